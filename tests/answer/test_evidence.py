@@ -71,6 +71,18 @@ def test_near_words_count() -> None:
     assert with_words.passage == pytest.approx(1.0)
 
 
+def test_names_count_as_they_are_written() -> None:
+    """A passage without a name or number of the question holds no evidence for it, however near its words are."""
+
+    def names(question: str) -> float:
+        passage = item("a", "Capitals cost Germany 10 more than words.", 1.0)
+        return weigh_evidence(question, [passage], analyze=plain_words, rarity=even).names
+
+    assert names("What is the capital of France?") == 0.0
+    assert names("Do capitals cost Germany more than France?") == 0.5
+    assert names("Why 10 more?") == names("why more?") == names("Capitals cost more?") == 1.0
+
+
 def test_nothing_to_weigh() -> None:
     """Without passages or words the evidence is zero, and both thresholds decline it."""
     assert weigh_evidence("", ITEMS, analyze=plain_words, rarity=even) == Evidence()

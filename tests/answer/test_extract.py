@@ -113,6 +113,14 @@ def test_parts_far_below_the_best_are_left_out() -> None:
     assert [one.sentence.text for one in extract.choose(ranked, 3)] == ["Ice melts in warm water."]
 
 
+def test_parts_with_few_words_of_the_question_are_left_out() -> None:
+    """A further part has at least half as many words of the question as the best one, whatever its passage."""
+    texts = ("Tokens of a bucket are refilled slowly.", "Tokens cost nothing.")
+    items = [item(text[:9], text, 2.0) for text in texts]
+    ranked = score_sentences("How slowly are the tokens of a bucket refilled?", items)
+    assert [statement.sentence.text for statement in extract.choose(ranked, 3)] == [texts[0]]
+
+
 def test_scripts_without_spaces() -> None:
     """In scripts without spaces each character counts as a word."""
     assert plain_words("東京 is Tokyo 2") == ["東", "京", "is", "tokyo", "2"]

@@ -31,6 +31,7 @@ def test_types(question: str, expected: QuestionType) -> None:
     ("question", "good", "poor"),
     [
         ("How many files are read?", "Ten files are read.", "Files are read."),
+        ("When was it founded?", "In June 1884.", "A share of .803 was founded."),
         ("When was it founded?", "It was founded in 1884.", "It was founded."),
         ("Who wrote this?", "It was written by Ada Lovelace.", "It was written by someone."),
         ("why is it slow", "It is slow because it waits.", "It is slow."),

@@ -81,7 +81,7 @@ def test_streaming() -> None:
 def test_extractive_answer() -> None:
     """Without a model, the best sentences are quoted with citations, and the answer says so."""
     said: list[str] = []
-    result = ExtractiveSynthesizer().synthesize("What belongs to a bucket?", ITEMS, on_text=said.append)
+    result = ExtractiveSynthesizer().synthesize("What belongs to the bucket?", ITEMS, on_text=said.append)
     assert result.response == "\n".join(
         [
             EXTRACTIVE_NOTE,
@@ -110,6 +110,17 @@ def test_extractive_refusal() -> None:
     """If no sentence shares a word with the question, the answer says that there is none."""
     result = ExtractiveSynthesizer().synthesize("zebra", ITEMS)
     assert (result.response, result.extra["answered"], result.used_source_ids) == (REFUSAL, False, [])
+
+
+def test_parts_about_other_names_are_not_quoted() -> None:
+    """A passage without the names of the question that the best passage has is about something else."""
+    best = item("a", "France has a capital. It is Paris.", 2.0)
+    other = item("b", "A capital letter costs more.", 1.9)
+    result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [best, other])
+    assert result.used_source_ids == ["a"]
+    asked = item("a", "Ask it anything:\n\n```\nask('the capital of France')\n```\n", 2.0)
+    result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [asked, other])
+    assert not result.extra["answered"]
 
 
 def test_arguments() -> None:

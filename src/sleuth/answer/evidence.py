@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +32,8 @@ RIVALS = 3
 _IDENTIFIER = re.compile(r"([a-z0-9])(?=[A-Z])|[_./]+(?=\w)")
 """Where the words of an identifier or a path meet."""
 
+_NAME = re.compile(r"(?<!^)(?<![.!?:] )\b(?:[A-Z][\w'-]+|\w*\d\w*)")
+
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -46,12 +48,15 @@ class Evidence:
         meaning: cosine of the question with the sentence nearest to it; 0 without an embedder.
         lead: by how much the best passage beats the mean of the next three, as a share of its score, times `passage`:
             in a small corpus, a passage leads that has little to do with the question.
+        names: share of the idf of the question's names and numbers that the passage and its title hold as written; 1 if
+            it has none. A near word stands for no name: "Germany" does not answer for "France".
     """
 
     passage: float = 0.0
     sentence: float = 0.0
     meaning: float = 0.0
     lead: float = 0.0
+    names: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Threshold:
     """A logistic model of "the passages answer this question", over `Evidence`.
 
     Attributes:
-        passage, sentence, meaning, lead: weight of each value.
+        passage, sentence, meaning, lead, names: weight of each value.
         bias: its constant: at a probability of .5, a question is declined.
     """
 
@@ -67,6 +72,7 @@ class Threshold:
     sentence: float
     meaning: float
     lead: float
+    names: float
     bias: float
 
     def probability(self, evidence: Evidence) -> float:
@@ -77,6 +83,7 @@ class Threshold:
             + self.sentence * evidence.sentence
             + self.meaning * evidence.meaning
             + self.lead * evidence.lead
+            + self.names * evidence.names
         )
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
 
@@ -113,7 +120,13 @@ def weigh_evidence(
     )
     sentence = max(sum(weight * cover[term] for term, weight in weights.items()) for cover in covers)
     share = passage / total
-    return Evidence(share, sentence / total, _meaning(question, sentences, embedder), share * _lead(items))
+    return Evidence(
+        passage=share,
+        sentence=sentence / total,
+        meaning=_meaning(question, sentences, embedder),
+        lead=share * _lead(items),
+        names=_held(question_names(question, analyze), weights, title.union(*map(analyze, sentences))),
+    )
 
 
 def readable(item: RetrievedItem) -> tuple[str, str]:
@@ -125,6 +138,11 @@ def readable(item: RetrievedItem) -> tuple[str, str]:
     return heading, f"{item.text}\n\n{words}"
 
 
+def terms_of(item: RetrievedItem, analyze: Analyze) -> set[str]:
+    """Return the terms of a passage and its title."""
+    return {term for text in readable(item) for term in analyze(text)}
+
+
 def question_words(question: str, analyze: Analyze) -> dict[str, str]:
     """Return the terms of a question, each with the word that it comes from; stop words have no terms."""
     words: dict[str, str] = {}
@@ -132,6 +150,17 @@ def question_words(question: str, analyze: Analyze) -> dict[str, str]:
         for term in analyze(word):
             words.setdefault(term, word.lower())
     return words
+
+
+def question_names(question: str, analyze: Analyze) -> set[str]:
+    """Return the terms of the words with a capital that begin no sentence, and of those with a digit."""
+    return {term for name in _NAME.findall(question) for term in analyze(name)}
+
+
+def _held(terms: set[str], weights: Mapping[str, float], passage: Set[str]) -> float:
+    """Return the share of the terms' weight that a passage has; 1 without terms."""
+    total = sum(weights.get(term, 0.0) for term in terms)
+    return sum(weights.get(term, 0.0) for term in terms & passage) / total if total else 1.0
 
 
 def _coverage(
@@ -186,7 +215,7 @@ def _lead(items: Sequence[RetrievedItem]) -> float:
     return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
 
 
-WORDS_AND_MEANING = Threshold(passage=2.8, sentence=2.4, meaning=4.5, lead=7.5, bias=-5.99)
+WORDS_AND_MEANING = Threshold(passage=1.7, sentence=2.22, meaning=5.01, lead=7.27, names=1.01, bias=-6.293)
 """With an embedder that compares words."""
-WORDS_ONLY = Threshold(passage=2.2, sentence=3.0, meaning=0.0, lead=8.8, bias=-3.51)
+WORDS_ONLY = Threshold(passage=0.52, sentence=2.75, meaning=0.0, lead=9.3, names=1.13, bias=-3.594)
 """Without one."""

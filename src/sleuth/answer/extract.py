@@ -218,9 +218,11 @@ def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plai
     """Return up to `count` of the best parts as statements; a part that repeats most words of a better one joins it.
 
     Args:
-        sentences: best first. Those below `SHARE` of the best score are no statements of their own.
+        sentences: best first. Those below `SHARE` of the best score, or with less than half as many words of the
+            question, are no statements of their own.
     """
     least = SHARE * sentences[0].score if sentences else 0.0
+    fewest = sentences[0].words / 2 if sentences else 0.0
     chosen: list[Statement] = []
     seen: list[frozenset[str]] = []
     for sentence in sentences:
@@ -228,7 +230,7 @@ def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plai
         twin = next((i for i, other in enumerate(seen) if _is_repeat(own, other)), None)
         if twin is not None:
             chosen[twin] = _joined(chosen[twin], sentence)
-        elif len(chosen) < count and sentence.score >= least:
+        elif len(chosen) < count and sentence.score >= least and sentence.words >= fewest:
             chosen.append(Statement(sentence))
             seen.append(own)
     return chosen

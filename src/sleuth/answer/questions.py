@@ -28,7 +28,7 @@ _NUMBER = re.compile(
     re.IGNORECASE,
 )
 _TIME = re.compile(
-    r"\b\d{3,4}\b|\b\d{1,2}(?:st|nd|rd|th)\b|\d:\d\d|\b(?:january|february|march|april|may|june|july|august|september|"
+    r"(?<![\w.,])[12]\d{3}(?![\w,]|\.\d)|\b\d{1,2}(?:st|nd|rd|th)\b|\d:\d\d|\b(?:january|february|march|april|may|june|july|august|september|"
     r"october|november|december|monday|tuesday|wednesday|thursday|friday|saturday|sunday|century|decade|before|after|until|"
     r"when|once|while|during|every|each time|at start|at the end)\b",
     re.IGNORECASE,

@@ -7,7 +7,14 @@ from typing import Any
 
 from sleuth.answer.citations import Citation, CitationReport, check_citations
 from sleuth.answer.context import Order, Passage, assemble
-from sleuth.answer.evidence import WORDS_AND_MEANING, WORDS_ONLY, Rarity, weigh_evidence
+from sleuth.answer.evidence import (
+    WORDS_AND_MEANING,
+    WORDS_ONLY,
+    Rarity,
+    question_names,
+    terms_of,
+    weigh_evidence,
+)
 from sleuth.answer.extract import Analyze, Sentence, Statement, choose, plain_words, score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
@@ -111,6 +118,8 @@ class ExtractiveSynthesizer:
         if evidence is not None and evidence < DECLINE:
             return _refuse("extractive", on_text, evidence=evidence)
         ranked = score_sentences(question, items, analyze=self.analyze, embedder=self.embedder)
+        about = {place for place, item in enumerate(items) if self._names_the_same(question, items[0], item)}
+        ranked = [sentence for sentence in ranked if sentence.item in about]
         statements = choose(ranked, self.sentences, analyze=self.analyze)
         if not statements:
             return _refuse("extractive", on_text, evidence=evidence)
@@ -123,6 +132,11 @@ class ExtractiveSynthesizer:
         if evidence is not None:
             result.extra["evidence"] = round(evidence, 3)
         return result
+
+    def _names_the_same(self, question: str, best: RetrievedItem, item: RetrievedItem) -> bool:
+        """Return whether a passage has the names of the question that the best one has: else it is about others."""
+        names = question_names(question, self.analyze)
+        return not names or names & terms_of(best, self.analyze) <= terms_of(item, self.analyze)
 
     def _evidence(self, question: str, items: Sequence[RetrievedItem]) -> float | None:
         """Return the probability that the passages answer the question; None if nothing tells how rare words are."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -132,6 +132,7 @@ class Contents:
         *,
         options: ReadOptions | Mapping[str, Any] | None = None,
         prune: bool = False,
+        changed: Collection[str | Path] | None = None,
         progress: Callable[[IndexProgress], None] | None = None,
         embedding: Callable[[int, int], None] | None = None,
         timeout: float = 10.0,
@@ -145,6 +146,8 @@ class Contents:
             options: which files to read, and how: `ReadOptions`, a mapping that changes some of the remembered options,
                 or None for the remembered ones.
             prune: also delete documents below `paths` whose file is gone.
+            changed: files and folders that may have changed, are new or gone, as a watcher names them; nothing else
+                below `paths` is looked at. None looks at everything.
             progress: called now and then while files are read.
             embedding: called with passages done and to do, while vectors are made that commits do not wait for.
             timeout: seconds to wait for another writer.
@@ -167,6 +170,7 @@ class Contents:
             names=self.files,
             options=options,
             prune=prune,
+            changed=changed,
             progress=_until_cancelled(progress),
             timeout=timeout,
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from sleuth.errors import ArgumentError
+from sleuth.files import IGNORE_FILES
 from sleuth.ingest.documents import Adder
 from sleuth.ingest.moving import NAMED_NOTE, gone_roots, name_old_files
 from sleuth.ingest.names import FileNames, is_below, printable
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from sleuth.text import Chunker
 
 logger = logger_of("ingest")
+
+_MANY_CHANGES = 100
 
 _Record: TypeAlias = Document | Skipped | Unchanged | FileRead
 
@@ -77,6 +80,7 @@ def index_paths(
     names: FileNames,
     options: Options = None,
     prune: bool = False,
+    changed: Collection[str | Path] | None = None,
     progress: Callable[[IndexProgress], None] | None = None,
     timeout: float = 10.0,
 ) -> IndexReport:
@@ -89,11 +93,14 @@ def index_paths(
     roots = roots_of(paths, names)
     name_old_files(store, names, timeout=timeout)
     report = IndexReport(version=store.version)
+    only = _resolved(changed)
     with store.reader() as snapshot:
         notes = snapshot.notes()
         is_new = NAMED_NOTE not in notes
         remembered = roots_in(notes, names)
-        files = known_files(snapshot, list(map(names.name_of, roots)))
+        files = known_files(
+            snapshot, list(map(names.name_of, roots if only is None else _below(roots, only)))
+        )
     roots = present(roots, [names.path_of(name) for name in files], prune=prune)
     readings = plan(roots, remembered, options, names)
     adder: Adder[IndexReport] | None = None
@@ -105,7 +112,7 @@ def index_paths(
             if is_new:
                 writer.note(NAMED_NOTE, "relative")
             remember(writer, roots, remembered, options, names)
-            entries = _read(readings, run, progress, started, index=store.path, left_out=left_out)
+            entries = _read(readings, run, progress, started, index=store.path, left_out=left_out, only=only)
             for entry in _until_interrupted(entries, report):
                 run.take(entry)
             if not report.interrupted:
@@ -164,6 +171,26 @@ def _absolute(path: str | Path, names: FileNames) -> str:
     return absolute
 
 
+def _resolved(changed: Collection[str | Path] | None) -> list[str] | None:
+    """Return the paths that may have changed, links resolved.
+
+    None stands for all: also where rules of ignoring changed, or so much that looking at everything costs less.
+    """
+    if changed is None or len(changed) > _MANY_CHANGES:
+        return None
+    paths = sorted({os.path.realpath(path) for path in changed})
+    if any(os.path.basename(path) in IGNORE_FILES for path in paths):  # noqa: PTH119
+        return None
+    return [path for path in paths if not any(other != path and is_below(path, other) for other in paths)]
+
+
+def _below(roots: Sequence[str], only: Sequence[str]) -> list[str]:
+    """Return the paths by the roots that they are below, and the roots that are below them."""
+    real = {root: os.path.realpath(root) for root in roots}
+    below = [root + path[len(real[root]) :] for root in roots for path in only if is_below(path, real[root])]
+    return below + [root for root in roots if any(is_below(real[root], path) for path in only)]
+
+
 def present(roots: Sequence[str], files: Collection[str], *, prune: bool) -> list[str]:
     """Return the roots that exist. Missing roots are dropped when pruning, if the index holds documents below them.
 
@@ -190,6 +217,7 @@ def _read(
     *,
     index: Path,
     left_out: LeftOut,
+    only: Collection[str] | None,
 ) -> Iterator[_Record]:
     """Yield the records of all readings, those with the same options together."""
     seen: set[str] = set()
@@ -212,6 +240,7 @@ def _read(
             index,
             [path for reading in alike for path in reading.apart],
             seen,
+            only,
         )
         roots = [reading.root for reading in alike]
         yield from read(

@@ -48,6 +48,8 @@ class WalkScope:
         index: the folder of the index itself, which is not walked; "" for none.
         apart: files and folders that are read with other options, and not walked here.
         seen: names of files that were yielded; a file is yielded once.
+        only: absolute paths, links resolved; if not None, nothing is looked at but these, what is below them and the
+            folders that lead there.
     """
 
     name_of: Callable[[str], str] = printable
@@ -55,6 +57,7 @@ class WalkScope:
     index: str | Path = ""
     apart: Collection[str] = ()
     seen: set[str] = field(default_factory=set)
+    only: Collection[str] | None = None
 
 
 def walk(
@@ -84,6 +87,8 @@ class _Walk:
         self.index = scope.index and os.path.realpath(scope.index)
         self.apart = frozenset(map(os.path.realpath, scope.apart))
         self.seen = scope.seen
+        self.only = None if scope.only is None else frozenset(scope.only)
+        self.towards = {folder for path in self.only or () for folder in _and_above(path)}
         self.include = Rules.of(options.include) if options.include else None
         self.exclude = Rules.of(options.exclude) if options.exclude else None
 
@@ -158,7 +163,7 @@ class _Walk:
     def _is_left_out(self, entry: os.DirEntry[str], rules: Ignores, real: str) -> bool:
         name = entry.name
         path = f"{real.rstrip('/')}/{name}"
-        if name in VERSION_CONTROL or path == self.index or path in self.apart:
+        if name in VERSION_CONTROL or path == self.index or path in self.apart or not self._is_due(path):
             return True
         if name[0] == "." and not self.options.hidden:
             self.left_out.hidden += name not in IGNORE_FILES
@@ -170,6 +175,12 @@ class _Walk:
         if self.exclude is None:
             return False
         return bool(self.exclude.verdict(entry.path[self.from_anchor :], is_folder=is_folder))
+
+    def _is_due(self, path: str) -> bool:
+        """Return whether a path is to be looked at, or leads to one that is."""
+        if self.only is None or path in self.towards:
+            return True
+        return any(folder in self.only for folder in _and_above(path))
 
     def _entry(self, entry: os.DirEntry[str]) -> Iterator[Found]:
         try:
@@ -202,6 +213,13 @@ class _Walk:
             reason = f"a link to {printable(target)}, found under its own name"
             return Skipped(self.name_of(path), reason, "link")
         return Skipped(self.name_of(path), f"a link out of the folder, to {printable(target)}", "link")
+
+
+def _and_above(path: str) -> Iterator[str]:
+    """Yield an absolute path and the folders above it."""
+    while len(path) > 1:
+        yield path
+        path = os.path.dirname(path)  # noqa: PTH120
 
 
 def failure(name: str, error: OSError) -> Skipped:

@@ -6,7 +6,7 @@ import math
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -215,8 +215,8 @@ def follow(
 ) -> None:
     """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
     try:
-        for _ in changes_below(paths, engine.path.resolve()):
-            report = read_paths(engine, paths, options, True, timeout, visible=False)
+        for changed in changes_below(paths, engine.path.resolve()):
+            report = read_paths(engine, paths, options, True, timeout, changed=changed, visible=False)
             if report.interrupted:
                 return
             if not (report.added or report.updated or report.deleted or report.pruned):
@@ -299,6 +299,7 @@ def read_paths(
     prune: bool,
     timeout: float,
     *,
+    changed: Collection[str] | None = None,
     visible: bool,
 ) -> IndexReport:
     """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so."""
@@ -310,6 +311,7 @@ def read_paths(
                 paths,
                 options=options,
                 prune=prune,
+                changed=changed,
                 progress=ctrl_c.heeded(progress),
                 embedding=ctrl_c.heeded(embedding),
                 timeout=timeout,
