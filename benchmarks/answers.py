@@ -139,7 +139,8 @@ def fit(answerable: Rows, unanswerable: Rows) -> Threshold:
     y = np.r_[np.ones(len(answerable)), np.zeros(len(unanswerable))]
     model = LogisticRegression(C=10.0, max_iter=1000).fit(x, y)
     bias = -float(np.quantile(answerable @ model.coef_[0], 0.045))
-    return Threshold(*map(float, model.coef_[0]), bias)
+    passage, sentence, meaning, lead, names = map(float, model.coef_[0])
+    return Threshold(passage, sentence, meaning, lead, names, bias)
 
 
 def declined(threshold: Threshold, rows: Rows) -> float:

@@ -85,14 +85,14 @@ def test_extractive_answer() -> None:
     assert result.response == "\n".join(
         [
             EXTRACTIVE_NOTE,
-            "- A bucket belongs to a key. [1]",
-            "- The bucket is refilled every second. [2]",
+            "- The bucket is refilled every second. [1]",
+            "- A bucket belongs to a key. [2]",
         ]
     )
     assert "".join(said) == result.response
-    assert result.used_source_ids == ["keys.md#0", "limits.md#0"]
+    assert result.used_source_ids == ["limits.md#0", "keys.md#0"]
     assert result.extra["synthesizer"] == "extractive"
-    assert [source["source"] for source in result.extra["sources"]] == ["keys.md", "limits.md"]
+    assert [source["source"] for source in result.extra["sources"]] == ["limits.md", "keys.md"]
     assert all(citation["support"] == 1.0 for citation in result.extra["citations"])
 
 
