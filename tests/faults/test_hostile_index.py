@@ -33,6 +33,18 @@ COMMANDS = {
     "code index": ["code", "index", "."],
     "code search": ["code", "search", "refill"],
 }
+FURTHER = {
+    "move": ["move", "guide.md", "new.md"],
+    "summarize": ["summarize", "guide"],
+    "publish": ["publish", "file:///nowhere/published"],
+    "code history": ["code", "history", "limits.py"],
+    "code map": ["code", "map"],
+    "code refs": ["code", "refs", "refill"],
+    "code impact": ["code", "impact", "refill"],
+    "code show": ["code", "show", "limits.py"],
+    "code snapshots": ["code", "snapshots"],
+}
+"""Commands that open an index in the same way as one of the others."""
 PARTS = [
     *(name for names in (DOCUMENTS, CODE) for name in (names.lock, names.queue, names.mark, names.segments)),
     *(
@@ -126,6 +138,25 @@ def test_a_part_that_is_a_link(command: str, part: str, home: Path, outside: Pat
     result = sleuth(*COMMANDS[command])
     assert result.returncode != 0
     assert f".sleuth/{part}isalink" in told(result)
+    assert contents(outside) == before
+
+
+@pytest.mark.parametrize("command", FURTHER)
+def test_a_part_that_is_a_link_by_further_commands(command: str, home: Path, outside: Path) -> None:
+    """The other commands refuse each of these indexes, too, and end before they do anything else."""
+    before = contents(outside)
+    aside = home / "aside"
+    for part in PARTS:
+        whole = home / ".sleuth" / part
+        if whole.exists():
+            whole.rename(aside)
+        replace(whole, "link", outside)
+        result = sleuth(*FURTHER[command])
+        assert result.returncode != 0
+        assert f".sleuth/{part}isalink" in told(result)
+        whole.unlink()
+        if aside.exists():
+            aside.rename(whole)
     assert contents(outside) == before
 
 

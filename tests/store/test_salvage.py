@@ -6,11 +6,12 @@ import random
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from sleuth.errors import IndexDamagedError
+from sleuth.errors import IndexDamagedError, IndexUnsafeError
 from sleuth.store import Repair, Store, text_hash
 from sleuth.store.disk import DOCUMENTS
 from sleuth.store.record import codebook
@@ -164,6 +165,19 @@ def test_a_record_that_does_not_open_is_replaced(damaged: Callable[[int], Path])
         with store.writer() as writer:
             put(writer, "new", "a new text")
         assert read(store)["new#0"] == "a new text"
+
+
+@pytest.mark.parametrize("name", ["record.sqlite.new", "record.sqlite.damaged-1"])
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-journal"])
+def test_links_where_a_salvage_writes(damaged: Callable[[int], Path], name: str, ending: str) -> None:
+    """A salvage follows no link that stands where it or SQLite would make a file."""
+    path = damaged(1)
+    precious = path.parent / "precious"
+    precious.write_text("precious" * 1_000)
+    (path / f"{name}{ending}").symlink_to(precious)
+    with suppress(IndexUnsafeError):
+        salvage(path)
+    assert precious.read_text() == "precious" * 1_000
 
 
 def test_a_record_that_was_cut_off(original: Path, damaged: Callable[[int], Path]) -> None:
