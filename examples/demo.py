@@ -20,7 +20,7 @@ CODE_QUESTIONS = (
     "remove common leading whitespace from every line",
     "find close matches for a misspelled word",
 )
-ASKED = "when are default parameter values evaluated"
+ASK_QUESTION = "when are default parameter values evaluated"
 
 
 def write_corpus(folder: Path) -> None:
@@ -62,7 +62,7 @@ def main() -> None:
     run("code", "index", "library")
     for question in CODE_QUESTIONS:
         run("code", "search", "-k", "1", question)
-    run("ask", ASKED)
+    run("ask", ASK_QUESTION)
     command = Path(sys.executable).with_name("sleuth")
     print(
         f"""

@@ -37,7 +37,7 @@ from sleuth.engine.opening import lexical_leg as lexical_leg
 from sleuth.engine.queries import QueryCondition as QueryCondition
 from sleuth.engine.queries import SearchQuery as SearchQuery
 from sleuth.engine.queries import parse_query as parse_query
-from sleuth.engine.ranking import Asked as Asked
+from sleuth.engine.ranking import LegQuery as LegQuery
 from sleuth.engine.ranking import PoolRequest as PoolRequest
 from sleuth.engine.ranking import Pools as Pools
 from sleuth.engine.ranking import RankedRows as RankedRows

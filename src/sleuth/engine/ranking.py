@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.store import Hits
 
-Asked: TypeAlias = "str | Mapping[str, Mapping[str, float]] | NDArray[np.float32]"
+LegQuery: TypeAlias = "str | Mapping[str, Mapping[str, float]] | NDArray[np.float32]"
 """What a leg is asked: words, terms by field with how often each counts, or the query's vector."""
 
 
@@ -54,12 +54,12 @@ class Pools:
     """What the legs answered, by leg.
 
     Attributes:
-        asked: what each leg was asked.
+        queries: what each leg was asked.
         hits: best first; absent where a leg failed.
         parts: a report of each leg.
     """
 
-    asked: Mapping[str, Asked]
+    queries: Mapping[str, LegQuery]
     hits: Mapping[str, Hits]
     parts: Sequence[PartReport]
 
@@ -92,7 +92,7 @@ class Rankable(Protocol):
         """Return how well rows match the tokens of the query, shape (len(keys),)."""
         ...
 
-    def explain(self, leg: str, asked: Asked, key: int) -> Explanation:
+    def explain(self, leg: str, query: LegQuery, key: int) -> Explanation:
         """Return why a leg gives this row its score."""
         ...
 
@@ -203,7 +203,7 @@ def _alone(version: Rankable, pools: Pools, leg: str, k: int) -> RankedRows:
         keys,
         hits.scores[:k].tolist(),
         tuple(part for part in pools.parts if part.name != leg),
-        lambda i: version.explain(leg, pools.asked[leg], keys[i]),
+        lambda i: version.explain(leg, pools.queries[leg], keys[i]),
         pools.hits,
     )
 
@@ -231,5 +231,5 @@ def _matched(
 def _unfold(version: Rankable, fused: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:
     key = int(fused.keys[i])
     legs = [leg for leg, ranks in zip(fused.legs, fused.ranks, strict=True) if ranks[i]]
-    explanation = fused.explain(i, {leg: version.explain(leg, pools.asked[leg], key) for leg in legs})
+    explanation = fused.explain(i, {leg: version.explain(leg, pools.queries[leg], key) for leg in legs})
     return replace(explanation, facts={**explanation.facts, **weights.reasons})

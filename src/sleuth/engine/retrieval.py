@@ -70,14 +70,14 @@ def retrieve(engine: Engine, query: str, k: int, options: RetrieveOptions) -> Ra
     check_expansion(options.expand)
     least, reranker = check_min_score(options.min_score), as_reranker(options.rerank)
     deadline = check_deadline(options.deadline)
-    asked, fusion = as_filter(options.filter), as_fusion(options.fusion)
-    tree = all_of(engine.scope, asked)
+    own_filter, fusion = as_filter(options.filter), as_fusion(options.fusion)
+    tree = all_of(engine.scope, own_filter)
     with engine.store.reader() as snapshot:
         searchers = engine.searchers_of(snapshot)
         legs = check_legs(options.legs, searchers.legs)
         if not k or not query.strip():
             return Ranking(())
-        notes = _notes_on(asked, engine, snapshot)
+        notes = _notes_on(own_filter, engine, snapshot)
         text, is_lookup = query, False
         conditions: tuple[QueryCondition, ...] = ()
         if options.syntax:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from sleuth.dense import DenseLeg, DenseSearcher
     from sleuth.engine.queries import QueryCondition
-    from sleuth.engine.ranking import Asked
+    from sleuth.engine.ranking import LegQuery
     from sleuth.engine.selection import MetadataKey, Selection
     from sleuth.filters import Filter
     from sleuth.lexical import Corpus
@@ -260,35 +260,35 @@ class Searchers:
             return bitmaps
         return [bitmap & other for bitmap, other in zip(bitmaps, allowed, strict=True)]
 
-    def search_leg(self, leg: str, asked: Asked, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
+    def search_leg(self, leg: str, query: LegQuery, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
         """Return the best rows of one leg."""
         allowed, ids = self.allowed(request.tree, leg), order_of(snapshot)
         if request.conditions:
             allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
         k, ordered = request.depth, request.ordered
-        if not isinstance(asked, np.ndarray) or self.dense is None:
-            return self.lexical.search(_words(asked), k, allowed=allowed, ordered=ordered, ids=ids)
+        if not isinstance(query, np.ndarray) or self.dense is None:
+            return self.lexical.search(_words(query), k, allowed=allowed, ordered=ordered, ids=ids)
         # The near end of a pool decides a fused ranking: its far end need not be certain.
         depth = POOL_DEPTH * k if request.pooled else None
         return self.dense.search(
-            asked, k, allowed=allowed, depth=depth, ordered=ordered, exact=request.exact, ids=ids
+            query, k, allowed=allowed, depth=depth, ordered=ordered, exact=request.exact, ids=ids
         )
 
-    def explain(self, asked: Asked, key: int) -> Explanation:
+    def explain(self, query: LegQuery, key: int) -> Explanation:
         """Why a leg that was asked this gives the row its score."""
-        if not isinstance(asked, np.ndarray) or self.dense is None:
-            return self.lexical.explain(_words(asked), key)
-        return self.dense.explain(asked, key)
+        if not isinstance(query, np.ndarray) or self.dense is None:
+            return self.lexical.explain(_words(query), key)
+        return self.dense.explain(query, key)
 
 
-def _words(asked: Asked) -> str | Mapping[str, Mapping[str, float]]:
+def _words(query: LegQuery) -> str | Mapping[str, Mapping[str, float]]:
     """Return what the lexical leg is asked.
 
     Raises:
         ArgumentError: it is a vector.
     """
-    if isinstance(asked, str | Mapping):
-        return asked
+    if isinstance(query, str | Mapping):
+        return query
     raise ArgumentError("query must be words in an index without vectors, got a vector")
 
 
@@ -313,18 +313,18 @@ class Pinned:
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg, asked one after the other."""
         dense = self.searchers.dense
-        asked: dict[str, Asked] = {}
+        queries: dict[str, LegQuery] = {}
         hits: dict[str, Hits] = {}
         parts: list[PartReport] = []
         for leg in legs:
             started = time.perf_counter()
             check_cancelled()
             try:
-                asked[leg] = (
+                queries[leg] = (
                     embedded(dense, query, self.deadline) if leg == "dense" and dense is not None else query
                 )
                 check_in_time(self.deadline)
-                hits[leg] = self.searchers.search_leg(leg, asked[leg], request, self.snapshot)
+                hits[leg] = self.searchers.search_leg(leg, queries[leg], request, self.snapshot)
             except TimeoutError as error:
                 parts.append(PartReport(leg, "abandoned", time.perf_counter() - started, error=str(error)))
             except EmbeddingError as error:
@@ -334,7 +334,7 @@ class Pinned:
                 parts.append(PartReport(leg, "failed", seconds, error=str(error), exception=error))
             else:
                 parts.append(PartReport(leg, "ok", time.perf_counter() - started, len(hits[leg])))
-        return Pools(asked, hits, parts)
+        return Pools(queries, hits, parts)
 
     def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
         """Return the tie-break order of these keys."""
@@ -344,9 +344,9 @@ class Pinned:
         """Return how well rows match the tokens of the query."""
         return self.searchers.match(query, keys, self.snapshot)
 
-    def explain(self, leg: str, asked: Asked, key: int) -> Explanation:
+    def explain(self, leg: str, query: LegQuery, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        return self.searchers.explain(asked, key)
+        return self.searchers.explain(query, key)
 
 
 class SearchersOfNewest:

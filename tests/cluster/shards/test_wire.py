@@ -47,8 +47,11 @@ def test_arrays_keep_their_bits() -> None:
         Corpus({"text": FieldStatistics(3, 0.1)}, {"text": {"tide": 2}}),
     )
     back = decode(encode((ask, np.zeros((0, 3), np.int64))))
-    assert back[0].corpus == ask.corpus and back[0].asked["lexical"] == "tide"
-    assert back[0].asked["dense"].tobytes() == vector.tobytes() and back[0].asked["dense"].dtype == np.float32
+    assert back[0].corpus == ask.corpus and back[0].queries["lexical"] == "tide"
+    assert (
+        back[0].queries["dense"].tobytes() == vector.tobytes()
+        and back[0].queries["dense"].dtype == np.float32
+    )
     assert back[1].shape == (0, 3) and back[1].dtype == np.int64
 
 

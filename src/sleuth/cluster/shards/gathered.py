@@ -19,7 +19,7 @@ from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.dense import DenseSearcher
 from sleuth.engine import LEGS, Fusion, PoolRequest, Pools, RankedRows, check_in_time, embedded, rank
 from sleuth.errors import EmbeddingError
-from sleuth.lexical import Corpus, FieldLengths, FieldStatistics, LexicalSearcher, bm25_idf
+from sleuth.lexical import Corpus, FieldLengths, FieldStatistics, LexicalSearcher
 from sleuth.store import Hits, best_hits, no_hits
 from sleuth.types import PartReport
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
     from sleuth.dense import DenseLeg
-    from sleuth.engine import Asked, MetadataKey, QueryCondition
+    from sleuth.engine import LegQuery, MetadataKey, QueryCondition
     from sleuth.filters import Filter
     from sleuth.lexical import LexicalLeg
     from sleuth.remote import Deadline
@@ -136,20 +136,9 @@ class GatheredSearchers:
         """Return BM25's idf of each term, in the field where most rows hold it."""
         names = list(terms)
         self._count(dict.fromkeys(self.corpus.frequencies, names), snapshot)
-        n = max((statistics.n for statistics in self.corpus.statistics.values()), default=0)
-        return {
-            term: min(
-                [bm25_idf(0, n)]
-                + [
-                    bm25_idf(df, self.corpus.statistics[field].n)
-                    for field, counts in self.corpus.frequencies.items()
-                    if (df := counts[term])
-                ]
-            )
-            for term in names
-        }
+        return self._lexical.idf(names)
 
-    def ask(self, leg: str, query: str, deadline: Deadline | None) -> Asked:
+    def ask(self, leg: str, query: str, deadline: Deadline | None) -> LegQuery:
         """Return what each shard is asked: the query's vector or its terms, made once.
 
         Raises:
@@ -189,7 +178,7 @@ class GatheredSearchers:
         return self._dense.leg.token_weight if self._dense is not None else 0.0
 
     def gather(
-        self, asked: Mapping[str, Asked], request: PoolRequest, snapshot: GatheredSnapshot
+        self, queries: Mapping[str, LegQuery], request: PoolRequest, snapshot: GatheredSnapshot
     ) -> tuple[dict[str, Hits], list[PartReport]]:
         """Return the best rows of each leg over all shards, and a report of each shard that did not answer.
 
@@ -197,18 +186,18 @@ class GatheredSearchers:
         for all.
         """
         failures = list(self._failures)
-        if isinstance(terms := asked.get("lexical"), Mapping):
+        if isinstance(terms := queries.get("lexical"), Mapping):
             failures += self._count(terms, snapshot)
         names = snapshot.shards.names
         lost = frozenset(map(names.index, {part.name for part in failures}))
         # Ties within a shard are put in order here, with those of other shards.
-        whole = self._ask_of(asked, replace(request, ordered=False))
+        whole = self._ask_of(queries, replace(request, ordered=False))
         share = replace(whole, request=replace(whole.request, depth=share_of(request.depth, len(names))))
         answers = snapshot.try_all("pools", share, without=lost)
         pools: dict[int, dict[str, Hits]] = answers.values
         hits = {
             leg: merged({number: some[leg] for number, some in pools.items()}, request, snapshot)
-            for leg in asked
+            for leg in queries
         }
         unsure = {
             number
@@ -222,14 +211,14 @@ class GatheredSearchers:
             failures += again.failures
             hits = {
                 leg: merged({number: some[leg] for number, some in pools.items()}, request, snapshot)
-                for leg in asked
+                for leg in queries
             }
         return hits, failures + answers.failures
 
-    def _ask_of(self, asked: Mapping[str, Asked], request: PoolRequest) -> Ask:
+    def _ask_of(self, queries: Mapping[str, LegQuery], request: PoolRequest) -> Ask:
         """Return what shards are asked, with the frequencies of the terms; terms that no row holds are left out."""
         frequencies: dict[str, dict[str, int]] = {}
-        terms = asked.get("lexical")
+        terms = queries.get("lexical")
         if isinstance(terms, Mapping):
             for field, some in terms.items():
                 counts = self.corpus.frequencies[field]
@@ -238,12 +227,12 @@ class GatheredSearchers:
             present_terms = {
                 field: {token: terms[field][token] for token in some} for field, some in frequencies.items()
             }
-            asked = {**asked, "lexical": present_terms}
-        return Ask(asked, request, self._name, Corpus(self.corpus.statistics, frequencies))
+            queries = {**queries, "lexical": present_terms}
+        return Ask(queries, request, self._name, Corpus(self.corpus.statistics, frequencies))
 
-    def explain(self, snapshot: GatheredSnapshot, leg: str, asked: Asked, key: int) -> Explanation:
+    def explain(self, snapshot: GatheredSnapshot, leg: str, query: LegQuery, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        ask = self._ask_of({leg: asked}, PoolRequest(1, None, False, False, False))
+        ask = self._ask_of({leg: query}, PoolRequest(1, None, False, False, False))
         number = key >> KEY_BITS
         answers = snapshot.try_some("explain", {number: (ask, leg, key & LOCAL)})
         if answers.failures:
@@ -330,25 +319,25 @@ class GatheredVersion:
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg over all shards, asked for all legs at once."""
-        asked: dict[str, Asked] = {}
+        queries: dict[str, LegQuery] = {}
         parts: dict[str, PartReport] = {}
         started = time.perf_counter()
         for leg in legs:
             try:
-                asked[leg] = self.searchers.ask(leg, query, self.snapshot.deadline)
+                queries[leg] = self.searchers.ask(leg, query, self.snapshot.deadline)
                 check_in_time(self.snapshot.deadline)
             except TimeoutError as error:
-                asked.pop(leg, None)
+                queries.pop(leg, None)
                 parts[leg] = PartReport(leg, "abandoned", time.perf_counter() - started, error=str(error))
             except EmbeddingError as error:
                 if len(legs) == 1:
                     raise
                 seconds = time.perf_counter() - started
                 parts[leg] = PartReport(leg, "failed", seconds, error=str(error), exception=error)
-        hits, failures = self.searchers.gather(asked, request, self.snapshot)
+        hits, failures = self.searchers.gather(queries, request, self.snapshot)
         seconds = time.perf_counter() - started
         parts |= {leg: PartReport(leg, "ok", seconds, len(some)) for leg, some in hits.items()}
-        return Pools(asked, hits, [*(parts[leg] for leg in legs), *failures])
+        return Pools(queries, hits, [*(parts[leg] for leg in legs), *failures])
 
     def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
         """Return the tie-break order of these keys."""
@@ -358,9 +347,9 @@ class GatheredVersion:
         """Return how well rows match the tokens of the query."""
         return self.snapshot.match(query, keys)
 
-    def explain(self, leg: str, asked: Asked, key: int) -> Explanation:
+    def explain(self, leg: str, query: LegQuery, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        return self.searchers.explain(self.snapshot, leg, asked, key)
+        return self.searchers.explain(self.snapshot, leg, query, key)
 
 
 class GatheredOfNewest:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.engine import Asked, QueryCondition, Selection
+    from sleuth.engine import LegQuery, QueryCondition, Selection
     from sleuth.filters import Filter
     from sleuth.lexical import FieldLengths
     from sleuth.store import Counts, Hits, IndexSnapshot, Row, StoredDocument
@@ -28,13 +28,13 @@ class Ask:
     """What a query asks of each shard.
 
     Attributes:
-        asked: by leg, terms by field or the query's vector.
+        queries: by leg, terms by field or the query's vector.
         request: how deep, and of which rows.
         name: of the corpus; equal ones have equal statistics.
         corpus: statistics of all shards, with the frequencies of the query's tokens.
     """
 
-    asked: Mapping[str, Asked]
+    queries: Mapping[str, LegQuery]
     request: PoolRequest
     name: str
     corpus: Corpus
@@ -215,8 +215,8 @@ class LocalShard:
         """Return the best rows of each leg."""
         searchers = self.index.searchers(self.snapshot, ask)
         return {
-            leg: searchers.search_leg(leg, asked, ask.request, self.snapshot)
-            for leg, asked in ask.asked.items()
+            leg: searchers.search_leg(leg, query, ask.request, self.snapshot)
+            for leg, query in ask.queries.items()
         }
 
     def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -225,7 +225,7 @@ class LocalShard:
 
     def explain(self, ask: Ask, leg: str, key: int) -> Explanation:
         """Return why a leg gives the row its score."""
-        return self.index.searchers(self.snapshot, ask).explain(ask.asked[leg], key)
+        return self.index.searchers(self.snapshot, ask).explain(ask.queries[leg], key)
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return (document id, n) for each key."""
