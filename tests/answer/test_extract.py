@@ -98,6 +98,14 @@ def test_code_is_not_a_sentence() -> None:
     assert [sentence.text for sentence in sentences] == ["Ice melts."]
 
 
+def test_prose_among_code_answers_with_its_sentences() -> None:
+    """A README in a repository answers with a sentence, not with its heading, which looks like a comment."""
+    readme = item("a", "# Web search\n\nWeb search needs a key. It is free.", 1.0)
+    about = {**readme.metadata, "source_type": "code", "language": "markdown"}
+    (best, *_) = score_sentences("what does web search need", [readme.model_copy(update={"metadata": about})])
+    assert best.text == "Web search needs a key."
+
+
 def test_repeats_are_passed_over() -> None:
     """A sentence with the same words as a chosen one is skipped."""
     items = [item("a", "Ice melts in warm water."), item("b", "In warm water ice melts. Ice floats.")]

@@ -26,6 +26,8 @@ question about bread.
 """
 
 
+_PROSE = frozenset({"asciidoc", "markdown", "org", "rst", "text"})
+"""Languages of files in a repository that are written for people."""
 _NUMBER = re.compile(r"[-+]?\d[\d.,:]*(?:\s?(?:%|[kKMGT]i?B?\b|ms\b|s\b|[a-zA-Z]{1,12}\b))?")
 _NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing)\b|n't\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<![.!?:] )(?<!^)\b[A-Z][\w'-]+")
@@ -143,8 +145,8 @@ def score_sentences(
 
 
 def _parts(item: RetrievedItem) -> list[Part]:
-    """Return the parts of a passage; a piece of code is one part at most."""
-    if item.metadata.get("source_type") != "code":
+    """Return the parts of a passage; a piece of code is one part at most, prose among code is read as prose."""
+    if item.metadata.get("source_type") != "code" or item.metadata.get("language") in _PROSE:
         return answer_parts(item.text)
     part = code_part(item.text, str(item.metadata.get("signature") or ""))
     return [part] if part.text else []
