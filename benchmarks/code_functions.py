@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.code_collections import DATA, Given, Task, swebench, swebench_blobs
-from sleuth.code import Snapshot
+from sleuth.code import CodeStorage, Snapshot
 from sleuth.code.repository import Listed, content_id
 from sleuth.code.search import FUNCTION_WEIGHTS, function_signals, outer_functions, rank_files, read_query
 from sleuth.code.snapshots import index_source
@@ -88,8 +88,23 @@ def gold_functions(snapshot: Snapshot, patch: str) -> set[tuple[int, int]]:
 
 
 def cases_of(work: Path, only: list[str]) -> Iterator[FunctionCase]:
-    """Yield the cases of all issues, repository by repository; trees that are not indexed in `work` are."""
+    """Yield the cases of all issues, repository by repository."""
     patches = patches_of_issues()
+    for issue in issues_of(work, only):
+        yield case_of(issue.snapshot, issue.repository, issue.task, patches[issue.task.id])
+
+
+class Issue(NamedTuple):
+    """An issue, and the snapshot that it was written at."""
+
+    repository: str
+    task: Task
+    storage: CodeStorage
+    snapshot: Snapshot
+
+
+def issues_of(work: Path, only: list[str]) -> Iterator[Issue]:
+    """Yield all issues; trees that are not indexed in `work` are."""
     for repository, tasks in swebench().items():
         if only and repository not in only:
             continue
@@ -104,7 +119,7 @@ def cases_of(work: Path, only: list[str]) -> Iterator[FunctionCase]:
                 index_source(storage, Given(Path(known.path), [(f.path, texts[f.hash]) for f in files]))
             for (task, _), files in zip(tasks, listed, strict=True):
                 snapshot = Snapshot(storage, known, storage.snapshot(known, content_id(files)))
-                yield case_of(snapshot, repository, task, patches[task.id])
+                yield Issue(repository, task, storage, snapshot)
         print(
             f"{repository}: {len(tasks)} issues, {time.perf_counter() - began:.0f} s",
             file=sys.stderr,

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from benchmarks.code_functions import changed_lines, gold_functions
+from benchmarks.code_lines import Span, gold_lines, recalls
 from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.code.parsing import parse_source
 from sleuth.code.search import FUNCTION_WEIGHTS, outer_functions
@@ -126,3 +127,19 @@ def test_a_patch_names_the_functions_it_changes(storage: CodeStorage, git: Git) 
     file = snapshot.by_path["limits/bucket.py"]
     names = [symbol.name for symbol in snapshot.detail(snapshot.files[file]).symbols]
     assert gold_functions(snapshot, patch) == {(file, names.index("take"))}
+    assert gold_lines(snapshot, patch) == {("limits/bucket.py", 1), ("limits/bucket.py", 15)}
+
+
+def test_the_lines_of_a_fix_are_counted_within_a_budget() -> None:
+    """Each line is read once, in the order of the hits, and no line beyond the budget counts."""
+    gold = {("a.py", 3), ("a.py", 60), ("b.py", 1), ("c.py", 9)}
+    hits = [
+        Span("a.py", 1, 10),
+        Span("a.py", 1, 30),
+        Span("b.py", 1, 20),
+        Span("a.py", 55, 400),
+        Span("c.py", 1, 9),
+    ]
+    assert recalls(hits, gold) == [0.5, 0.75, 1.0]
+    assert recalls([Span("a.py", 1, 60)], gold) == [0.25, 0.5, 0.5]
+    assert recalls([], gold) == [0.0, 0.0, 0.0]
