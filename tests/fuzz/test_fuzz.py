@@ -17,6 +17,7 @@ from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
 from tests.fuzz.conftest import HOME, INPUTS, read
 from tests.fuzz.mutating import mutate
+from tests.fuzz.samples import PACKED, mutate_member, packed
 from tests.ingest.files import docx_of, pdf_of
 
 EXTRACTION_SECONDS, EXTRACTION_MEMORY = 2, 400 << 20
@@ -42,6 +43,22 @@ CORPUS: dict[str, tuple[bytes, ...]] = {
     "a.jsonl": (b'{"a": 1}\n{"b": [1, {"c": "d"}]}\n', b'"text"\n[1]\n'),
     "a.html": (b"<html><head><title>T</title></head><body><h1>H</h1>"
                b"<p>Words <b>bold</b><ul><li>x</ul><table><tr><td>c</table>",),
+    "a.ipynb": (b'{"cells": [{"cell_type": "markdown", "source": ["# One\\n", "words"]}, {"cell_type": "code", '
+                b'"source": "x = 1", "outputs": [{"output_type": "stream", "text": ["1"]}]}], "nbformat": 4}',),
+    "a.eml": (b"From: a@b.c\nSubject: =?utf-8?q?W=C3=B6rter?=\nMIME-Version: 1.0\nContent-Type: multipart/mixed; "
+              b"boundary=x\n\n--x\nContent-Type: text/html\n\n<p>words\n--x\nContent-Type: text/plain; name=a.txt\n"
+              b"Content-Disposition: attachment; filename=a.txt\nContent-Transfer-Encoding: base64\n\nd29yZA==\n--x",),
+    "a.mbox": (b"From a\nSubject: one\n\nwords\n\nFrom b\nSubject: two\n\n> quoted\nmore\n",),
+    "a.vtt": (b"WEBVTT\n\n1\n00:00:01.000 --> 00:00:02.000\n<v Ada>words</v>\n",),
+    "a.srt": (b"1\n00:00:01,000 --> 00:00:02,000\nwords\n\n2\n00:00:03,000 --> 00:00:04,000\nmore\n",),
+    "a.ics": (b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:words\nDTSTART:20260101T100000Z\nEND:VEVENT\nEND:VCALENDAR\n",),
+    "a.bib": (b"@article{a, title = {Words {in} braces}, author = \"A and B\", year = 1999}\n",),
+    "a.tex": (b"\\documentclass{a}\\begin{document}\\section{One}words \\emph{b} $x^2$\\begin{itemize}\\item c"
+              b"\\end{itemize}\\end{document}\n",),
+    "a.adoc": (b"= Title\n\n== One\n\n* words\n\n----\ncode\n----\n\n|===\n|a |b\n|===\n",),
+    "a.org": (b"* One\n- words\n#+begin_src\ncode\n#+end_src\n| a | b |\n",),
+    "a.1": (b".TH A 1\n.SH NAME\na \\- words\n.TP\n.B \\-x\nmore\n.nf\ncode\n.fi\n",),
+    "a.zip": (packed({"a.md": "# One\n\nwords", "b/c.csv": "a,b\n1,words\n", "d.zip": packed({"e.txt": "words"})}),),
     "a.unknown": (b"#!/bin/sh\necho x\n", b"<!doctype html><p>x", b"%PDF-1.4\n"),
 }  # fmt: skip
 
@@ -53,6 +70,11 @@ def pdf() -> bytes:
 EXTRACTED = {
     "html": CORPUS["a.html"],
     "pdf": (pdf(),),
+    "xml": (
+        b'<?xml version="1.0"?><doc a="b"><title>T</title><p>words <b>bold</b></p><list><item>x</item></list></doc>',
+    ),
+    "rtf": (b"{\\rtf1\\ansi{\\fonttbl{\\f0 A;}}\\f0 words\\par \\'e9 \\u8364?{\\b bold}}",),
+    **{kind: (data,) for kind, data in PACKED.items()},
     "docx": (
         docx_of("<w:p><w:r><w:t>words</w:t></w:r></w:p><w:tbl><w:tr><w:tc><w:p/></w:tc></w:tr></w:tbl>"),
     ),
@@ -98,11 +120,16 @@ def test_sources(readers: Processes, language: str) -> None:
 
 @pytest.mark.parametrize("kind", EXTRACTED)
 def test_extraction(extractors: Extractors, kind: str) -> None:
-    """Mutated PDF, Word and HTML files give a text or a reason, and so does the sound file after each."""
+    """Mutated PDF, HTML, XML, office and book files give a text or a reason, and so does the sound file after each."""
     sound = extractors.extract(kind, EXTRACTED[kind][0], 1 << 20).text
     for i in range(INPUTS):
+        rng = random.Random(f"{kind} {i}")
+        inside = kind in PACKED and i % 4
+        data = (
+            mutate_member(PACKED[kind], rng, 64 << 10) if inside else mutate(EXTRACTED[kind], rng, 64 << 10)
+        )
         try:
-            extractors.extract(kind, mutate(EXTRACTED[kind], random.Random(f"{kind} {i}"), 64 << 10), 1 << 20)
+            extractors.extract(kind, data, 1 << 20)
         except ExtractionError as error:
             assert str(error), f"input {i}"
     assert extractors.extract(kind, EXTRACTED[kind][0], 1 << 20).text == sound

@@ -66,6 +66,19 @@ def test_a_presentation(tmp_path: Path) -> None:
     assert content.metadata["slides"] == 2
 
 
+def test_slides_of_titles_alone(tmp_path: Path) -> None:
+    """Titles are text; slides without any are named as such."""
+    presentation = pptx.Presentation()
+    presentation.slides.add_slide(presentation.slide_layouts[5]).shapes.title.text = "Roadmap: May"
+    presentation.slides.add_slide(presentation.slide_layouts[6])
+    presentation.save(str(tmp_path / "a.pptx"))
+    assert only(tmp_path / "a.pptx").page_content == "# Slide 1: Roadmap: May\n\n# Slide 2"
+    empty = pptx.Presentation()
+    empty.slides.add_slide(empty.slide_layouts[6])
+    empty.save(str(tmp_path / "b.pptx"))
+    assert reason(tmp_path / "b.pptx") == "no text in its slides"
+
+
 def test_a_workbook(tmp_path: Path) -> None:
     """Each row of a sheet of openpyxl names its columns; a remark above the header stays a line of its own."""
     book = openpyxl.Workbook()
