@@ -1,0 +1,55 @@
+"""Four processes add, delete, merge, query and re-open for long: every answer is right, and nothing grows.
+
+`make soak MINUTES=60` runs it for an hour.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sleuth import Engine
+from tests.dense.strategies import HashEmbedder
+from tests.faults.proof import ROOT
+
+MINUTES = float(os.environ.get("SLEUTH_SOAK", "0.2"))
+ROUNDS = 8
+"""Of each process at least: halves of fewer are not worth a comparison."""
+GROWTH = {"memory": 24 << 20, "files": 4, "disk": 16 << 20}
+"""What the median of the second half may be above that of the first."""
+
+
+@pytest.mark.slow
+def test_soak(tmp_path: Path) -> None:
+    """Answers equal a model's; memory, open files and disk of the second half are those of the first."""
+    path = tmp_path / "index"
+    Engine.open(path, create=True, embedder=HashEmbedder()).close()
+    arguments = [str(MINUTES * 60), str(ROUNDS)]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.soak", str(path), f"p{number}", *arguments],
+            cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for number in range(4)
+    ]  # fmt: skip
+    outputs = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, "\n".join(error for _, error in outputs)
+    print(f"\n{'process':10}{'rounds':>8}" + "".join(f"{name:>12}{'later':>12}" for name in GROWTH))
+    for number, (output, _) in enumerate(outputs):
+        rounds = [json.loads(line) for line in output.splitlines()][1:]  # the first one imports and allocates
+        half = len(rounds) // 2
+        medians = {
+            name: [statistics.median(each[name] for each in part) for part in (rounds[:half], rounds[half:])]
+            for name in GROWTH
+        }
+        print(f"p{number:<9}{len(rounds):8}" + "".join(f"{a:12.0f}{b:12.0f}" for a, b in medians.values()))
+        assert {name: pair for name, pair in medians.items() if pair[1] - pair[0] > GROWTH[name]} == {}
+    with Engine.open(path, embedder=HashEmbedder()) as engine:
+        assert not engine.repairs
+        assert [finding for finding in engine.check(full=True) if finding.level != "ok"] == []
