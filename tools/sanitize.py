@@ -44,7 +44,7 @@ def environment() -> dict[str, str]:
     log = f"log_path={(REPORTS / 'report').resolve()}"
     return os.environ | {
         "LD_PRELOAD": library,
-        "ASAN_OPTIONS": f"detect_leaks=0:{log}",
+        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:{log}",
         "UBSAN_OPTIONS": f"print_stacktrace=1:{log}",
         "SLEUTH_EXPLORE": "1",
         "PYTHONPATH": "src",

@@ -88,6 +88,7 @@ def watched(path: Path) -> bool:
             return True
         patch.setattr(engine._store._watch, "_due", 0.0)
         patch.setattr(watch, "RATE", 1 << 40)
+        patch.setattr(watch, "SHARE", 1e9)
         engine.retrieve("w0", 3)
         until = time.monotonic() + 60
         while (thread := engine._store._watch._thread) is not None and time.monotonic() < until:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from sleuth.store import Store
 from sleuth.store.catalogue import building, watch
 from tests.store.words import SumsLeg, contents, put
+from tests.waiting import wait_until
 
 WHOLE = {f"{letter}#{n}": f"text {letter}" for letter in "ab" for n in range(500)}
 
@@ -50,6 +52,32 @@ def test_an_open_store_finds_damage(damaged: Path, monkeypatch: pytest.MonkeyPat
         assert "sums not as written" in " ".join(repair.why for repair in store.repair())
         assert store.status().damage == ()
     assert "sleuth-watch" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_an_open_store_finds_damaged_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that stays open compares its rows with their checksums, and its status names those that were changed."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    monkeypatch.setattr(watch, "SHARE", 1e9)
+    path = tmp_path / "index"
+    with Store.open(path, create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            for n in range(500):
+                put(writer, f"d{n:03}", f"text {n}", "more")
+    with sqlite3.connect(path / "record.sqlite") as connection:
+        connection.execute(
+            "UPDATE chunks SET line = 7 WHERE key = (SELECT key + 1 FROM documents WHERE id = 'd321')"
+        )
+    connection.close()
+    with Store.open(path) as store:
+        assert store.attach([SumsLeg()]) == []
+        with store.reader():
+            pass
+        wait_until(lambda: store._watch._thread is None)
+        (damage,) = store.status().damage
+        assert damage.startswith("1 documents are not as they were written: 'd321'; `sleuth doctor --repair`")
+        assert ["d321" in repair.what for repair in store.repair()] == [True]
+        assert store.status().damage == ()
 
 
 def test_a_store_that_was_just_opened_proves_nothing(damaged: Path) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sleuth.errors import IndexDamagedError, IndexLockedError
+from sleuth.errors import IndexDamagedError, IndexLockedError, StoreError
 from sleuth.logs import logger_of
 from sleuth.store.catalogue import manifest, mark, merging, schema
 from sleuth.store.catalogue.database import Database
@@ -73,8 +73,8 @@ class Store:
         self._connection = database.connection
         self._views = Views(database.segments)
         self._merges = Merges(self._merge_once)
-        self._watch = Watch(self._views.prove)
-        self._lost = ""
+        self._watch = Watch(self._views.prove, self._prove_rows)
+        self._lost = self._bad_rows = ""
         _STORES.add(self)
 
     # --- opening
@@ -339,7 +339,19 @@ class Store:
 
         with self._connection() as connection:
             connection.execute("BEGIN")
-            return checking.status(connection, self.path, self._views, self.settings, self._lost)
+            noted = (self._lost, self._bad_rows)
+            return checking.status(connection, self.path, self._views, self.settings, noted)
+
+    def _prove_rows(self, rest: Callable[[float], object]) -> None:
+        """Compare the rows of the record with their checksums, some at a time; note those that are damaged."""
+        from sleuth.store.health import checking
+
+        try:
+            self._bad_rows = checking.prove_rows(self._connection, rest)
+        except IndexDamagedError as error:
+            self._bad_rows = str(error)
+        except StoreError:  # busy or closed: nothing is proven
+            return
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every chunk is covered exactly once by every leg and that files are as they were written.
@@ -372,7 +384,7 @@ class Store:
             repairs = salvage(self._database, timeout, self.settings)
             if not repairs:
                 raise
-        self._lost = ""
+        self._lost = self._bad_rows = ""
         self._views.forget(list(self._views.damage))
         return repairs + self._repair(timeout)
 
@@ -405,7 +417,7 @@ class Store:
             repairs = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
             repairs += checking.repair(self.path, self._connection, writer, self._views)
             repairs += self._mend(writer)
-        self._lost = ""
+        self._lost = self._bad_rows = ""
         return repairs
 
     # --- closing

@@ -1,4 +1,4 @@
-"""Proves the segments of a store that stays open, a little at a time."""
+"""Proves the segments and rows of a store that stays open, a little at a time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from typing import Final, Protocol
 from sleuth.store.catalogue.manifest import Loaded
 
 RATE: Final = 64 << 20
-"""Bytes a second, which takes a twentieth of a core."""
+"""Bytes of segments a second, which takes a twentieth of a core."""
+SHARE: Final = 0.05
+"""Of a core, that looking at rows may take."""
 PATIENCE: Final = 5.0
 """Seconds for which a store must have been open: a command that answers once proves nothing."""
 
@@ -26,15 +28,22 @@ class _StoppedError(Exception):
 
 
 class Watch:
-    """Proves each segment that readers see once, in a thread that ends when all are proven.
+    """Proves each segment that readers see once, and all rows once, in a thread that ends when all are proven.
 
     Attributes:
         proven: names of the segments that were looked at.
     """
 
-    def __init__(self, prove: Prove) -> None:
+    def __init__(self, prove: Prove, prove_rows: Callable[[Callable[[float], object]], object]) -> None:
+        """Creates a watch that is due after `PATIENCE` seconds.
+
+        Args:
+            prove_rows: looks at all rows, and calls its argument with the seconds of CPU time that a part took.
+        """
         self.proven: set[str] = set()
         self._prove = prove
+        self._prove_rows = prove_rows
+        self._rows_are_proven = False
         self._due = time.monotonic() + PATIENCE
         self._seen: Loaded | None = None
         self._stopping = threading.Event()
@@ -50,7 +59,7 @@ class Watch:
                 return
             self._seen = loaded
             names = {view.name for views in loaded.views.values() for view in views} - self.proven
-            if names:
+            if names or not self._rows_are_proven:
                 self._thread = threading.Thread(
                     target=self._run, args=(sorted(names),), name="sleuth-watch", daemon=True
                 )
@@ -71,6 +80,9 @@ class Watch:
             for name in names:
                 self._prove(name, self._pause)
                 self.proven.add(name)
+            if not self._rows_are_proven:
+                self._prove_rows(self._rest)
+                self._rows_are_proven = True
         except _StoppedError:
             pass
         finally:
@@ -78,4 +90,8 @@ class Watch:
 
     def _pause(self, size: int) -> None:
         if self._stopping.wait(size / RATE):
+            raise _StoppedError
+
+    def _rest(self, seconds: float) -> None:
+        if self._stopping.wait(seconds / SHARE):
             raise _StoppedError

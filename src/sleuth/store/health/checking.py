@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,14 +37,22 @@ from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Statu
 from sleuth.store.writing.writer import Writer
 
 _ORDER = ("error", "warning", "ok")
+_AT_ONCE = 200
+"""Documents that are looked at with one connection while a store is open."""
+_LAST = 1 << 62
+"""Above all keys."""
 Connections = Callable[[], AbstractContextManager[Connection]]
 _Row = TypeVar("_Row", DocumentRow, StoredChunk, EmbeddingRow)
 
 
 def status(
-    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], lost: str
+    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], noted: Iterable[str]
 ) -> Status:
-    """Return the store at a glance, as the connection's transaction sees it."""
+    """Return the store at a glance, as the connection's transaction sees it.
+
+    Args:
+        noted: what is wrong with the record, as far as it was met; "" for nothing.
+    """
     version, documents, chunks, next_key = connection.execute(
         "SELECT version, documents, chunks, next_key FROM state"
     ).fetchone()
@@ -55,7 +64,7 @@ def status(
     )
     tombstones = connection.execute("SELECT count(*) FROM tombstones").fetchone()[0]
     size = (path / opening.RECORD).stat().st_size + log_bytes(path / opening.RECORD)
-    damage = (*([lost] if lost else []), *views.damage.values())
+    damage = (*filter(None, noted), *views.damage.values())
     return Status(
         path=str(path),
         format=record.FORMAT,
@@ -157,12 +166,17 @@ def _check_state(connection: Connection) -> Iterator[Finding]:
         yield Finding("ok", "record", f"{counters.documents} documents, {counters.chunks} chunks")
 
 
-def bad_documents(connection: Connection) -> dict[int, str]:
-    """Documents that have lost a part or whose bytes are not those that were written: id by key."""
+def bad_documents(connection: Connection, first: int = 0, end: int = _LAST) -> dict[int, str]:
+    """Documents that have lost a part or whose bytes are not those that were written: id by key.
+
+    Args:
+        first, end: look at keys from the first on that are below the end, which is the key of a document.
+    """
     bad: dict[int, str] = {}
-    chunks = connection.execute(f"SELECT {record.CHUNK_COLUMNS} FROM chunks ORDER BY key")
+    among = "WHERE key >= ? AND key < ? ORDER BY key"
+    chunks = connection.execute(f"SELECT {record.CHUNK_COLUMNS} FROM chunks {among}", (first, end))
     chunk = _next_chunk(chunks)
-    documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents ORDER BY key")
+    documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents {among}", (first, end))
     for document in map(DocumentRow._make, documents):
         whole = has_checksum(record.document_checksum, document)
         expected = 0
@@ -200,11 +214,36 @@ def has_checksum(checksum: Callable[[_Row], int], row: _Row) -> bool:
         return False
 
 
+def prove_rows(connections: Connections, rest: Callable[[float], object]) -> str:
+    """Look at all documents, some at a time; return what is wrong with the first ones that are not whole.
+
+    Args:
+        rest: called with the seconds of CPU time that each look took; no connection is held meanwhile.
+    """
+    first, end = 0, 0
+    while end < _LAST:
+        began = time.thread_time()
+        with connections() as connection:
+            connection.execute("BEGIN")
+            after = "SELECT key FROM documents WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?"
+            (end,) = connection.execute(after, (first, _AT_ONCE)).fetchone() or (_LAST,)
+            bad = bad_documents(connection, first, end)
+        if bad:
+            return f"{_named(bad)}; `sleuth doctor --repair` removes what is not whole"
+        first = end
+        rest(time.thread_time() - began)
+    return ""
+
+
+def _named(bad: Mapping[int, str]) -> str:
+    names = ", ".join(repr(name) for name in list(bad.values())[:5]) + (", ..." if len(bad) > 5 else "")
+    return f"{len(bad)} documents are not as they were written: {names}"
+
+
 def _check_rows(connection: Connection) -> Iterator[Finding]:
     bad = bad_documents(connection)
     if bad:
-        names = ", ".join(repr(name) for name in list(bad.values())[:5]) + (", ..." if len(bad) > 5 else "")
-        yield Finding("error", "record", f"{len(bad)} documents are not as they were written: {names}", READD)
+        yield Finding("error", "record", _named(bad), READD)
     else:
         yield Finding("ok", "record", "every row is as it was written")
 
