@@ -143,6 +143,7 @@ NAMES = {
     ("hcl", "variable \"a\" {}\nmodule \"m\" {\n  source = \"./m\"\n}\nlocals {\n  b = 1\n}\ndata \"aws_ami\" \"c\" {}\noutput \"d\" {}\n"): ["a property", "m module", "b constant", "aws_ami.c struct", "d property"],
     ("sql", "CREATE VIEW v AS SELECT 1;\nCREATE INDEX i ON t(a);\nCREATE FUNCTION f(x INT) RETURNS INT AS $$ SELECT 1 $$ LANGUAGE sql;\nCREATE TABLE t (a INT);\n"): ["v struct", "i constant", "f function", "t struct", "t.a attribute"],
     ("graphql", "interface I { a: ID }\ninput N { b: Int }\nenum E { X }\nunion U = A | B\nquery Q { ...F }\nfragment F on A { c }\n"): ["I interface", "I.a attribute", "N struct", "N.b attribute", "E enum", "E.X attribute", "U type", "Q function", "F function"],
+    ("docker", "ARG A\nFROM a:1 AS b\nARG B=1\nENV C=1 D=2\nFROM b\n"): ["A constant", "b module", "B constant", "C constant", "D constant"],
     ("kotlin", "interface I {\n  val a: Int\n}\nenum class E { X }\nsealed class S\n"): ["I interface", "I.a attribute", "E enum", "S class"],
     ("csharp", "namespace My.App;\nclass A { int B = 1, C = 2; }\n"): ["My.App module", "My.App.A class", "My.App.A.B attribute", "My.App.A.C attribute"],
     ("typescript", "interface I { f(a: string): void; b: string }\n"): ["I interface", "I.f method", "I.b attribute"],

@@ -17,6 +17,7 @@ ENDINGS = {
     "python": "py", "javascript": "js", "typescript": "ts", "tsx": "tsx", "go": "go", "rust": "rs", "java": "java",
     "c": "c", "cpp": "cc", "csharp": "cs", "ruby": "rb", "php": "php", "kotlin": "kt", "scala": "scala", "bash": "sh",
     "lua": "lua", "swift": "swift", "elixir": "ex", "hcl": "tf", "sql": "sql", "graphql": "graphql",
+    "docker": "dockerfile",
 }  # fmt: skip
 
 MODELS = '''class Model:

@@ -27,6 +27,7 @@ EXTRAS: dict[str, tuple[str, str]] = {
     "wordllama": ("hybrid", "documents and code are searched by meaning too, without a download"),
     "tree_sitter_c_sharp": ("code", "definitions of C#"),
     "tree_sitter_kotlin": ("code", "definitions of Kotlin"),
+    "tree_sitter_containerfile": ("code", "definitions of Dockerfiles"),
     "tree_sitter_elixir": ("code", "definitions of Elixir"),
     "tree_sitter_graphql": ("code", "definitions of GraphQL"),
     "tree_sitter_hcl": ("code", "definitions of Terraform"),

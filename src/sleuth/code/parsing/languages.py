@@ -95,7 +95,7 @@ LANGUAGES: dict[str, Language] = {
         Language("protobuf"),
         Language("graphql", package="tree_sitter_graphql", extra="code", comment="#"),
         Language("make", ("makefile",), comment="#"),
-        Language("docker", ("dockerfile",), comment="#"),
+        Language("docker", ("dockerfile",), package="tree_sitter_containerfile", extra="code", comment="#"),
         Language("cmake", comment="#"),
         Language("gradle", ("groovy",)),
         Language("zig"),
