@@ -25,9 +25,13 @@ SOURCES = {
     "k.kt": "fun helper(x: Int): Int = x\nfun work(handler: (Int) -> Unit, n: Int) {\n  val local = { y: Int -> y }\n  handler(n)\n  local(n)\n  helper(n)\n}\n",
     "L.cs": "class H {\n  static int helper(int x) { return x; }\n}\nclass L {\n  void work(System.Action<int> handler, int n) {\n    System.Func<int,int> local = y => y;\n    handler(n); local(n); H.helper(n);\n  }\n}\n",
     "m.scala": "object H {\n  def helper(x: Int): Int = x\n}\nobject M {\n  def work(handler: Int => Unit, n: Int): Unit = {\n    val local = (y: Int) => y\n    handler(n)\n    local(n)\n    H.helper(n)\n  }\n}\n",
+    "o.lua": "local function helper(x) return x end\nfunction work(handler, items)\n  local own = function(y) return y end\n  for _, item in ipairs(items) do\n    handler(item)\n    own(item)\n    helper(item)\n  end\nend\n",
+    "p.swift": "func helper(_ x: Int) -> Int { return x }\nfunc work(handler: (Int) -> Void, n: Int) {\n  let local = { (y: Int) in y }\n  handler(n)\n  _ = local(n)\n  _ = helper(n)\n}\n",
+    "q.ex": "defmodule H do\n  def helper(x), do: x\nend\n\ndefmodule Q do\n  def work(handler, items) do\n    local = fn y -> y end\n    for item <- items do\n      handler.(item)\n      local.(item)\n      H.helper(item)\n    end\n  end\nend\n",
+    "r.tsx": "function helper(x: number): number { return x }\nexport function work(handler: (n: number) => void, items: number[]) {\n  const local = (y: number) => y;\n  for (const item of items) { handler(item); local(item); helper(item); }\n  return null;\n}\n",
     "n.sh": "helper() { echo 1; }\nwork() {\n  local handler=$1\n  helper\n  $handler\n}\n",
 }
-OTHERS = {"a.py": {"os.remove"}, "g.rb": {"Proc.new", "Proc"}}
+OTHERS = {"a.py": {"os.remove"}, "g.rb": {"Proc.new", "Proc"}, "o.lua": {"ipairs"}}
 """What belongs to no file of the repository, and yet is another place."""
 
 
