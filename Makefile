@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz damage soak clean
+.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz damage soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -38,6 +38,11 @@ cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it
 bench: $(VENV)-bench/.installed ## full-text and hybrid search, folders, cold start and local documents beside their peers
 	for n in 300000 1000000; do $(VENV)-bench/bin/python -m benchmarks.lexical_peers --passages $$n || exit; done
 	for b in folder cold_start local_docs hybrid_peers; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+
+# On Debian: apt-get install libreoffice-{writer,calc,impress}-nogui pandoc asciidoctor groff
+formats: $(VENV)/.developed build build/formats/.installed ## files by LibreOffice, pandoc, groff and more (those installed), read by Sleuth and by markitdown
+	$(BIN)/python -m benchmarks.formats --files build/formats/files --peer build/formats/venv/bin/python
+	@du -sm build/formats/venv | awk '{ print "markitdown and what it needs: " $$1 " MB" }'
 
 bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .data, beside the peers
 	$(VENV)-bench/bin/python -m benchmarks.quality
@@ -142,6 +147,11 @@ $(VENV)/.installed: pyproject.toml setup.py | $(VENV)/.kernels
 $(VENV)/.developed: pyproject.toml setup.py | $(VENV)/.kernels
 	@tools/step "Install Sleuth and what its tests need" env $(EDITABLE) '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+build/formats/.installed:
+	@tools/step "Create an environment for the peer" $(PYTHON) -m venv build/formats/venv
+	@tools/step "Install markitdown" build/formats/venv/bin/python $(INSTALL) 'markitdown[docx,pptx,xlsx,xls,pdf,outlook]'
+	@touch $@
 
 $(VENV)/.documented: pyproject.toml setup.py | $(VENV)/.kernels
 	@tools/step "Install Sleuth and what builds the site" env $(EDITABLE) '.[docs,hybrid]'

@@ -149,6 +149,14 @@ def test_manual_pages(tmp_path: Path, name: str) -> None:
     ]  # fmt: skip
 
 
+def test_a_manual_page_that_defines_fonts_first(tmp_path: Path) -> None:
+    """Requests may stand before the title, as programs write them."""
+    requests = ".\\\" Made by a program\n.ie '\\n(.V'' \\{\\\n.ftr V CW\n.\\}\n.el \\{\\\n.ftr V CR\n.\\}\n"
+    content = only(tmp_path / "touchy.1", requests + MAN)
+    assert content.metadata["type"] == "man"
+    assert "# NAME\ntouchy - change times of a file" in content.page_content
+
+
 def test_a_page_of_mdoc(tmp_path: Path) -> None:
     """A page in mdoc gives its sections, options and references."""
     page = ".Dd May 1\n.Dt GREPPY 1\n.Os\n.Sh SYNOPSIS\n.Nm greppy\n.Fl v\n.Sh SEE ALSO\n.Xr sed 1 ,\n"

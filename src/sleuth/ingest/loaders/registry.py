@@ -120,7 +120,7 @@ def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
 
 
 _STARTS: Final = ((b"%PDF-", "pdf"), (b"{\\rtf", "rtf"))
-_manual = re.compile(rb"(?:[.']\\\"[^\n]{0,500}\n|\n){0,100}\.(?:TH|Dd|Dt|SH) ")
+_manual = re.compile(rb"(?:[.'][^\n]{0,500}\n|\n){0,100}?\.(?:TH|Dd|Dt|SH) ")
 
 
 def _sniffed(head: bytes, loaders: Sequence[FileFormat]) -> str:
