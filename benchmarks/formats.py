@@ -21,8 +21,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from sleuth.ingest import FileEntry, ReadOptions, read_file
 from sleuth.ingest.extraction import Extractors
@@ -260,8 +261,7 @@ def by_xlsxwriter(folder: Path) -> Iterator[Sample]:
 
 
 def by_nbformat(folder: Path) -> Iterator[Sample]:
-    import nbformat
-
+    nbformat: Any = import_module("nbformat")  # its functions have no types
     cells = [nbformat.v4.new_markdown_cell(MARKDOWN), nbformat.v4.new_code_cell("print(1)")]
     nbformat.write(nbformat.v4.new_notebook(cells=cells), folder / "nbformat.ipynb")
     yield Sample(folder / "nbformat.ipynb", "nbformat")
