@@ -8,11 +8,13 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
+AS_FAST_WITH_O2 = {"blockmax", "evidence", "union", "uses"}
+"""Kernels that are as fast with -O2 as with -O3, and compile in less time."""
 SHARED = "sleuth._cyutility"
 """Cython's support for memoryviews, compiled once: each kernel would carry a copy and compile twice as long."""
 
 
-def extension(name: str, source: Path, *include_dirs: Path, level: str = "-O3") -> Extension:
+def extension(name: str, source: Path, *include_dirs: Path, level: str) -> Extension:
     """Return a module compiled for speed.
 
     No contraction of floats: equal documents get equal scores on every path. No wrapping of signed integers, which
@@ -31,7 +33,7 @@ def extension(name: str, source: Path, *include_dirs: Path, level: str = "-O3") 
 def kernel(path: Path) -> Extension:
     """Return the module of one .pyx file."""
     name = ".".join(path.relative_to(ROOT / "src").with_suffix("").parts)
-    return extension(name, path, path.parent)
+    return extension(name, path, path.parent, level="-O2" if path.stem in AS_FAST_WITH_O2 else "-O3")
 
 
 def kernels() -> list[Extension]:
@@ -42,7 +44,7 @@ def kernels() -> list[Extension]:
     modules = [kernel(path) for path in sorted((ROOT / "src").rglob("*.pyx"))]
     return cythonize(
         [extension(SHARED, shared, level="-O1"), *modules],
-        compiler_directives={"language_level": 3},
+        compiler_directives={"language_level": 3, "auto_pickle": False},
         shared_utility_qualified_name=SHARED,
     )
 

@@ -21,7 +21,6 @@ def test_each_question_of_the_demo_is_answered_right(tmp_path: Path) -> None:
     outputs = dict(part.split("\n", 1) for part in run.stdout.split("\n$ sleuth ")[1:])
     expected = {
         "search -k 1 'which objects are considered false'": "reference/truth.rst",
-        "search -k 1 'how are chained comparisons evaluated'": "reference/comparisons.rst",
         "code search -k 1 'remove common leading whitespace from every line'": "textwrap.py",
         "code search -k 1 'find close matches for a misspelled word'": "get_close_matches",
         "ask 'when are default parameter values evaluated'": "when the function definition is executed",
