@@ -94,6 +94,17 @@ def test_spelling_is_suggested_from_the_index(engine: Engine, word: str, nearest
     )
 
 
+def test_words_of_one_stem_are_suggested(tmp_path: Path) -> None:
+    """A word that is near another word of the same stem has a suggestion in the spelling of the passages."""
+    with Engine.open(tmp_path / "index", create=True) as index:
+        index.add(
+            [Document("Retrievers, a retriever."), Document("Hooks see what programs retrieve in time.")]
+        )
+        for word in ("retrival", "retreival"):
+            (note,) = index.retrieve(word, syntax=True).notes
+            assert note.startswith(f"no passage holds {word!r}; did you mean 'retrieve")
+
+
 def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
     """A word that is near no word of the index has no suggestion; documents outside the scope suggest nothing."""
     assert engine.retrieve("xylophone", syntax=True).notes == ("no passage holds 'xylophone'",)

@@ -21,6 +21,9 @@ _LONGEST = 20
 _LIKE = 0.75
 """How alike a suggestion and the word must be, from 0 to 1, as `difflib` measures it."""
 
+_PASSAGES = 8
+"""Passages that are looked at for how a term is written: the best one may hold other words of the same stem."""
+
 _ALPHABETS = (
     string.ascii_lowercase,
     "abcdefghijklmnopqrstuvwxyzàáâãäåæçèéêëìíîïñòóôõöøœùúûüýÿß",
@@ -64,11 +67,11 @@ def _nearest(
     if len(word) >= _TWO_EDITS:
         rounds.append({other for near in once for other in _edits(near, "")})
     for candidates in rounds:
-        tokens = {token: None for near in candidates for token in analyzer.tokens(near)}
-        terms = searchers.lexical.terms({"text": dict.fromkeys(tokens, 1.0)}).get("text", {})
+        spellings = {token: near for near in candidates for token in analyzer.tokens(near)}
+        terms = searchers.lexical.terms({"text": dict.fromkeys(spellings, 1.0)}).get("text", {})
         by_rarity = searchers.lexical.idf(terms)
         for token in sorted(terms, key=lambda token: (by_rarity[token], token)):
-            if spelt := _as_written(token, searchers, snapshot, analyzer, like=word, scope=scope):
+            if spelt := _as_written(token, searchers, snapshot, analyzer, like=spellings[token], scope=scope):
                 return spelt
     return ""
 
@@ -96,11 +99,11 @@ def _as_written(
     like: str,
     scope: Filter | None,
 ) -> str:
-    """Return a term as a passage spells it, where that resembles a word: terms of the index may be stems."""
+    """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
     allowed = searchers.allowed(scope, "lexical")
-    hits = searchers.lexical.search({"text": {token: 1.0}}, 1, allowed=allowed)
+    hits = searchers.lexical.search({"text": {token: 1.0}}, _PASSAGES, allowed=allowed)
     written = {
         text[start:end].casefold()
         for row in snapshot.rows(hits.keys.tolist())
