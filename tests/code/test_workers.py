@@ -121,15 +121,6 @@ def test_memory_is_limited() -> None:
 @pytest.mark.parametrize(
     ("ends", "reason"),
     [
-        (signal.SIGABRT, "takes more than 512 MB of memory"),
-        pytest.param(
-            signal.SIGSEGV,
-            "takes more than 512 MB of memory",
-            marks=pytest.mark.skipif(
-                "asan" in os.environ.get("LD_PRELOAD", ""),
-                reason="AddressSanitizer takes the signal for a report",
-            ),
-        ),
         (signal.SIGPROF, "takes more than 1 s of CPU time"),
         (signal.SIGKILL, "ended with status -9"),
     ],

@@ -63,9 +63,14 @@ class ProcessEndedError(Exception):
 
 
 class _Process:
-    """One process and the pipes to it."""
+    """One process and the pipes to it.
+
+    Attributes:
+        is_used: whether it has answered a request; it may still hold memory for that one.
+    """
 
     def __init__(self, command: list[str]) -> None:
+        self.is_used = False
         self.popen = subprocess.Popen(  # noqa: S603  # our own interpreter and module
             command,
             stdin=subprocess.PIPE,
@@ -140,8 +145,22 @@ class Processes:
         self._closed = threading.Event()
 
     def ask(self, head: Mapping[str, Any], body: bytes, seconds: float) -> ProcessReply:
-        """Return the answer to a request; the last one, where there are several. Raises as `answers`."""
-        *_, answer = self.answers(head, body, seconds)
+        """Return the answer to a request; the last one, where there are several. Raises as `answers`.
+
+        Where the memory of a process is spent that has answered others, a new one is asked: a file is refused for what
+        it takes itself.
+        """
+        process = self._borrow()
+        is_used = process.is_used
+        try:
+            *_, answer = self._exchange(process, head, body, seconds)
+        except ProcessEndedError as error:
+            if not (is_used and error.limit == "memory"):
+                raise
+        else:
+            if not (is_used and answer.head.get("spent")):
+                return answer
+        *_, answer = self._exchange(self._start(), head, body, seconds)
         return answer
 
     def answers(self, head: Mapping[str, Any], body: bytes, seconds: float) -> Iterator[ProcessReply]:
@@ -154,7 +173,23 @@ class Processes:
             ProcessStartError: no process can be started.
             ProcessEndedError: the process ended, as where it exceeded a limit. Another one answers the next request.
         """
-        process = self._borrow()
+        yield from self._exchange(self._borrow(), head, body, seconds)
+
+    def close(self) -> None:
+        """End all processes, also in the middle of a request. Closing twice is fine."""
+        with self._lock:
+            self._closed.set()
+            idle, self._idle = self._idle, []
+            lent = list(self._lent)
+        for process in lent:  # whoever borrowed it notices, and gives it back
+            process.popen.kill()
+        for process in idle:
+            self._end(process)
+
+    def _exchange(
+        self, process: _Process, head: Mapping[str, Any], body: bytes, seconds: float
+    ) -> Iterator[ProcessReply]:
+        """Yield the answers of a process that was borrowed, and give it back. Raises ProcessEndedError."""
         finished, timed_out = False, False
         try:
             process.send({**head, "seconds": seconds}, body)
@@ -171,25 +206,17 @@ class Processes:
         if not finished:
             raise ProcessEndedError("time" if timed_out else _LIMITS.get(-status, ""), status)
 
-    def close(self) -> None:
-        """End all processes, also in the middle of a request. Closing twice is fine."""
-        with self._lock:
-            self._closed.set()
-            idle, self._idle = self._idle, []
-            lent = list(self._lent)
-        for process in lent:  # whoever borrowed it notices, and gives it back
-            process.popen.kill()
-        for process in idle:
-            self._end(process)
-
     def _borrow(self) -> _Process:
         with self._lock:
             if self._closed.is_set():
                 raise ProcessStartError("reading was ended")
-            process = self._idle.pop() if self._idle else None
-            if process is not None:
+            if self._idle:
+                process = self._idle.pop()
                 self._lent.add(process)
                 return process
+        return self._start()
+
+    def _start(self) -> _Process:
         # -P: a module in the current folder must not shadow one of ours.
         process = _Process([sys.executable, "-P", "-m", self.module, str(self.memory)])
         with self._lock:
@@ -212,6 +239,7 @@ class Processes:
         with self._lock:
             self._lent.discard(process)
             if reusable and not self._closed.is_set():
+                process.is_used = True
                 self._idle.append(process)
                 return 0
         return self._end(process)

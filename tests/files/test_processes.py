@@ -1,0 +1,71 @@
+"""A process that reads files answers several requests, and each has all of the memory that is promised."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.files import ProcessEndedError, Processes
+
+MEMORY = 100 << 20
+
+
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    running = Processes("tests.files.hoarder", MEMORY)
+    yield running
+    running.close()
+
+
+def ask(processes: Processes, size: int, *, ends: bool = False) -> dict[str, object]:
+    return processes.ask({"bytes": size, "ends": ends}, b"", 10.0).head
+
+
+def test_a_process_answers_several_requests(processes: Processes) -> None:
+    assert [ask(processes, 1)["answered"] for _ in range(3)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_request_is_not_refused_for_what_others_took(processes: Processes, ends: bool) -> None:
+    """Memory that earlier requests have taken is not there for the next one: a new process answers it."""
+    assert ask(processes, MEMORY * 2 // 3, ends=ends)["answered"] == 1
+    assert ask(processes, MEMORY * 2 // 3, ends=ends)["answered"] == 1
+
+
+def test_a_request_that_takes_too_much_is_told(processes: Processes) -> None:
+    assert ask(processes, 1)["answered"] == 1
+    assert ask(processes, 2 * MEMORY)["spent"]
+    with pytest.raises(ProcessEndedError):
+        ask(processes, 2 * MEMORY, ends=True)
+
+
+@pytest.mark.parametrize(
+    ("ends", "limit"),
+    [
+        (signal.SIGABRT, "memory"),
+        pytest.param(
+            signal.SIGSEGV,
+            "memory",
+            marks=pytest.mark.skipif(
+                "asan" in os.environ.get("LD_PRELOAD", ""),
+                reason="AddressSanitizer takes the signal for a report",
+            ),
+        ),
+        (signal.SIGPROF, "time"),
+        (signal.SIGKILL, ""),
+    ],
+)
+def test_the_signal_that_ends_a_process_names_the_limit(
+    processes: Processes, ends: signal.Signals, limit: str
+) -> None:
+    """Libraries in C abort, or read what they were refused, where memory is spent; the limit of time has a signal."""
+    assert ask(processes, 1)["answered"] == 1
+    with pytest.raises(ProcessEndedError) as caught:
+        processes.ask({"signal": ends}, b"", 10.0)
+    assert (caught.value.limit, caught.value.ending) == (limit, ends.name)
+    assert ask(processes, 1)["answered"] == 1
