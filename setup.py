@@ -44,7 +44,8 @@ def kernels() -> list[Extension]:
     modules = [kernel(path) for path in sorted((ROOT / "src").rglob("*.pyx"))]
     return cythonize(
         [extension(SHARED, shared, level="-O1"), *modules],
-        compiler_directives={"language_level": 3, "auto_pickle": False},
+        # neither is used, and both cost time to compile: pickling, and functions that know their signatures
+        compiler_directives={"language_level": 3, "auto_pickle": False, "binding": False},
         shared_utility_qualified_name=SHARED,
     )
 
