@@ -157,6 +157,37 @@ def test_a_manual_page_that_defines_fonts_first(tmp_path: Path) -> None:
     assert "# NAME\ntouchy - change times of a file" in content.page_content
 
 
+ROOMS = r"""'\" t
+.TH ROOMS 7
+.SH ROOMS
+.TS
+allbox tab(@);
+l l.
+Person@Room
+_
+T{
+Ann
+Lee
+T}@T{
+12
+T}
+B\['e]la@7
+.TE
+.PP
+Knock first.
+"""
+
+
+def test_tables_of_manual_pages(tmp_path: Path) -> None:
+    """A row stands at the line where it ends and names its columns; without a rule below it, the first row is one."""
+    lines = only(tmp_path / "rooms.7", ROOMS).page_content.split("\n")
+    assert lines[6] == "| Person | Room |"
+    assert lines[13:15] == ["| Person: Ann Lee | Room: 12 |", "| Person: Béla | Room: 7 |"]
+    assert lines[17] == "Knock first."
+    plain = only(tmp_path / "plain.7", ".TH A 7\n.TS\nl l.\na\tb\nc\td\n.TE\n").page_content
+    assert plain.split("\n")[3:5] == ["| a | b |", "| c | d |"]
+
+
 def test_a_page_of_mdoc(tmp_path: Path) -> None:
     """A page in mdoc gives its sections, options and references."""
     page = ".Dd May 1\n.Dt GREPPY 1\n.Os\n.Sh SYNOPSIS\n.Nm greppy\n.Fl v\n.Sh SEE ALSO\n.Xr sed 1 ,\n"

@@ -58,6 +58,45 @@ def test_many_rows_of_a_few_characters(tmp_path: Path, name: str, start: str, ro
 @pytest.mark.parametrize(
     ("name", "content"),
     [
+        ("a.csv", "1.5,2e-3\n-7,nan\n0,4\n"),
+        ("b.csv", "time,value\n" + "2020-01-01;3.25\n" * 31),
+        ("c.tsv", "1\t2\n3\t4\n"),
+    ],
+)
+def test_rows_of_numbers(tmp_path: Path, name: str, content: str) -> None:
+    """Rows that hold numbers alone are left out if they are many or unnamed; `all` and chosen fields read them."""
+    path = tmp_path / name
+    assert reason(path, content) == "numbers without words; --all reads it"
+    for options in (ReadOptions(all=True), ReadOptions(metadata_fields=["value"])):
+        assert isinstance(next(read([path], options=options)), Document)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "year,rent\n2020,900\n2021,950\n",
+        "1,2\n3,x\n",
+        "1,2\n3,é\n",
+        "name\n",
+        "time,place\n" + "1,Rome\n" * 40,
+    ],
+)
+def test_rows_that_are_read(tmp_path: Path, content: str) -> None:
+    """A short table of numbers with names, and rows with a letter, are read."""
+    path = tmp_path / "a.csv"
+    path.write_text(content, "utf-8")
+    assert not any(isinstance(row, Skipped) for row in read([path]))
+
+
+def test_fits(tmp_path: Path) -> None:
+    """An image in FITS, whose head is text, is left out under any name."""
+    cards = "".join(f"{card:80}" for card in ("SIMPLE  =                    T", "BITPIX  =  8", "END"))
+    assert reason(tmp_path / "a.dat", cards) == "an image or table in FITS; --all reads it"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
         ("a.txt", PROSE),
         ("b.txt", "港の門は六時に開き船は外で待つ。" * 500),
         ("c.md", "\n".join(f"- {word}" for word in WORDS)),

@@ -17,6 +17,7 @@ _DOCUMENTS: Final = {
     "odt": "odt ott",
     "ods": "ods",
     "odp": "odp",
+    "flat-odf": "fodt fods fodp",
     "epub": "epub",
     "rtf": "rtf",
     "xml": "xml xsd xsl xslt csproj",

@@ -22,6 +22,15 @@ SAMPLE_OF_ROWS: Final = 256 << 10
 _MANY_ROWS: Final = 10_000
 _SHORT_ROW: Final = 8
 """Bytes of an average row that says something; each row costs as much as a document of a page."""
+_FEW_ROWS: Final = 30
+"""Rows of numbers that a person may have written down; they stay if their first row names them."""
+_letter = re.compile(rb"[A-Za-z\x80-\xff]")
+_number = re.compile(
+    rb"\b(?:nan|null|none|true|false|inf|na)\b|[\d.][eE][-+]?\d+|\b0x[0-9a-f]+\b", re.IGNORECASE
+)
+"""What numbers are written with that is no word."""
+_FITS: Final = "SIMPLE  ="
+"""How the head of a FITS image begins."""
 _generated = re.compile(
     r"@generated\b|\b(?:auto-?)?generated\b[^\n]{0,120}\bdo not (?:edit|modify)"
     r"|\bdo not (?:edit|modify)\b[^\n]{0,120}\bgenerated\b",
@@ -59,6 +68,8 @@ def why_no_prose(text: str, kind: str) -> str:
     if kind in CODE and _generated.search(text, 0, _MARKED_WITHIN):
         return "generated, as it says"
     sample = text[:_SAMPLE]
+    if sample.startswith(_FITS):
+        return "an image or table in FITS"
     if len(sample) < _LEAST:
         return ""
     if "\0" in sample:
@@ -99,7 +110,20 @@ def why_no_rows(sample: bytes, kind: str) -> str:
         rows = inner if inner > 1 else sample.count(b",")
     else:
         rows = sample.count(b"\n")
-    return "many rows of a few characters" if rows > _MANY_ROWS and len(sample) < _SHORT_ROW * rows else ""
+    if rows > _MANY_ROWS and len(sample) < _SHORT_ROW * rows:
+        return "many rows of a few characters"
+    return "numbers without words" if kind in ("csv", "tsv") and _is_numbers(sample) else ""
+
+
+def _is_numbers(sample: bytes) -> bool:
+    """Return whether the rows below the first hold no words, and are many or have no names."""
+    names, _, body = sample.partition(b"\n")
+    if b"\0" in sample or not any(sign in body for sign in b"0123456789"):
+        return False
+    rows = body.strip().count(b"\n") + 1
+    return (rows > _FEW_ROWS or not _letter.search(_number.sub(b"", names))) and not _letter.search(
+        _number.sub(b"", body)
+    )
 
 
 def without_base64(text: str) -> str:

@@ -39,6 +39,39 @@ def test_a_word_document(tmp_path: Path) -> None:
         assert "Task: washes" in chunk.text
 
 
+CELL = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>"
+FLAT = (
+    '<?xml version="1.0"?><office:document xmlns:office="o" xmlns:text="t" xmlns:table="b" xmlns:dc="d">'
+    "<office:meta><dc:title>Rooms</dc:title></office:meta><office:styles>red</office:styles><office:body>{}</office:body>"
+    "</office:document>"
+)
+
+
+def test_flat_opendocument(tmp_path: Path) -> None:
+    """Flat texts and sheets are read like packed ones: no styles, headings, rows whose cells keep their columns."""
+    note = '<office:text><text:h text:outline-level="2">Crew</text:h><text:p>Ann rows.</text:p></office:text>'
+    content = only(tmp_path / "a.fodt", FLAT.format(note))
+    assert (content.page_content, content.metadata["title"]) == ("## Crew\n\nAnn rows.", "Rooms")
+    names, row = (
+        "".join(CELL.format("", cell) for cell in cells)
+        for cells in (("Person", "Desk", "Floor", "Room"), ("Ann",))
+    )
+    row += '<table:table-cell table:number-columns-repeated="2"/>' + CELL.format("", "12")
+    rows = f"<table:table-row>{names}</table:table-row><table:table-row>{row}</table:table-row>"
+    sheet = f'<office:spreadsheet><table:table table:name="May">{rows}</table:table></office:spreadsheet>'
+    assert only(tmp_path / "a.fods", FLAT.format(sheet)).page_content == (
+        "## May\n\n| Person | Desk | Floor | Room |\n| Ann |  |  | 12 |"
+    )
+
+
+def test_tables_of_rtf(tmp_path: Path) -> None:
+    """Rows of tables are rows of Markdown, also if their cells hold paragraphs."""
+    row = r"\trowd\cellx1\cellx2{{\pard\intbl %s\par}\cell}{{\pard\intbl %s\par}\cell}\row"
+    rows = " ".join(row % cells for cells in (("Person", "Room"), ("Ann", "12")))
+    content = only(tmp_path / "a.rtf", rf"{{\rtf1\ansi Before.\par {{{rows}}} After.\par}}").page_content
+    assert content.split("\n\n")[1] == "| Person | Room |\n|---|---|\n| Ann | 12 |"
+
+
 def test_a_presentation(tmp_path: Path) -> None:
     """Slides of python-pptx are sections with their points, tables, groups and notes."""
     presentation = pptx.Presentation()

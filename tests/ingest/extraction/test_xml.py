@@ -24,6 +24,33 @@ def test_prose(tmp_path: Path) -> None:
     assert content.metadata["title"] == "Tea"
 
 
+DOCBOOK_TABLE = """<informaltable><tgroup cols="2"><thead><row><entry>Person</entry><entry>Room</entry></row></thead>
+<tbody><row><entry><para>Ann</para><para>Lee</para></entry><entry>12</entry></row></tbody></tgroup></informaltable>"""
+SHEET = (
+    "<Table><Row><Cell><Data>Person</Data></Cell><Cell><Data>Room</Data></Cell></Row>"
+    "<Row><Cell><Data>Ann Lee</Data></Cell><Cell><Data>12</Data></Cell></Row></Table>"
+)
+
+
+@pytest.mark.parametrize(
+    "table", [DOCBOOK_TABLE, SHEET, DOCBOOK_TABLE.replace("row", "tr").replace("entry", "td")]
+)
+def test_tables(tmp_path: Path, table: str) -> None:
+    """The cells of a row stand in one line, below the names of the columns, and prose goes on after a blank line."""
+    content = only(
+        tmp_path / "a.xml", f"<book><para>Before.</para>{table}<para>After.</para></book>"
+    ).page_content
+    assert content.endswith("\n\n| Person | Room |\n|---|---|\n| Ann Lee | 12 |\n\nAfter.")
+
+
+def test_rows_without_cells(tmp_path: Path) -> None:
+    """Elements named "row" that hold no cells are data as any other."""
+    assert (
+        only(tmp_path / "a.xml", "<a><row><name>x</name></row><row sku='7'/></a>").page_content
+        == "name: x\nrow: sku=7"
+    )
+
+
 def test_data(tmp_path: Path) -> None:
     """Elements are lines with their names and attributes; the declared encoding holds."""
     content = only(tmp_path / "a.xml", DATA.encode("iso-8859-1"))

@@ -22,20 +22,27 @@ _ELEMENTS: Final = {
     "note-body": "blockquote",
 }
 """Elements of HTML for those of OpenDocument."""
-_LEFT_OUT: Final = frozenset({"annotation", "tracked-changes", "note-citation", "scripts", "forms"})
+_LEFT_OUT: Final = frozenset(
+    {"annotation", "binary-data", "tracked-changes", "note-citation", "scripts", "forms"}
+)
 _MOST_BLANKS: Final = 100
+_MOST_CELLS: Final = 50
+"""Equal cells in a row, one for all in the file, that are written one by one; more fill the rest of a sheet."""
 
 
 def extract_opendocument(data: bytes, limit: int) -> Extracted:
-    """Extract the document as Markdown; slides of presentations are sections.
+    """Extract the document as Markdown; slides of presentations and sheets of flat files are sections.
 
     Args:
-        data: the file.
+        data: the file: an archive, or flat XML.
         limit: most bytes of the unpacked archive, and most characters of text.
     """
-    with opened_zip(data, limit, "OpenDocument") as archive:
-        content = archive.read("content.xml")
-        about = archive.read("meta.xml") if "meta.xml" in archive.namelist() else b""
+    if data.startswith(b"PK"):
+        with opened_zip(data, limit, "OpenDocument") as archive:
+            content = archive.read("content.xml")
+            about = archive.read("meta.xml") if "meta.xml" in archive.namelist() else b""
+    else:
+        content = about = data
     body = _OdfBody()
     parse(content, body.start, body.end, body.text, "OpenDocument")
     heading, text = html_to_markdown(f"<body>{''.join(body.parts)}</body>")
@@ -54,10 +61,12 @@ class _OdfBody:
         self.skipping = 0  # depth inside an element that is left out
         self.inside = 0  # depth inside the body
         self.headings: list[str] = []
+        self.is_sheets = False
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
-        if name == "body":
-            self.inside += 1
+        self.inside += name == "body"
+        if not self.inside:
+            return
         if self.skipping or name in _LEFT_OUT:
             self.skipping += 1
         elif name == "h":
@@ -68,7 +77,15 @@ class _OdfBody:
             self.slides += 1
             self.parts.append(f"<h1>Slide {self.slides}: {escape(attributes.get('draw:name', ''))}</h1>")
         elif name in _ELEMENTS:
+            if name == "table" and self.is_sheets:
+                self.parts.append(f"<h2>{escape(attributes.get('table:name', ''))}</h2>")
+            if name == "table-cell":
+                self.parts.append("<td></td>" * (_repeats(attributes) - 1))
             self.parts.append(f"<{_ELEMENTS[name]}>")
+        elif name == "covered-table-cell":
+            self.parts.append("<td></td>" * _repeats(attributes))
+        elif name == "spreadsheet":
+            self.is_sheets = True
         elif name == "notes":
             self.parts.append("<p>Notes:</p>")
         elif name == "line-break":
@@ -78,6 +95,9 @@ class _OdfBody:
             self.parts.append(" " * (min(int(count), _MOST_BLANKS) if count.isdecimal() else 1))
 
     def end(self, name: str) -> None:
+        if not self.inside:
+            return
+        self.inside -= name == "body"
         if self.skipping:
             self.skipping -= 1
         elif name == "h" and self.headings:
@@ -90,8 +110,14 @@ class _OdfBody:
             self.parts.append(escape(text))
 
 
+def _repeats(attributes: Mapping[str, str]) -> int:
+    """Return how many cells an element stands for."""
+    count = attributes.get("table:number-columns-repeated", "1")
+    return int(count) if count.isdecimal() and 0 < int(count[:9]) <= _MOST_CELLS else 1
+
+
 def _about(meta: bytes) -> tuple[str, dict[str, Any]]:
-    """Return the title and other facts that `meta.xml` states."""
+    """Return the title and other facts that `meta.xml`, or the head of a flat file, states."""
     facts: dict[str, str] = {}
     path: list[str] = []
 
@@ -102,7 +128,8 @@ def _about(meta: bytes) -> tuple[str, dict[str, Any]]:
         path.pop()
 
     def text(text: str) -> None:
-        facts[path[-1]] = facts.get(path[-1], "") + text
+        if path[-2:-1] == ["meta"]:
+            facts[path[-1]] = facts.get(path[-1], "") + text
 
     if meta:
         parse(meta, start, end, text, "OpenDocument")

@@ -6,12 +6,15 @@ import re
 from collections.abc import Callable
 
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
+from sleuth.ingest.extraction.tables import name_columns
 
+_row = re.compile(r"\\trowd\b.*?\\row\b", re.DOTALL)
+_paragraph = re.compile(r"\\par(?![a-z])")
 _title = re.compile(r"\{\\title ([^{}]{1,500})\}")
 
 
 def extract_rtf(data: bytes, limit: int) -> Extracted:
-    """Extract the text of the file.
+    """Extract the text of the file; rows of tables are rows of Markdown.
 
     Args:
         data: the file.
@@ -24,7 +27,8 @@ def extract_rtf(data: bytes, limit: int) -> Extracted:
         raise ExtractionError("not readable as RTF: it does not start with {\\rtf")
     source = data.decode("latin-1")
     try:
-        text = plain(source, errors="replace")
+        # The paragraphs of a cell would break its row into lines.
+        text = plain(_row.sub(lambda row: _paragraph.sub(r"\\~ ", row[0]), source), errors="replace")
     except (ValueError, IndexError, LookupError) as error:
         raise ExtractionError(f"not readable as RTF: {error!r}") from error
     text = text.replace("\0", "").strip()
@@ -32,4 +36,23 @@ def extract_rtf(data: bytes, limit: int) -> Extracted:
         raise ExtractionError("no text in it")
     match = _title.search(source)
     title = plain(f"{{\\rtf1\\ansi {match[1]}}}", errors="replace").strip() if match else ""
+    text = name_columns(_tables(text)) if "\\row" in source else text
     return Extracted(within(text.encode("utf-8", "replace").decode(), limit), title)
+
+
+def _tables(text: str) -> str:
+    """Return the text with lines such as `Ann|Room 12|`, which are rows, as tables of Markdown."""
+    lines: list[str] = []
+    inside = False
+    for line in text.split("\n"):
+        if line.count("|") > 1 and line.rstrip().endswith("|"):
+            cells = [cell.strip() for cell in line.rstrip()[:-1].replace("\xa0", " ").split("|")]
+            lines += [] if inside else [""]
+            lines.append(f"| {' | '.join(cells)} |")
+            lines += [] if inside else [f"|{'---|' * len(cells)}"]
+            inside = True
+        else:
+            lines += [""] if inside and line.strip() else []
+            lines.append(line)
+            inside = False
+    return "\n".join(lines)

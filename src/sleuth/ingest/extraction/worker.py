@@ -23,6 +23,7 @@ _READERS: Final = {
     "ods": "spreadsheet:extract_spreadsheet",
     "odt": "opendocument:extract_opendocument",
     "odp": "opendocument:extract_opendocument",
+    "flat-odf": "opendocument:extract_opendocument",
     "epub": "epub:extract_epub",
     "rtf": "rtf:extract_rtf",
     "xml": "xml:extract_xml",

@@ -8,6 +8,7 @@ from typing import Final
 from xml.parsers import expat
 
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
+from sleuth.ingest.extraction.tables import name_columns
 
 _DEPTH: Final = 1_000
 _blanks = re.compile(r"\s+")
@@ -26,6 +27,8 @@ _PROSE: Final = _BLOCKS | _TITLES
 _SECTIONS: Final = frozenset(
     {"section", "sect1", "sect2", "sect3", "sect4", "sec", "div", "chapter", "appendix"}
 )
+_ROWS: Final = frozenset({"row", "tr"})
+_CELLS: Final = frozenset({"cell", "entry", "td", "th"})
 _TITLE_LENGTH: Final = 300
 
 
@@ -76,8 +79,8 @@ def parse(
 def extract_xml(data: bytes, limit: int) -> Extracted:
     """Extract the text of all elements as Markdown, titled by the first title.
 
-    Elements of prose are paragraphs, titles are headings. An element that holds text alone is a line `name: text`;
-    the values of attributes are part of the line.
+    Elements of prose are paragraphs, titles are headings, rows with cells are rows of tables. An element that holds
+    text alone is a line `name: text`; the values of attributes are part of the line.
 
     Args:
         data: the file.
@@ -88,7 +91,7 @@ def extract_xml(data: bytes, limit: int) -> Extracted:
     text = writer.written()
     if not text:
         raise ExtractionError("no text in it")
-    return Extracted(within(text, limit), writer.title)
+    return Extracted(within(name_columns(text), limit), writer.title)
 
 
 class _ElementLines:
@@ -101,6 +104,8 @@ class _ElementLines:
         self.sections = 0  # open ones
         self.prose = 0  # open elements of prose
         self.title = ""
+        self.cells: list[str] | None = None  # of the open row
+        self.cell: int | None = None  # lines before the open cell
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self.sections += name in _SECTIONS
@@ -109,7 +114,11 @@ class _ElementLines:
         if flowing:
             return
         self._end_line()
-        self.mark = "" if name in _PROSE else f"{name}: "
+        if name.lower() in _ROWS and self.cell is None:
+            self.cells = []
+        elif name.lower() in _CELLS and self.cells is not None and self.cell is None:
+            self.cell = len(self.lines)
+        self.mark = "" if name in _PROSE or self.cell is not None else f"{name}: "
         values = [
             f"{key.rpartition(':')[2]}={value}" for key, value in attributes.items() if _is_said(key, value)
         ]
@@ -119,12 +128,16 @@ class _ElementLines:
     def end(self, name: str) -> None:
         self.sections -= name in _SECTIONS
         self.prose -= name in _PROSE
-        if name in _TITLES:
+        if name in _TITLES and self.cell is None:
             self._end_title()
         elif not (self.prose and name in _FLOWING):
             self._end_line()
             if name in _BLOCKS:
                 self.lines.append("")
+            if name.lower() in _CELLS:
+                self._end_cell()
+            elif name.lower() in _ROWS:
+                self._end_row()
 
     def text(self, text: str) -> None:
         self.words.append(text)
@@ -136,9 +149,26 @@ class _ElementLines:
             self.lines += ["", f"{'#' * min(self.sections + 1, 6)} {title}", ""]
         self.words, self.mark = [], ""
 
+    def _end_cell(self) -> None:
+        """Take the lines of the open cell out of the text and into its row."""
+        if self.cells is not None and self.cell is not None:
+            self.cells.append(" ".join(filter(None, self.lines[self.cell :])))
+            del self.lines[self.cell :]
+            self.cell = None
+
+    def _end_row(self) -> None:
+        if self.cells is None or self.cell is not None:
+            return
+        cells, self.cells = self.cells, None
+        if any(cells):
+            begins = not (self.lines and self.lines[-1].startswith("|"))
+            self.lines += [""] * begins + [f"| {' | '.join(cells)} |"] + [f"|{'---|' * len(cells)}"] * begins
+
     def _end_line(self) -> None:
         line = _blanks.sub(" ", "".join(self.words)).strip()
         if line:
+            if self.lines and self.lines[-1].startswith("|") and self.cell is None:
+                self.lines.append("")
             self.lines.append(f"{self.mark}{line}")
         self.words, self.mark = [], ""
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.plain import document
+from sleuth.ingest.loaders.roff_tables import RoffTable
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
 
@@ -18,6 +20,8 @@ _escape = re.compile(
 )
 _SIGNS: Final = {"bu": "•", "em": "—", "en": "–", "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "aq": "'", "dq": '"',
                  "hy": "-", "mi": "-", "co": "©", "ga": "`", "ha": "^", "ti": "~", "rs": "\\"}  # fmt: skip
+_ACCENTS: Final = {"'": "\u0301", "`": "\u0300", "^": "\u0302", ":": "\u0308", "~": "\u0303", ",": "\u0327"}
+"""Combining marks by the sign that names a letter with an accent: `\\['e]`."""
 _PLAIN: Final = {"-": "-", "e": "\\", "\\": "\\", "~": " ", " ": " ", "0": " ", "'": "'", "`": "`", ".": "."}
 _HEADINGS: Final = {"SH": "# ", "Sh": "# ", "SS": "## ", "Ss": "## "}
 _OPEN: Final = frozenset({"nf", "EX", "Bd"})
@@ -25,8 +29,8 @@ _CLOSE: Final = frozenset({"fi", "EE", "Ed"})
 _NAMING: Final = frozenset({"TH", "Dt"})
 _SILENT: Final = frozenset({
     "ad", "br", "ce", "de", "Dd", "Dt", "El", "Bl", "ft", "hy", "ie", "if", "el", "IX", "in", "LP", "mk", "na", "ne",
-    "nh", "nr", "Os", "P", "PD", "PP", "Pp", "RE", "RS", "so", "sp", "ta", "TH", "ti", "TP", "tr", "UE", "ds", "rm",
-    "ll", "TQ",
+    "nh", "nr", "Os", "P", "PD", "PP", "Pp", "RE", "RS", "so", "sp", "ta", "TH", "ti", "TP", "tr", "UE", "ds",
+    "ll", "TQ", "TS", "als", "char", "ftr", "nop", "rr", "rm", "tm", "tkf", "hw", "hc", "bp", "fam", "fcolor",
 })  # fmt: skip
 """Requests whose arguments are no words."""
 
@@ -36,13 +40,20 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     text, metadata = file.text()
     lines: list[str] = []
     title, example = "", False
+    table: RoffTable | None = None
     for line in text.split("\n"):
+        if table is not None:
+            lines.append(table.line(_unescaped(line)))
+            table = None if line.startswith(".TE") else table
+            continue
         match = _request.match(line)
         if match is None:
             is_comment = line.startswith((".", "'\\\"")) and not line.startswith("...")
             lines.append("" if is_comment else _unescaped(line))
             continue
         name, words = match[1], _words(match[2] or "")
+        if name == "TS":
+            table = RoffTable()
         if name in _NAMING and words and not title:
             page, *section = words
             title = f"{page.lower()}({section.pop(0)})" if section else page.lower()
@@ -87,6 +98,13 @@ def _words(arguments: str) -> list[str]:
 def _unescaped(text: str) -> str:
     if "\\" not in text:
         return text
-    return _escape.sub(
-        lambda match: _SIGNS.get(match[1] or match[2] or "", _PLAIN.get(match[3] or "", "")), text
-    )
+    return _escape.sub(_sign, text)
+
+
+def _sign(match: re.Match[str]) -> str:
+    """Return what an escape prints."""
+    name = match[1] or match[2] or ""
+    accent, letter = name[:1], name[1:]
+    if accent in _ACCENTS and letter.isalpha():
+        return unicodedata.normalize("NFC", letter + _ACCENTS[accent])
+    return _SIGNS.get(name, _PLAIN.get(match[3] or "", ""))

@@ -168,8 +168,8 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
 
 
 def _check_rows(file: FileBytes, options: ReadOptions) -> None:
-    """Raise LoadError for many rows of a few characters, unless `options.all`."""
-    if options.all:
+    """Raise LoadError for rows that nobody looks for, unless `options.all` or the fields are chosen."""
+    if options.all or options.text_fields or options.metadata_fields:
         return
     file.stream.seek(0)
     why = why_no_rows(file.stream.read(SAMPLE_OF_ROWS), file.kind)
