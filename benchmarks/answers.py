@@ -1,20 +1,17 @@
-"""Does `sleuth ask` decline what the corpus does not answer, and does what it quotes hold the answer?
+"""Does `sleuth ask` decline what the corpus does not answer?
 
-    python -m benchmarks.answers [--fit]
+    python -m benchmarks.answers [--fit] [--languages FOLDER]    # xquad.de.json ... of github.com/deepmind/xquad
 
-Quoting: questions about Python's language reference, which the interpreter brings, with the words that an answer must
-hold (`data/python_reference.json`), beside the best sentence by BM25 of the first passage.
-
-Declining: each question of XQuAD is asked twice, as it is and with its paragraph taken away, so that near misses are
-left; questions of other collections are asked as foreign ones. The same is asked of each article alone, an index of
-five paragraphs. `--fit` fits the threshold anew, on half of the articles, and judges it on the others, in turn.
-Collections: `.data/`, BEIR layout.
+Each question of XQuAD is asked twice, as it is and with its paragraph taken away, so that near misses are left;
+questions of other collections are asked as foreign ones. The same is asked of each article alone, an index of five
+paragraphs. Further collections are judged by the shipped threshold alone; of their questions, those count whose first
+passage is relevant. `--fit` fits the threshold anew, on half of the articles, and judges it on the others, in turn.
+Collections: `.data/`, BEIR layout; `.data/made`: `benchmarks.collections`.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import tempfile
 from collections import Counter, defaultdict
@@ -26,22 +23,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.languages import read
 from benchmarks.sentence_choice import load
 from sleuth import Document, Engine
-from sleuth.answer import (
-    WORDS_AND_MEANING,
-    WORDS_ONLY,
-    Evidence,
-    Threshold,
-    Weights,
-    score_words,
-    split_sentences,
-    weigh_evidence,
-)
+from sleuth.answer import WORDS_AND_MEANING, WORDS_ONLY, Evidence, Threshold, weigh_evidence
 from sleuth.lexical import bm25_idf
 from sleuth.text import get_analyzer
 
-FOREIGN = ("scifact", "checkthat2020", "climatefever_sents", "cacm")
+FOREIGN = ("scifact", "checkthat2020", "climatefever_sents", "xquad_en")
+OTHERS = ("made/python_questions", "made/perl_questions", "made/handbook_en", "scifact")
+LANGUAGES = ("de", "es", "ro", "ru", "tr")
 English = get_analyzer("english").tokens
 Rows = NDArray[np.float64]
 
@@ -60,7 +51,7 @@ class Measured:
 
 
 def measure(name: str, *, embedder: bool, limit: int = 1200) -> Measured:
-    """Measure the evidence over a whole collection."""
+    """Measure the evidence over a whole collection; but for XQuAD, over questions whose first passage is relevant."""
     docs, queries, relevant = load(name)
     ids = sorted(queries)
     random.Random(1).shuffle(ids)
@@ -71,7 +62,8 @@ def measure(name: str, *, embedder: bool, limit: int = 1200) -> Measured:
             foreign += [text for _, text in random.Random(2).sample(asked, min(60, len(asked)))]
     titles = {doc["_id"]: doc.get("title", "") for doc in docs}
     ids = ids[:limit]
-    rows = weigh(docs, {id: queries[id] for id in ids}, relevant, foreign, embedder=embedder)
+    chosen = {id: queries[id] for id in ids}
+    rows = weigh(docs, chosen, relevant, foreign, embedder=embedder, answered_only=name != "xquad_en")
     return Measured(rows, [titles[min(relevant[id])] for id in ids])
 
 
@@ -102,8 +94,13 @@ def weigh(
     foreign: list[str],
     *,
     embedder: bool,
+    answered_only: bool = False,
 ) -> dict[str, Rows]:
-    """Return the evidence that an index of these documents has for each question, by kind of question."""
+    """Return the evidence that an index of these documents has for each question, by kind of question.
+
+    Args:
+        answered_only: leave out questions whose first passage is not relevant, which it cannot answer.
+    """
     bags = {doc["_id"]: frozenset(English(f"{doc.get('title', '')} {doc['text']}")) for doc in docs}
     df = Counter(term for bag in bags.values() for term in bag)
     rows: dict[str, list[Evidence]] = {"answerable": [], "taken away": [], "foreign": []}
@@ -125,6 +122,8 @@ def weigh(
             return weigh_evidence(question, items, analyze=English, rarity=rarity, embedder=model)
 
         for id, question in queries.items():
+            if answered_only and engine.retrieve(question, 1)[0].metadata["doc"] not in relevant[id]:
+                continue
             rows["answerable"].append(ask(question))
             rows["taken away"].append(ask(question, relevant[id] & bags.keys()))
         rows["foreign"] = [ask(question) for question in foreign]
@@ -152,59 +151,6 @@ def cells(threshold: Threshold, rows: dict[str, Rows], keep: NDArray[np.bool_] |
     return " | ".join(f"{declined(threshold, chosen[kind]):.3f}" for kind in chosen)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question and the texts of which an answer holds at least one."""
-
-    text: str
-    answers: tuple[str, ...]
-
-    def is_in(self, text: str) -> bool:
-        plain = " ".join(text.split()).casefold()
-        return any(" ".join(answer.split()).casefold() in plain for answer in self.answers)
-
-
-def reference_questions(corpus: str) -> list[Question]:
-    """The questions whose answers stand in this interpreter's reference; versions word it differently."""
-    rows = json.loads((Path(__file__).parent / "data" / "python_reference.json").read_text("utf8"))
-    questions = [Question(row["question"], tuple(row["answers"])) for row in rows]
-    return [question for question in questions if question.is_in(corpus)]
-
-
-def quote_reference() -> None:
-    """Print how often the answer is in what is quoted, by ours and by the best sentence of the first passage."""
-    from pydoc_data.topics import topics
-
-    questions = reference_questions(" ".join(topics.values()))
-    totals: dict[str, list[float]] = {"the best sentence of the first passage, by BM25": [], "sleuth ask": []}
-    with tempfile.TemporaryDirectory() as folder, Engine.open(folder, create=True) as engine:
-        engine.add(Document(text, {"source": name, "type": "rst"}) for name, text in topics.items())
-        for question in questions:
-            passage = next(iter(engine.retrieve(question.text, 1)))
-            spans = split_sentences(passage.text)
-            texts = [passage.text[start:end] for start, end in spans] or [passage.text]
-            scores = score_words(English(question.text), [English(text) for text in texts], Weights(pairs=0))
-            best = texts[scores.index(max(scores))]
-            totals["the best sentence of the first passage, by BM25"] += [
-                question.is_in(best), question.is_in(best), len(best), 0
-            ]  # fmt: skip
-            result = engine.search(question.text)
-            quotes = [citation["statement"] for citation in result.extra["citations"]]
-            totals["sleuth ask"] += [
-                any(question.is_in(quote) for quote in quotes[:1]),
-                any(question.is_in(quote) for quote in quotes),
-                sum(map(len, quotes)),
-                not quotes,
-            ]
-    print(
-        f"\n| {len(questions)} questions | answer in the first quote | in all quotes | characters | declined |"
-    )
-    print("|---|---|---|---|---|")
-    for name, values in totals.items():
-        first, every, length, refused = np.array(values, float).reshape(-1, 4).mean(axis=0)
-        print(f"| {name} | {first:.2f} | {every:.2f} | {length:.0f} | {refused:.2f} |")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -212,23 +158,39 @@ def main() -> None:
     parser.add_argument(
         "--fit", action="store_true", help="fit the threshold on half of the articles, in turn"
     )
-    parser.add_argument("--sets", nargs="+", default=["xquad_en"])
+    parser.add_argument("--others", nargs="*", default=OTHERS, help="further collections")
+    parser.add_argument("--languages", type=Path, metavar="FOLDER", help="XQuAD in other languages")
     options = parser.parse_args()
-    quote_reference()
-    print("\n| set | legs | threshold | answerable declined | taken away declined | foreign declined |")
+    print("| index | compares | threshold | answerable declined | taken away declined | foreign declined |")
     print("|---|---|---|---|---|---|")
     for embedder, default in ((True, WORDS_AND_MEANING), (False, WORDS_ONLY)):
         legs = "words and meaning" if embedder else "words"
-        sets = {name: measure(name, embedder=embedder) for name in options.sets}
-        sets["each article of XQuAD"] = measure_articles(embedder=embedder)
+        sets = {
+            "XQuAD": measure("xquad_en", embedder=embedder),
+            "each article": measure_articles(embedder=embedder),
+        }
         for name, measured in sets.items():
             print(f"| {name} | {legs} | as shipped | {cells(default, measured.rows)} |", flush=True)
         if options.fit:
             judge(sets, legs)
+        for name in options.others:
+            rows = measure(name, embedder=embedder, limit=200).rows
+            asked = {kind: rows[kind] for kind in ("answerable", "foreign")}
+            answerable, foreign = cells(default, asked).split(" | ")
+            print(f"| {name} | {legs} | as shipped | {answerable} | | {foreign} |", flush=True)
+    if options.languages:
+        for code in LANGUAGES:
+            print(
+                f"| XQuAD, {code} | words | as shipped | {in_language(options.languages, code)} | |",
+                flush=True,
+            )
 
 
 def judge(sets: dict[str, Measured], legs: str) -> None:
-    """Fit the threshold on half of the articles of all sets and judge it on the others, in turn; then fit it on all."""
+    """Fit the threshold on half of the articles of all sets and judge it on the others; then fit it on all.
+
+    Prints means over ten halves, with the standard deviation.
+    """
     names = sorted({article for measured in sets.values() for article in measured.articles})
 
     def rows(kind: str, half: set[str]) -> Rows:
@@ -239,15 +201,33 @@ def judge(sets: dict[str, Measured], legs: str) -> None:
             ]
         )
 
-    for fold in (0, 1):
-        half = set(names[fold::2])
-        threshold = fit(rows("answerable", half), rows("taken away", half))
-        for name, measured in sets.items():
-            others = np.array([article not in half for article in measured.articles])
-            print(
-                f"| {name} | {legs} | fitted on the other half | {cells(threshold, measured.rows, others)} |"
-            )
+    judged: dict[str, list[list[float]]] = defaultdict(list)
+    for seed in range(5):
+        shuffled = random.Random(seed).sample(names, len(names))
+        for half in (set(shuffled[::2]), set(shuffled[1::2])):
+            threshold = fit(rows("answerable", half), rows("taken away", half))
+            for name, measured in sets.items():
+                others = np.array([article not in half for article in measured.articles])
+                judged[name].append([float(x) for x in cells(threshold, measured.rows, others).split(" | ")])
+    for name, shares in judged.items():
+        means, spread = np.mean(shares, axis=0), np.std(shares, axis=0)
+        columns = " | ".join(f"{mean:.3f} ± {each:.3f}" for mean, each in zip(means, spread, strict=True))
+        print(f"| {name} | {legs} | fitted on the other half | {columns} |")
     print("fitted on all:", fit(rows("answerable", set(names)), rows("taken away", set(names))), flush=True)
+
+
+def in_language(folder: Path, code: str, limit: int = 200) -> str:
+    """Return which shares of XQuAD's questions in a language are declined, as they are and without their paragraph."""
+    collection = read(folder / f"xquad.{code}.json", code, "paragraph")
+    questions = random.Random(1).sample(collection.questions, limit)
+    with tempfile.TemporaryDirectory() as path, Engine.open(path, create=True) as engine:
+        engine.add(Document(text, {"doc": id}, id=id) for id, text in collection.passages.items())
+        answered = [engine.search(question, 8).extra["answered"] for question, _ in questions]
+        left = [
+            engine.search(question, 8, filter={"doc": {"$ne": id}}).extra["answered"]
+            for question, id in questions
+        ]
+    return f"{1 - np.mean(answered):.3f} | {1 - np.mean(left):.3f}"
 
 
 if __name__ == "__main__":

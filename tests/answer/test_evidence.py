@@ -71,6 +71,33 @@ def test_near_words_count() -> None:
     assert with_words.passage == pytest.approx(1.0)
 
 
+class Weighing(Embedder):
+    """An embedder that has learnt that "kind" says little."""
+
+    def salience(self, words: list[str]) -> list[float]:
+        return [1.0 if word == "kind" else 9.0 for word in words]
+
+
+def test_words_count_by_what_they_say() -> None:
+    """A missing word lowers the coverage by its salience where an embedder has learnt it, whatever its idf."""
+    question = "kind tokens"
+    evidence = weigh_evidence(question, ITEMS, analyze=plain_words, rarity=even, embedder=Weighing())
+    other = weigh_evidence(question, ITEMS, analyze=plain_words, rarity=even, embedder=Embedder())
+    assert evidence.passage >= 0.9
+    assert other.passage < 0.8
+
+
+def test_nouns_of_german_are_no_names() -> None:
+    """German writes all nouns with a capital: only words with two capitals and numbers count as names."""
+    passage = item("a", "Die Miete beträgt 900 Euro.", 1.0, language="de")
+
+    def names(question: str) -> float:
+        return weigh_evidence(question, [passage], analyze=plain_words, rarity=even).names
+
+    assert names("Wie hoch ist die Wohnung?") == 1.0
+    assert names("Kostet die DHBW 900 Euro?") == 0.5
+
+
 def test_names_count_as_they_are_written() -> None:
     """A passage without a name or number of the question holds no evidence for it, however near its words are."""
 
@@ -112,3 +139,23 @@ def test_an_engine_declines(tmp_path: Path, embedder: str) -> None:
             assert declined.extra.get("answered", False) is False
             assert declined.extra.get("evidence", 0.0) < 0.5
             assert declined.used_source_ids == []
+
+
+def test_an_engine_declines_in_other_languages(tmp_path: Path) -> None:
+    """A German passage is read with German stems and stop words, also where answers are declined."""
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add(
+            [
+                Document(
+                    "Die Eimer werden jede Sekunde gefüllt und halten fünfzig Marken.", {"source": "eimer.md"}
+                ),
+                Document(
+                    "Die Schlüssel werden jeden Monat vom Besitzer des Projekts gewechselt.",
+                    {"source": "b.md"},
+                ),
+                Document("Katzen schlafen fast den ganzen Tag und jagen in der Nacht.", {"source": "c.md"}),
+            ]
+        )
+        answer = engine.search("Wie viele Marken hält der Eimer?")
+        assert "fünfzig Marken" in answer.response
+        assert engine.search("Wer ist der Bürgermeister von Wien?").extra["answered"] is False

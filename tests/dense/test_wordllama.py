@@ -85,6 +85,13 @@ def test_vectors_are_those_of_wordllama() -> None:
     assert np.allclose(WordLlamaEmbedder().embed_documents(texts), expected, atol=1e-6)
 
 
+def test_salience_of_words() -> None:
+    """Function words say least, frames of questions little, and words of a subject much; no word says nothing."""
+    the, kind, king, unknown, nothing = WordLlamaEmbedder().salience(["the", "kind", "king", "zxqvbl", ""])
+    assert nothing == 0 < the < kind < min(king, unknown)
+    assert WordLlamaEmbedder().salience([]).shape == (0,)
+
+
 @settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.text(max_size=40), max_size=8))
 def test_queries_equal_documents(texts: list[str]) -> None:

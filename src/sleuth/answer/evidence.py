@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sleuth.answer.names import names_and_numbers_of
 from sleuth.answer.sentences import split_sentences
 from sleuth.protocols import Embedder
 from sleuth.types import RetrievedItem
@@ -32,8 +33,6 @@ RIVALS = 3
 _IDENTIFIER = re.compile(r"([a-z0-9])(?=[A-Z])|[_./]+(?=\w)")
 """Where the words of an identifier or a path meet."""
 
-_NAME = re.compile(r"(?<!^)(?<![.!?:] )\b(?:[A-Z][\w'-]+|\w*\d\w*)")
-
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -42,9 +41,10 @@ class Evidence:
     """What speaks for the best passage as an answer. Each value lies in 0 to 1.
 
     Attributes:
-        passage: share of the question's idf that the passage and its title hold. A word that is missing counts by its
-            nearest word of the passage, where an embedder compares words.
-        sentence: the same for the best sentence of the passage, without the title.
+        passage: share of the question's words that the passage and its title hold, each weighed by how much it says in
+            any corpus, where an embedder has learnt that; else by its idf. A word that is missing counts by its nearest
+            word of the passage, where an embedder compares words.
+        sentence: the same for the best sentence of the passage, without the title, weighed by idf.
         meaning: cosine of the question with the sentence nearest to it; 0 without an embedder.
         lead: by how much the best passage beats the mean of the next three, as a share of its score, times `passage`:
             in a small corpus, a passage leads that has little to do with the question.
@@ -114,18 +114,17 @@ def weigh_evidence(
     title = set(analyze(heading))
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
     covers = _coverage(words, sentences, analyze, embedder)
-    passage = sum(
-        weight * max(float(term in title), *(cover[term] for cover in covers))
-        for term, weight in weights.items()
-    )
+    salience = _salience(words, embedder) or weights
+    held = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
+    passage = sum(weight * held[term] for term, weight in salience.items()) / (sum(salience.values()) or 1.0)
     sentence = max(sum(weight * cover[term] for term, weight in weights.items()) for cover in covers)
-    share = passage / total
+    names = question_names(question, analyze, str(items[0].metadata.get("language") or ""))
     return Evidence(
-        passage=share,
+        passage=passage,
         sentence=sentence / total,
         meaning=_meaning(question, sentences, embedder),
-        lead=share * _lead(items),
-        names=_held(question_names(question, analyze), weights, title.union(*map(analyze, sentences))),
+        lead=passage * _lead(items),
+        names=_held(names, weights, title.union(*map(analyze, sentences))),
     )
 
 
@@ -152,9 +151,19 @@ def question_words(question: str, analyze: Analyze) -> dict[str, str]:
     return words
 
 
-def question_names(question: str, analyze: Analyze) -> set[str]:
-    """Return the terms of the words with a capital that begin no sentence, and of those with a digit."""
-    return {term for name in _NAME.findall(question) for term in analyze(name)}
+def question_names(question: str, analyze: Analyze, language: str = "") -> set[str]:
+    """Return the terms of a question's names and numbers.
+
+    Args:
+        language: ISO 639-1 code of the question; "" for English.
+    """
+    return {term for name in names_and_numbers_of(question, language) for term in analyze(name)}
+
+
+def _salience(words: Mapping[str, str], embedder: Embedder | None) -> dict[str, float]:
+    """Return how much each word says in any corpus; nothing without an embedder that has learnt it."""
+    measure = getattr(embedder, "salience", None)
+    return dict(zip(words, map(float, measure(list(words.values()))), strict=True)) if measure else {}
 
 
 def _held(terms: set[str], weights: Mapping[str, float], passage: Set[str]) -> float:
@@ -215,7 +224,9 @@ def _lead(items: Sequence[RetrievedItem]) -> float:
     return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
 
 
-WORDS_AND_MEANING = Threshold(passage=1.7, sentence=2.22, meaning=5.01, lead=7.27, names=1.01, bias=-6.293)
+WORDS_AND_MEANING = Threshold(passage=3.2, sentence=4.04, meaning=3.68, lead=4.48, names=0.85, bias=-6.85)
 """With an embedder that compares words."""
 WORDS_ONLY = Threshold(passage=0.52, sentence=2.75, meaning=0.0, lead=9.3, names=1.13, bias=-3.594)
 """Without one."""
+WORDS_ELSEWHERE = replace(WORDS_ONLY, bias=-2.975)
+"""In other languages than English: their words have more forms and compounds, so that fewer are shared."""

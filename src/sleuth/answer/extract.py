@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from sleuth.answer.names import names_of
 from sleuth.answer.parts import Kind, Part, answer_parts, code_part
 from sleuth.answer.questions import question_type, suits
 from sleuth.protocols import Embedder
@@ -30,7 +31,6 @@ _PROSE = frozenset({"asciidoc", "markdown", "org", "rst", "text"})
 """Languages of files in a repository that are written for people."""
 _NUMBER = re.compile(r"[-+]?\d[\d.,:]*(?:\s?(?:%|[kKMGT]i?B?\b|ms\b|s\b|[a-zA-Z]{1,12}\b))?")
 _NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing)\b|n't\b", re.IGNORECASE)
-_NAME = re.compile(r"(?<![.!?:] )(?<!^)\b[A-Z][\w'-]+")
 
 
 def plain_words(text: str) -> list[str]:
@@ -74,6 +74,7 @@ class Sentence:
         score: higher is better.
         words: how many words of the question it holds.
         kind: sentence, list, table or code.
+        language: of its passage, an ISO 639-1 code; "" for English.
     """
 
     item: int
@@ -83,6 +84,7 @@ class Sentence:
     score: float
     words: int
     kind: Kind = "sentence"
+    language: str = ""
 
 
 def score_sentences(
@@ -137,6 +139,7 @@ def score_sentences(
             score(number, place, part),
             len(set(question_terms) & set(terms[number])),
             part.kind,
+            str(items[place].metadata.get("language") or ""),
         )
         for number, (place, part) in enumerate(parts)
         if words[number] > 0 or meaning[number] >= NEAR
@@ -246,18 +249,22 @@ def _joined(statement: Statement, sentence: Sentence) -> Statement:
     """Return the statement with a part that says the same or differs; what overlaps in one passage is dropped."""
     if sentence.item == statement.sentence.item:
         return statement
-    if claims(sentence.text) == claims(statement.sentence.text):
+    if claims(sentence.text, sentence.language) == claims(statement.sentence.text, sentence.language):
         return replace(statement, agreeing=(*statement.agreeing, sentence))
     if _same_shape(sentence.text, statement.sentence.text):
         return replace(statement, differing=(*statement.differing, sentence))
     return statement
 
 
-def claims(text: str) -> frozenset[str]:
-    """Return what two texts must share to say the same: numbers with their units, negations and names."""
+def claims(text: str, language: str = "") -> frozenset[str]:
+    """Return what two texts must share to say the same: numbers with their units, negations and names.
+
+    Args:
+        language: ISO 639-1 code; "" for English.
+    """
     numbers = {"".join(number.split()).casefold() for number in _NUMBER.findall(text)}
     negations = {"not" for _ in _NEGATION.findall(text)}
-    names = {name.casefold() for name in _NAME.findall(text)}
+    names = {name.casefold() for name in names_of(text, language)}
     return frozenset(numbers | negations | names)
 
 

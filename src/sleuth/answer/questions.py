@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from sleuth.answer.names import names_of
 from sleuth.answer.parts import Part
 
 QuestionType = Literal["who", "when", "where", "number", "steps", "definition", "reason", "other"]
@@ -43,7 +44,6 @@ _STEPS = re.compile(
     r"if you want|by )|\buse\b|\brun\b|\bcall\b|\bcan be\b|\$ |`",
     re.IGNORECASE,
 )
-_NAME = re.compile(r"(?<![.!?:] )(?<!^)\b[A-Z][\w'-]+")
 _PLACE = re.compile(r"\b(?:in|at|on|near|under|below|inside|from|to)\b|[/\\]\w", re.IGNORECASE)
 _SUBJECT = re.compile(
     r"^\W*(?:what(?:'s| is| are| does)|define|explain)\s+(?:an?\s+|the\s+)?|\s+(?:mean|stand for)\b",
@@ -75,7 +75,7 @@ def suits(kind: QuestionType, part: Part, question: str) -> float:
         return _defines(part.text, question)
     if kind in ("who", "where"):
         asked = question.casefold()
-        named = any(name.casefold() not in asked for name in _NAME.findall(part.text))
+        named = any(name.casefold() not in asked for name in names_of(part.text))
         return float(named or (kind == "where" and _PLACE.search(part.text) is not None))
     if kind == "steps" and (part.kind == "code" or "\n" in part.text):
         return 1.0

@@ -9,6 +9,7 @@ from sleuth.answer.citations import Citation, CitationReport, check_citations
 from sleuth.answer.context import Order, Passage, assemble
 from sleuth.answer.evidence import (
     WORDS_AND_MEANING,
+    WORDS_ELSEWHERE,
     WORDS_ONLY,
     Rarity,
     question_names,
@@ -21,7 +22,7 @@ from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.arguments import check_count
 from sleuth.protocols import Embedder, Generator
 from sleuth.results import SearchResult
-from sleuth.text import clean_text
+from sleuth.text import LANGUAGES, clean_text, get_analyzer
 from sleuth.types import RetrievedItem
 
 EXTRACTIVE_NOTE = "No language model is configured. These sentences answer best:"
@@ -31,6 +32,9 @@ DISAGREEMENT = "The sources disagree:"
 
 DECLINE = 0.5
 """Probability of an answer below which a question is declined."""
+
+KNOWN = 0.5
+"""Share of a question's words that an embedder must know to take part."""
 
 OnText = Callable[[str], None]
 
@@ -95,6 +99,7 @@ class ExtractiveSynthesizer:
         embedder: adds what sentences mean to which words they hold; a local one, since it sees every
             sentence.
         rarity: idf of terms in the corpus; with it, questions that the passages do not cover are declined.
+        by_language: whether a passage whose metadata names a `language` is read with the analyzer of that language.
     """
 
     def __init__(
@@ -104,23 +109,28 @@ class ExtractiveSynthesizer:
         analyze: Analyze = plain_words,
         embedder: Embedder | None = None,
         rarity: Rarity | None = None,
+        by_language: bool = False,
     ) -> None:
         self.sentences = check_count(sentences, "sentences", least=1)
         self.analyze = analyze
         self.embedder = embedder
         self.rarity = rarity
+        self.by_language = by_language
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
     ) -> SearchResult:
         """Return the parts that answer best; decline if the passages do not cover the question."""
-        evidence = self._evidence(question, items)
+        analyze, embedder = self._analyzer(items), self._embedder(question)
+        evidence = self._evidence(question, items, analyze, embedder)
         if evidence is not None and evidence < DECLINE:
             return _refuse("extractive", on_text, evidence=evidence)
-        ranked = score_sentences(question, items, analyze=self.analyze, embedder=self.embedder)
-        about = {place for place, item in enumerate(items) if self._names_the_same(question, items[0], item)}
+        ranked = score_sentences(question, items, analyze=analyze, embedder=embedder)
+        about = {
+            place for place, item in enumerate(items) if _names_the_same(question, items[0], item, analyze)
+        }
         ranked = [sentence for sentence in ranked if sentence.item in about]
-        statements = choose(ranked, self.sentences, analyze=self.analyze)
+        statements = choose(ranked, self.sentences, analyze=analyze)
         if not statements:
             return _refuse("extractive", on_text, evidence=evidence)
         answer = _Quotation(items, statements)
@@ -133,19 +143,38 @@ class ExtractiveSynthesizer:
             result.extra["evidence"] = round(evidence, 3)
         return result
 
-    def _names_the_same(self, question: str, best: RetrievedItem, item: RetrievedItem) -> bool:
-        """Return whether a passage has the names of the question that the best one has: else it is about others."""
-        names = question_names(question, self.analyze)
-        return not names or names & terms_of(best, self.analyze) <= terms_of(item, self.analyze)
+    def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
+        """Return the analyzer of the language of the best passage."""
+        rules = LANGUAGES.get(_language(items[0])) if items and self.by_language else None
+        return get_analyzer(rules.analyzer).tokens if rules else self.analyze
 
-    def _evidence(self, question: str, items: Sequence[RetrievedItem]) -> float | None:
+    def _embedder(self, question: str) -> Embedder | None:
+        """Return the embedder if it knows most words of the question."""
+        knowledge = getattr(self.embedder, "knowledge", None)
+        return None if knowledge is not None and knowledge(question) < KNOWN else self.embedder
+
+    def _evidence(
+        self, question: str, items: Sequence[RetrievedItem], analyze: Analyze, embedder: Embedder | None
+    ) -> float | None:
         """Return the probability that the passages answer the question; None if nothing tells how rare words are."""
         if self.rarity is None:
             return None
-        evidence = weigh_evidence(
-            question, items, analyze=self.analyze, rarity=self.rarity, embedder=self.embedder
-        )
-        return (WORDS_AND_MEANING if self.embedder is not None else WORDS_ONLY).probability(evidence)
+        threshold = WORDS_AND_MEANING if embedder is not None else WORDS_ONLY
+        if items and _language(items[0]) in LANGUAGES:  # vectors of words are those of English
+            threshold, embedder = WORDS_ELSEWHERE, None
+        evidence = weigh_evidence(question, items, analyze=analyze, rarity=self.rarity, embedder=embedder)
+        return threshold.probability(evidence)
+
+
+def _language(item: RetrievedItem) -> str:
+    """Return the ISO 639-1 code of a passage's language; "" if its metadata name none."""
+    return str(item.metadata.get("language") or "")
+
+
+def _names_the_same(question: str, best: RetrievedItem, item: RetrievedItem, analyze: Analyze) -> bool:
+    """Return whether a passage has the names of the question that the best one has: else it is about others."""
+    names = question_names(question, analyze, _language(best))
+    return not names or names & terms_of(best, analyze) <= terms_of(item, analyze)
 
 
 class _Quotation:

@@ -157,6 +157,7 @@ class Answering:
 
             return LLMSynthesizer(generator)
         from sleuth.answer import ExtractiveSynthesizer
+        from sleuth.settings import IndexSettings
         from sleuth.text import get_analyzer
 
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
@@ -165,6 +166,7 @@ class Answering:
             analyze=get_analyzer(self.settings.analyzer).tokens,
             embedder=embedder,
             rarity=self.idf,
+            by_language=self.settings.analyzer == IndexSettings().analyzer,
         )
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
