@@ -52,7 +52,7 @@ def test_spans_are_true() -> None:
     """The span of a sentence is its place in the passage."""
     for sentence in score_sentences("tokens bucket", ITEMS):
         assert ITEMS[sentence.item].text[sentence.start : sentence.end] == sentence.text
-        assert sentence.words > 0
+        assert sentence.matches <= {"tokens", "bucket"} and sentence.matches
 
 
 def test_rank_and_pairs_count() -> None:
@@ -127,6 +127,29 @@ def test_parts_with_few_words_of_the_question_are_left_out() -> None:
     items = [item(text[:9], text, 2.0) for text in texts]
     ranked = score_sentences("How slowly are the tokens of a bucket refilled?", items)
     assert [statement.sentence.text for statement in extract.choose(ranked, 3)] == [texts[0]]
+
+
+def test_headings_count_for_what_is_below_them() -> None:
+    """A word of the question in the heading above a part counts for it, as far as the part lacks it."""
+    text = "# Permissions\n\nFolders have mode 0700.\n\n# Backup\n\nFolders are copied at night."
+    best, other = score_sentences("Which permissions do folders have?", [item("a", text)])
+    assert (best.text, other.text) == ("Folders have mode 0700.", "Folders are copied at night.")
+    alone = score_sentences(
+        "Which permissions do folders have?", [item("a", text.replace("# Permissions", "# Modes"))]
+    )
+    assert best.score > alone[0].score
+
+
+def test_sentences_that_refer_to_the_one_before() -> None:
+    """The words of a sentence count for the next one if that begins with a pronoun."""
+    scores = [
+        score_sentences(
+            "limits of archives", [item("a", f"Archives have limits. {subject} give 10,000 files.")]
+        )
+        for subject in ("They", "Mails")
+    ]
+    assert [sentence.text for sentence in scores[0]] == ["Archives have limits.", "They give 10,000 files."]
+    assert len(scores[1]) == 1
 
 
 def test_scripts_without_spaces() -> None:

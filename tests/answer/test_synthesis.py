@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
+from sleuth import Engine
 from sleuth.answer import (
     DISAGREEMENT,
     EXTRACTIVE_NOTE,
@@ -14,6 +18,7 @@ from sleuth.answer import (
     trim_pieces,
 )
 from sleuth.errors import ArgumentError
+from sleuth.text import get_analyzer
 from sleuth.types import RetrievedItem
 from tests.answer.conftest import Scripted, item
 
@@ -145,6 +150,57 @@ def test_sources_that_disagree() -> None:
         "  - The upload limit is 10 MB per file. [2][3]",
     ]
     assert result.extra["disagreement"] is True
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("How large may an upload be?", "Uploads may be at most 10 MB large.", "The upload limit is 50 MB."),
+        (
+            "What is the upload limit?",
+            "| limit | value |\n|---|---|\n| upload | 10 MB |",
+            "The upload limit is 50 MB.",
+        ),
+        ("Which port does it listen on?", "It listens on port 80.", "It does not listen on port 80."),
+        ("Who leads the project?", "Ann Lee leads the project.", "Bo Kim leads the project."),
+    ],
+)
+def test_files_that_disagree(tmp_path: Path, question: str, old: str, new: str) -> None:
+    """Files that differ in a measure, a negation or a name are quoted as such in any words, the newer one first."""
+    for name, text, seconds in (("b.md", old, 1e9), ("a.md", new, 1.5e9)):
+        (tmp_path / name).write_text(text + "\n\nThe rest of this page is about cats.\n")
+        os.utime(tmp_path / name, (seconds, seconds))
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.index([tmp_path / "a.md", tmp_path / "b.md"])
+        result = engine.search(question)
+    assert result.extra["disagreement"] is True
+    assert result.response.splitlines()[1:3] == [f"- {DISAGREEMENT}", f"  - {new} [1]"]
+    assert [Path(source["source"]).name.partition(":")[0] for source in result.extra["sources"]] == [
+        "a.md",
+        "b.md",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "other"),
+    [
+        (
+            "When was oxygen named?",
+            "Oxygen was named in 1777 by Lavoisier.",
+            "Oxygen was sold in 1895 by Linde.",
+        ),
+        (
+            "What does raise do?",
+            "An unbound name raises an error.",
+            "A name that is not found at all is an error too.",
+        ),
+    ],
+)
+def test_what_is_no_disagreement(question: str, one: str, other: str) -> None:
+    """Years, and sentences about something else, do not contradict each other."""
+    items = [item("a", one, 2.0), item("b", other, 1.9)]
+    result = ExtractiveSynthesizer(analyze=get_analyzer("english").tokens).synthesize(question, items)
+    assert result.extra["disagreement"] is False
 
 
 @pytest.mark.parametrize(

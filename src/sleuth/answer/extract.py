@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from sleuth.answer.names import names_of
 from sleuth.answer.parts import Kind, Part, answer_parts, code_part
@@ -30,6 +31,11 @@ question about bread.
 _PROSE = frozenset({"asciidoc", "markdown", "org", "rst", "text"})
 """Languages of files in a repository that are written for people."""
 _NUMBER = re.compile(r"[-+]?\d[\d.,:]*(?:\s?(?:%|[kKMGT]i?B?\b|ms\b|s\b|[a-zA-Z]{1,12}\b))?")
+_UNIT = re.compile(r"(?<=\d)\s*(?=[a-z%])")
+_FULL_NAME = re.compile(r"\b[A-Z][\w'-]+(?:\s+[A-Z][\w'-]+)+|(?<![.!?:] )(?<!^)\b[A-Z][\w'-]+")
+"""Names of several words, also where a sentence begins, and of one word inside it."""
+_REFERS = re.compile(r"(?:Both|He|It|Its|She|That|Their|Then|These|They|This|Those)\b")
+"""How a sentence begins that says something of the one before it."""
 _NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing)\b|n't\b", re.IGNORECASE)
 
 
@@ -53,14 +59,17 @@ class Weights:
             an embedder.
         form: what a part is worth that has the form which the question asks for (`questions.py`), in scores of the
             best sentence.
+        context: what a word of the question is worth, in its idf, that is not in a part but in the heading above it, or
+            in the sentence before it, if the part is code or refers to that sentence ("It", "This").
     """
 
     k1: float = 1.2
     b: float = 0.75
-    passage: float = 1.2
+    passage: float = 1.0
     pairs: float = 0.3
     meaning: float = 1.0
     form: float = 0.15
+    context: float = 0.42
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ class Sentence:
         start, end: characters in the passage's text, half open.
         text: what it says, without markup.
         score: higher is better.
-        words: how many words of the question it holds.
+        matches: terms of the question that it holds.
         kind: sentence, list, table or code.
         language: of its passage, an ISO 639-1 code; "" for English.
     """
@@ -82,7 +91,7 @@ class Sentence:
     end: int
     text: str
     score: float
-    words: int
+    matches: frozenset[str]
     kind: Kind = "sentence"
     language: str = ""
 
@@ -117,7 +126,14 @@ def score_sentences(
     texts = [part.text.split("\n", 1)[0] if part.kind == "code" else part.text for _, part in parts]
     terms = [list(analyze(text)) for text in texts]
     question_terms = list(analyze(question))
-    words = score_words(question_terms, terms, use)
+    words = [
+        own + use.context * around
+        for own, around in zip(
+            score_words(question_terms, terms, use),
+            _context(question_terms, parts, terms, analyze),
+            strict=True,
+        )
+    ]
     best = max(words, default=0.0) or 1.0
     prior = passage_priors(items)
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
@@ -137,7 +153,7 @@ def score_sentences(
             part.end,
             part.text,
             score(number, place, part),
-            len(set(question_terms) & set(terms[number])),
+            frozenset(question_terms) & frozenset(terms[number]),
             part.kind,
             str(items[place].metadata.get("language") or ""),
         )
@@ -145,6 +161,26 @@ def score_sentences(
         if words[number] > 0 or meaning[number] >= NEAR
     ]
     return sorted(ranked, key=lambda sentence: (-sentence.score, sentence.item, sentence.start))
+
+
+def _context(
+    question_terms: Sequence[str],
+    parts: Sequence[tuple[int, Part]],
+    terms: Sequence[Sequence[str]],
+    analyze: Analyze,
+) -> list[float]:
+    """Return for each part the idf of the question's words that stand around it, and not in it."""
+    wanted = Counter(question_terms)
+    idf = _idf(wanted, terms)
+    sums: list[float] = []
+    before, last = frozenset[str](), -1
+    for (place, part), own in zip(parts, map(frozenset, terms), strict=True):
+        around = set(analyze(part.heading))
+        if last == place and (part.kind == "code" or _REFERS.match(part.text)):
+            around |= before
+        sums.append(sum(idf[term] for term in (around & wanted.keys()) - own))
+        before, last = own, place
+    return sums
 
 
 def _parts(item: RetrievedItem) -> list[Part]:
@@ -204,6 +240,10 @@ is lost from .6 to .9, and quotes get an eighth shorter at .7.
 """
 
 
+CONFLICT = 0.3
+"""Of the best part's score that a part needs to contradict a statement in other words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A chosen part, and the parts that say the same or contradict it.
@@ -220,24 +260,27 @@ class Statement:
 
 
 def choose(sentences: Sequence[Sentence], count: int, *, analyze: Analyze = plain_words) -> list[Statement]:
-    """Return up to `count` of the best parts as statements; a part that repeats most words of a better one joins it.
+    """Return up to `count` of the best parts as statements; a part that repeats or contradicts a better one joins it.
 
     Args:
         sentences: best first. Those below `SHARE` of the best score, or with less than half as many words of the
             question, are no statements of their own.
     """
-    least = SHARE * sentences[0].score if sentences else 0.0
-    fewest = sentences[0].words / 2 if sentences else 0.0
+    best = sentences[0].score if sentences else 0.0
+    fewest = len(sentences[0].matches) / 2 if sentences else 0.0
     chosen: list[Statement] = []
     seen: list[frozenset[str]] = []
     for sentence in sentences:
         own = frozenset(analyze(sentence.text))
-        twin = next((i for i, other in enumerate(seen) if _is_repeat(own, other)), None)
-        if twin is not None:
-            chosen[twin] = _joined(chosen[twin], sentence)
-        elif len(chosen) < count and sentence.score >= least and sentence.words >= fewest:
-            chosen.append(Statement(sentence))
-            seen.append(own)
+        for place, statement in enumerate(chosen):
+            joined = _joined(statement, sentence, analyze, repeats=_is_repeat(own, seen[place]), best=best)
+            if joined is not None:
+                chosen[place] = joined
+                break
+        else:
+            if len(chosen) < count and sentence.score >= SHARE * best and len(sentence.matches) >= fewest:
+                chosen.append(Statement(sentence))
+                seen.append(own)
     return chosen
 
 
@@ -245,15 +288,49 @@ def _is_repeat(own: frozenset[str], other: frozenset[str]) -> bool:
     return len(own & other) > 0.7 * min(len(own), len(other))
 
 
-def _joined(statement: Statement, sentence: Sentence) -> Statement:
-    """Return the statement with a part that says the same or differs; what overlaps in one passage is dropped."""
-    if sentence.item == statement.sentence.item:
-        return statement
-    if claims(sentence.text, sentence.language) == claims(statement.sentence.text, sentence.language):
+def _joined(
+    statement: Statement, sentence: Sentence, analyze: Analyze, *, repeats: bool, best: float
+) -> Statement | None:
+    """Return the statement with a part that says the same or differs; None if the part is about something else.
+
+    What overlaps in one passage is dropped.
+
+    Args:
+        repeats: whether the part has most words of the statement.
+        best: score of the best part.
+    """
+    first = statement.sentence
+    if sentence.item == first.item:
+        return statement if repeats else None
+    if repeats and claims(sentence.text, sentence.language) == claims(first.text, first.language):
         return replace(statement, agreeing=(*statement.agreeing, sentence))
-    if _same_shape(sentence.text, statement.sentence.text):
+    if 2 * len(sentence.matches & first.matches) < max(len(first.matches), 1):
+        return None
+    differs = _same_shape(sentence.text, first.text, analyze)
+    if differs or (sentence.score >= CONFLICT * best and _contradicts(sentence.text, first.text, analyze)):
         return replace(statement, differing=(*statement.differing, sentence))
-    return statement
+    return None
+
+
+def _contradicts(text: str, other: str, analyze: Analyze) -> bool:
+    """Return whether two texts each give one number, of the same unit and not the same."""
+    amounts, others = _amounts(text), _amounts(other)
+    if len(amounts) != 1 or len(others) != 1:
+        return False
+    (amount,), (against,) = amounts, others
+    return amount.unit == against.unit and bool(analyze(amount.unit)) and amount.value != against.value
+
+
+class _Amount(NamedTuple):
+    """A number as it is written, and the word after it; "" for none."""
+
+    value: str
+    unit: str
+
+
+def _amounts(text: str) -> list[_Amount]:
+    pieces = (_UNIT.split(number.strip().casefold(), maxsplit=1) for number in _NUMBER.findall(text))
+    return [_Amount(value.rstrip(".,: "), "".join(unit)) for value, *unit in pieces]
 
 
 def claims(text: str, language: str = "") -> frozenset[str]:
@@ -268,10 +345,12 @@ def claims(text: str, language: str = "") -> frozenset[str]:
     return frozenset(numbers | negations | names)
 
 
-def _same_shape(a: str, b: str) -> bool:
+def _same_shape(a: str, b: str, analyze: Analyze) -> bool:
     """Return whether two sentences say the same thing but for their claims: the words around those agree."""
-    rest_a, rest_b = (frozenset(plain_words(_NUMBER.sub(" ", _NEGATION.sub(" ", text)))) for text in (a, b))
-    return len(rest_a & rest_b) >= 0.7 * max(len(rest_a), len(rest_b), 1)
+    rest_a, rest_b = (
+        frozenset(analyze(_NUMBER.sub(" ", _NEGATION.sub(" ", _FULL_NAME.sub(" ", text))))) for text in (a, b)
+    )
+    return len(rest_a & rest_b) >= 0.8 * max(len(rest_a), len(rest_b), 1)
 
 
 def _idf(question_terms: Counter[str], terms: Sequence[Sequence[str]]) -> dict[str, float]:

@@ -8,8 +8,8 @@ out.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sleuth.answer.sentences import split_sentences
@@ -60,12 +60,14 @@ class Part:
         start, end: characters of the passage, half open.
         text: what it says, without markup; code as it stands.
         kind: what it is.
+        heading: the heading above it in the passage; "" without one.
     """
 
     start: int
     end: int
     text: str
     kind: Kind
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ def answer_parts(text: str) -> list[Part]:
     blocks = list(_blocks(text))
     parts: list[Part] = []
     header: list[str] = []
+    headings: list[tuple[int, str]] = []
     announced = 0
     for place, block in enumerate(blocks):
         body = text[block.start : block.end]
@@ -101,11 +104,18 @@ def answer_parts(text: str) -> list[Part]:
             if block.start < announced:
                 continue
             parts.append(Part(block.start, block.end, body.strip("\n"), "code"))
+        elif block.kind == "skip":
+            headings.append((block.end, without_markup(body.partition("\n")[0].strip(" \t#="))))
         elif block.kind in ("prose", "item"):
             parts += _sentences(text, block, blocks[place + 1 :])
             announced = parts[-1].end if parts else 0
     whole = [part for part in parts if not _is_fragment(text, part)]
-    return whole or parts
+    return [replace(part, heading=_heading_of(part, headings)) for part in whole or parts]
+
+
+def _heading_of(part: Part, headings: Sequence[tuple[int, str]]) -> str:
+    """Return the last heading that ends before a part."""
+    return next((heading for end, heading in reversed(headings) if end <= part.start), "")
 
 
 def code_part(text: str, signature: str) -> Part:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from sleuth.answer.citations import Citation, CitationReport, check_citations
@@ -221,8 +222,17 @@ class _Quotation:
 
 
 def _age(item: RetrievedItem) -> float:
-    """Return a key that sorts the newest source first; those without a time come last."""
+    """Return a key that sorts the newest source first; those without a time come last.
+
+    `modified` is a time in ISO 8601, as files have it, or seconds.
+    """
     modified = item.metadata.get("modified")
+    if isinstance(modified, str):
+        try:
+            time = datetime.fromisoformat(modified)
+        except ValueError:
+            return 0.0
+        return -(time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
     return -float(modified) if isinstance(modified, int | float) else 0.0
 
 
