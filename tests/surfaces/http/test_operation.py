@@ -14,7 +14,7 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http import ServerSettings, bind, log_formatter
+from sleuth.surfaces.http import ServerSettings, bind, log_formatter, threads_per_worker
 from tests.waiting import wait_until
 
 from .conftest import make_index, running, serving
@@ -201,6 +201,12 @@ def test_workers_share_the_index_and_their_counts(tmp_path: Path) -> None:
         assert 'sleuth_requests_total{route="/v1/documents/{id}",status="200"} 20.0' in counted
         started.process.send_signal(signal.SIGTERM)
         assert started.process.wait(60) == 0
+
+
+@pytest.mark.parametrize(("workers", "cores", "threads"), [(1, 8, 8), (2, 8, 4), (3, 8, 2), (4, 2, 1)])
+def test_workers_divide_the_cores(workers: int, cores: int, threads: int) -> None:
+    """All workers together run as many requests at a time as there are cores, and each runs one."""
+    assert threads_per_worker(workers, cores) == threads
 
 
 @pytest.mark.parametrize(

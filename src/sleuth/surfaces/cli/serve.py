@@ -73,10 +73,15 @@ CorsOption = Annotated[
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")]
 ThreadsOption = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Requests that run at a time. Default: one per core."),
+    typer.Option(
+        "--threads",
+        min=1,
+        help="Requests that each worker runs at a time. Default: its share of the cores.",
+    ),
 ]
 QueueOption = Annotated[
-    int | None, typer.Option("--queue", min=0, help="Requests that may wait. Default: 64 per core.")
+    int | None,
+    typer.Option("--queue", min=0, help="Requests that may wait in each worker. Default: 64 per thread."),
 ]
 DeadlineOption = Annotated[float, typer.Option("--deadline", help="Seconds for a request.")]
 AnswerDeadlineOption = Annotated[
@@ -142,9 +147,9 @@ def run(
         from sleuth.errors import MissingPackageError
 
         raise MissingPackageError(error.name or "fastapi", "serve", "`sleuth serve`") from error
-    from sleuth.surfaces.http.settings import ServerSettings
+    from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
 
-    limits = {"threads": threads, "queue": queue}
+    threads = threads_per_worker(workers) if threads is None else threads
     settings = ServerSettings(
         host=host,
         port=port,
@@ -158,7 +163,8 @@ def run(
         answer_deadline=answer_deadline,
         max_body=max_body,
         log_queries=log_queries,
-        **{name: value for name, value in limits.items() if value is not None},
+        threads=threads,
+        queue=QUEUE_PER_THREAD * threads if queue is None else queue,
     )
     opened: Callable[[], AbstractContextManager[Engine]] = partial(_opened, index, create=create)
     if ray:

@@ -21,3 +21,4 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.surfaces.http.app import ROUTERS as ROUTERS
 from sleuth.surfaces.http.routes import direct_routes as direct_routes
+from sleuth.surfaces.http.settings import threads_per_worker as threads_per_worker

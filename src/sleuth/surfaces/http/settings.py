@@ -12,6 +12,9 @@ from sleuth.errors import ArgumentError
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
+QUEUE_PER_THREAD = 64
+"""Requests that may wait for each that is worked on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
@@ -43,7 +46,7 @@ class ServerSettings:
     allowed_hosts: Sequence[str] = ()
     cors_origins: Sequence[str] = ()
     threads: int = CORES
-    queue: int = 64 * CORES
+    queue: int = QUEUE_PER_THREAD * CORES
     deadline: float = 30.0
     answer_deadline: float = 300.0
     max_body: int = 32 << 20
@@ -65,3 +68,8 @@ def is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def threads_per_worker(workers: int, cores: int = CORES) -> int:
+    """Return the threads of each worker: more of them than cores would only compete for the cores."""
+    return max(1, cores // workers)
