@@ -40,8 +40,9 @@ bench: $(VENV)-bench/.installed ## full-text and hybrid search, folders, cold st
 	for b in folder cold_start local_docs hybrid_peers; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
 
 # On Debian: apt-get install libreoffice-{writer,calc,impress}-nogui pandoc asciidoctor groff
-formats: $(VENV)/.developed build build/formats/.installed ## files by LibreOffice, pandoc, groff and more (those installed), read by Sleuth and by markitdown
+formats: $(VENV)/.developed build build/formats/.installed ## files by LibreOffice, pandoc, groff and more (those installed), and of source packages: what is found in them; fails if anything is missing
 	$(BIN)/python -m benchmarks.formats --files build/formats/files --peer build/formats/venv/bin/python
+	$(BIN)/python -m benchmarks.format_samples
 	@du -sm build/formats/venv | awk '{ print "markitdown and what it needs: " $$1 " MB" }'
 
 bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .data, beside the peers

@@ -196,6 +196,24 @@ def test_a_page_of_mdoc(tmp_path: Path) -> None:
     assert content.page_content.split() == ["#", "SYNOPSIS", "greppy", "-v", "#", "SEE", "ALSO", "sed(1),"]
 
 
+@pytest.mark.parametrize(
+    ("name", "times"), [("a.vtt", "0:1:5.2 --> 0:1:7"), ("a.srt", "00:01:05 --> 00:01:07")]
+)
+def test_times_of_subtitles(tmp_path: Path, name: str, times: str) -> None:
+    """Times without leading zeros or parts of seconds begin a cue, too."""
+    said = only(tmp_path / name, f"WEBVTT\n\n1\n{times}\nHello.\n").page_content
+    assert said.split() == ["[00:01:05]", "Hello."]
+
+
+def test_parts_of_calendars(tmp_path: Path) -> None:
+    """An alarm adds nothing to its event; times of availability are entries."""
+    alarm = "BEGIN:VALARM\nSUMMARY:Reminder\nEND:VALARM"
+    event = f"BEGIN:VEVENT\nSUMMARY:Board\n{alarm}\nLOCATION:Pier\nEND:VEVENT"
+    free = "BEGIN:VAVAILABILITY\nBEGIN:AVAILABLE\nSUMMARY:Mondays\nEND:AVAILABLE\nEND:VAVAILABILITY"
+    content = only(tmp_path / "a.ics", f"BEGIN:VCALENDAR\n{event}\n{free}\nEND:VCALENDAR\n").page_content
+    assert content == "# Board\n\nWhere: Pier\n\n# Mondays\n"
+
+
 def test_subtitles(tmp_path: Path) -> None:
     """What is said stands below its time, without tags, numbers and notes, at its line."""
     said = only(tmp_path / "a.vtt", VTT).page_content.split("\n")

@@ -1,4 +1,4 @@
-"""Loader of calendars (iCalendar): a section for each event, task and journal entry."""
+"""Loader of calendars (iCalendar): a section for each event, task, journal entry and time of availability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sleuth.ingest.loaders.plain import document
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
 
-_ENTRIES: Final = frozenset({"VEVENT", "VTODO", "VJOURNAL"})
+_ENTRIES: Final = frozenset({"VEVENT", "VTODO", "VJOURNAL", "VAVAILABILITY", "AVAILABLE"})
 _NAMES: Final = {
     "DTSTART": "Start", "DTEND": "End", "DUE": "Due", "LOCATION": "Where", "ORGANIZER": "Organizer",
     "ATTENDEE": "With", "STATUS": "Status", "CATEGORIES": "Categories", "RRULE": "Repeats",
@@ -27,14 +27,19 @@ def load_calendar(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     text, metadata = file.text()
     sections: list[str] = []
     facts: dict[str, list[str]] = {}
-    open_entry = title = ""
+    open_entry = inner = title = ""
     for line in text.replace("\n ", "").replace("\n\t", "").split("\n"):
         match = _line.match(line)
         if match is None:
             continue
         name, value = match[1].upper(), _escape.sub(_unescaped, match[3]).strip()
-        if name == "BEGIN":
-            open_entry = value.upper() if value.upper() in _ENTRIES else open_entry
+        if inner:  # an alarm has a title and text of its own, which only repeat its entry's
+            inner = "" if (name, value.upper()) == ("END", inner) else inner
+        elif name == "BEGIN" and open_entry and value.upper() not in _ENTRIES:
+            inner = value.upper()
+        elif name == "BEGIN":
+            sections += [_section(facts)] if "SUMMARY" in facts else []
+            facts, open_entry = {}, value.upper() if value.upper() in _ENTRIES else ""
         elif name == "END" and value.upper() == open_entry:
             sections.append(_section(facts))
             facts, open_entry = {}, ""

@@ -10,7 +10,7 @@ from sleuth.ingest.loaders.plain import document
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
 
-_time = re.compile(r"[ \t]{0,20}((?:\d{1,3}:)?\d{2}:\d{2})[.,]\d{1,3}[ \t]+-->")
+_time = re.compile(r"[ \t]{0,20}((?:\d{1,3}:)?\d{1,2}:\d{1,2})(?:[.,]\d{1,3})?[ \t]+-->")
 _speaker = re.compile(r"<v(?:\.[\w.]{0,100})? ([^<>]{1,100})>")
 _tag = re.compile(r"</?[^<>]{0,200}>|\{\\[^{}]{0,100}\}")
 _SILENT = ("NOTE", "STYLE", "REGION")
@@ -25,7 +25,7 @@ def load_subtitles(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     for line in source:
         if match := _time.match(line):
             is_cue = True
-            lines.append(f"[{match[1]}]")
+            lines.append(f"[{':'.join(part.zfill(2) for part in match[1].split(':'))}]")
             continue
         is_cue = is_cue and bool(line.strip())
         said = _tag.sub("", _speaker.sub(r"\1: ", line)).strip() if is_cue else ""
