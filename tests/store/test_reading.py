@@ -115,3 +115,15 @@ def test_documents_by_id_are_read_in_pages(store: Store, monkeypatch: pytest.Mon
         for first, last in ((1, 10), (3, 8), (4, 4), (11, 20)):
             expected = [keys[name] for name in sorted(names) if first <= keys[name] <= last]
             assert scan._documents_by_id(snapshot._connection, first, last).tolist() == expected
+
+
+@pytest.mark.parametrize("change", ["vector = x'00'", "vector = 7", "checksum = checksum + 1"])
+def test_a_damaged_vector_is_absent(store: Store, change: str) -> None:
+    """A cached vector that was changed counts as never put, so it is made again."""
+    with store.writer() as writer:
+        writer.put_embeddings("model", {"00": bytes(8), "01": bytes(8)})
+    with sqlite3.connect(store.path / "record.sqlite") as connection:
+        assert connection.execute(f"UPDATE embeddings SET {change} WHERE hash = x'01'").rowcount == 1
+    connection.close()
+    with store.reader() as snapshot:
+        assert snapshot.embeddings("model", ["00", "01"]) == {"00": bytes(8)}

@@ -80,6 +80,45 @@ def test_an_open_store_finds_damaged_rows(tmp_path: Path, monkeypatch: pytest.Mo
         assert store.status().damage == ()
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            "UPDATE embeddings SET vector = x'00' WHERE key = 450",
+            "1 cached vectors are not as they were written",
+        ),
+        ("UPDATE embeddings SET vector = 7 WHERE key = 450", "1 cached vectors are not as they were written"),
+        (
+            "INSERT INTO codebooks VALUES (1, 0, 1.0, x'00')",
+            "copies of codebooks [1] are not as they were written",
+        ),
+    ],
+)
+def test_an_open_store_finds_damaged_vectors_and_codebooks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, message: str
+) -> None:
+    """A store that stays open looks at all cached vectors and at the codebooks, too."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    monkeypatch.setattr(watch, "SHARE", 1e9)
+    path = tmp_path / "index"
+    with Store.open(path, create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            put(writer, "a", "text")
+            writer.put_embeddings("model", {f"{n:04x}": bytes(64) for n in range(500)})
+    with sqlite3.connect(path / "record.sqlite") as connection:
+        assert connection.execute(change).rowcount == 1
+    connection.close()
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        with store.reader():
+            pass
+        wait_until(lambda: store._watch._thread is None)
+        (damage,) = store.status().damage
+        assert damage.startswith(message)
+        assert "`sleuth doctor --repair`" in damage
+
+
 def test_a_store_that_was_just_opened_proves_nothing(damaged: Path) -> None:
     """One answer does not wait for, or pay for, a proof of the whole index."""
     with Store.open(damaged) as store:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -32,17 +32,16 @@ from sleuth.store.health.proofs import (
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import bad_codebooks
 from sleuth.store.record.counters import Counters, Totals
-from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk
+from sleuth.store.record.layout import Connection, DocumentRow, StoredChunk, has_checksum
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing.writer import Writer
 
 _ORDER = ("error", "warning", "ok")
 _AT_ONCE = 200
-"""Documents that are looked at with one connection while a store is open."""
+"""Documents or cached vectors that are looked at with one connection while a store is open."""
 _LAST = 1 << 62
 """Above all keys."""
 Connections = Callable[[], AbstractContextManager[Connection]]
-_Row = TypeVar("_Row", DocumentRow, StoredChunk, EmbeddingRow)
 
 
 def status(
@@ -206,33 +205,58 @@ def is_whole_chunk(connection: Connection, stored: StoredChunk) -> bool:
     return has_checksum(record.chunk_checksum, chunk)
 
 
-def has_checksum(checksum: Callable[[_Row], int], row: _Row) -> bool:
-    """Return whether the values of a row are those that were written."""
-    try:
-        return checksum(row) == row.checksum
-    except (TypeError, ValueError):  # a value of another type than was written
-        return False
-
-
 def prove_rows(connections: Connections, rest: Callable[[float], object]) -> str:
-    """Look at all documents, some at a time; return what is wrong with the first ones that are not whole.
+    """Look at all rows, some at a time; return what is wrong with the first ones that are not whole.
 
     Args:
         rest: called with the seconds of CPU time that each look took; no connection is held meanwhile.
     """
+    return (
+        _prove(connections, "documents", _damaged_documents, rest)
+        or _prove(connections, "embeddings", _damaged_embeddings, rest)
+        or _prove(connections, "codebooks", _damaged_codebooks, rest)
+    )
+
+
+def _prove(
+    connections: Connections,
+    table: str,
+    damage: Callable[[Connection, int, int], str],
+    rest: Callable[[float], object],
+) -> str:
+    """Return the first damage of a table.
+
+    Args:
+        table: one whose rows are numbered.
+        damage: says what is wrong with the rows from a first number on that are below an end; "" for nothing.
+    """
     first, end = 0, 0
+    after = f"SELECT rowid FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?"
     while end < _LAST:
         began = time.thread_time()
         with connections() as connection:
             connection.execute("BEGIN")
-            after = "SELECT key FROM documents WHERE key > ? ORDER BY key LIMIT 1 OFFSET ?"
             (end,) = connection.execute(after, (first, _AT_ONCE)).fetchone() or (_LAST,)
-            bad = bad_documents(connection, first, end)
-        if bad:
-            return f"{_named(bad)}; `sleuth doctor --repair` removes what is not whole"
+            if wrong := damage(connection, first, end):
+                return wrong
         first = end
         rest(time.thread_time() - began)
     return ""
+
+
+def _damaged_documents(connection: Connection, first: int, end: int) -> str:
+    bad = bad_documents(connection, first, end)
+    return f"{_named(bad)}; `sleuth doctor --repair` removes what is not whole" if bad else ""
+
+
+def _damaged_embeddings(connection: Connection, first: int, end: int) -> str:
+    bad = len(record.bad_embeddings(connection, first, end))
+    return f"{bad} cached vectors are not as they were written; `{REBUILD}` removes them" if bad else ""
+
+
+def _damaged_codebooks(connection: Connection, first: int, end: int) -> str:
+    bad = [number for number in bad_codebooks(connection) if first <= number < end]
+    return f"copies of codebooks {bad} are not as they were written; `{REBUILD}` restores them" if bad else ""
 
 
 def _named(bad: Mapping[int, str]) -> str:

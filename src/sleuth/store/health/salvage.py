@@ -20,7 +20,7 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import mark, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.health import opening
-from sleuth.store.health.checking import has_checksum, is_whole_chunk
+from sleuth.store.health.checking import is_whole_chunk
 from sleuth.store.health.replacing import (
     Replacement,
     insert,
@@ -32,7 +32,7 @@ from sleuth.store.health.replacing import (
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import copy_codebooks, salvage_codebooks
 from sleuth.store.record.counters import Counters, Totals
-from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk
+from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk, has_checksum
 from sleuth.store.record.values import Repair
 
 _TABLES = {

@@ -16,10 +16,14 @@ from sleuth.store.catalogue.manifest import Loaded, occupied
 from sleuth.store.legs.leg import Rows, SegmentView
 from sleuth.store.record.layout import (
     DOCUMENT_COLUMNS,
+    EMBEDDING_COLUMNS,
     Connection,
     DocumentRow,
+    EmbeddingRow,
     check_text,
+    embedding_checksum,
     from_json,
+    has_checksum,
     select_in,
 )
 from sleuth.store.record.metadata import shown
@@ -307,7 +311,7 @@ class IndexSnapshot:
         return rows_between(self._connection, first, (1 << 62) if last is None else last)
 
     def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """Cached vectors by content hash; absent where never put."""
+        """Return cached vectors by content hash; absent where never put, or not as they were written."""
         model = self._connection.execute(
             "SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)
         ).fetchone()
@@ -315,10 +319,11 @@ class IndexSnapshot:
             return {}
         (number,) = model
         digests = [bytes.fromhex(name) for name in hashes]
-        rows = select_in(
-            self._connection, "model, hash, vector", "embeddings", "hash", digests, also=("model", number)
+        stored = select_in(
+            self._connection, EMBEDDING_COLUMNS, "embeddings", "hash", digests, also=("model", number)
         )
-        return {name.hex(): vector for _, name, vector in rows}
+        rows = map(EmbeddingRow._make, stored)
+        return {row.hash.hex(): row.vector for row in rows if has_checksum(embedding_checksum, row)}
 
 
 def _in_order(keys: list[int], values: Mapping[int, T]) -> list[T]:

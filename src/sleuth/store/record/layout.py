@@ -13,10 +13,10 @@ import json
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
@@ -112,6 +112,7 @@ class EmbeddingRow(NamedTuple):
     vector: bytes
 
 
+_Row = TypeVar("_Row", DocumentRow, StoredChunk, EmbeddingRow)
 DOCUMENT_COLUMNS = ", ".join(DocumentRow._fields)
 CHUNK_COLUMNS = ", ".join(StoredChunk._fields)
 EMBEDDING_COLUMNS = ", ".join(EmbeddingRow._fields)
@@ -339,6 +340,14 @@ def embedding_checksum(row: EmbeddingRow) -> int:
     return zlib.crc32(row.vector, zlib.crc32(row.hash))
 
 
+def has_checksum(checksum: Callable[[_Row], int], row: _Row) -> bool:
+    """Return whether the values of a row are those that were written."""
+    try:
+        return checksum(row) == row.checksum
+    except (AttributeError, TypeError, ValueError):  # a value of another type than was written
+        return False
+
+
 def select_in(
     connection: sqlite3.Connection,
     columns: str,
@@ -399,10 +408,15 @@ def keep_embeddings(connection: sqlite3.Connection, fingerprint: str) -> None:
     connection.execute("DELETE FROM models WHERE fingerprint != ?", (fingerprint,))
 
 
-def bad_embeddings(connection: sqlite3.Connection) -> list[int]:
-    """Keys of cached vectors that are not as they were written."""
-    rows = map(EmbeddingRow._make, connection.execute(f"SELECT {EMBEDDING_COLUMNS} FROM embeddings"))
-    return [row.key for row in rows if embedding_checksum(row) != row.checksum]
+def bad_embeddings(connection: sqlite3.Connection, first: int = 0, end: int = _MOST) -> list[int]:
+    """Return keys of cached vectors that are not as they were written.
+
+    Args:
+        first, end: look at keys from the first on that are below the end.
+    """
+    among = f"SELECT {EMBEDDING_COLUMNS} FROM embeddings WHERE key >= ? AND key < ?"
+    rows = map(EmbeddingRow._make, connection.execute(among, (first, end)))
+    return [row.key for row in rows if not has_checksum(embedding_checksum, row)]
 
 
 def delete_embeddings(connection: sqlite3.Connection, fingerprint: str) -> int:
