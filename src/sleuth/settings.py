@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from sleuth.errors import ArgumentError
 
+_DEFAULT_ANALYZER: Final = "english"
 _LONGEST: Final = 1_000_000
 """Tokens in a passage at most: a book."""
 
@@ -28,7 +29,7 @@ class IndexSettings:
             "custom:FINGERPRINT" (`docs/plugins.md`).
     """
 
-    analyzer: str = "english"
+    analyzer: str = _DEFAULT_ANALYZER
     chunk_size: int = 400
     chunk_overlap: int = 40
     title_weight: int = 1
@@ -59,6 +60,11 @@ class IndexSettings:
         for name, holds, rule in rules:
             if not holds:
                 raise ArgumentError(f"{name} must be {rule}, got {getattr(self, name)!r}")
+
+    @property
+    def tells_languages(self) -> bool:
+        """Whether documents are read in the language of each: whoever chooses an analyzer wants it for all of them."""
+        return self.analyzer == _DEFAULT_ANALYZER
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON; without the built-in chunker, which older indexes do not name."""

@@ -89,13 +89,18 @@ class Contents:
                 it are kept.
             IndexLockedError: another writer did not finish in time; names it.
         """
-        from sleuth.ingest import add_documents, open_chunker
+        from sleuth.ingest import AUTO, add_documents, open_chunker
 
         if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
             raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
         chunker = open_chunker(self.settings, self._chunker)
         report = add_documents(
-            self._store, chunker, self._checked(documents), progress=progress, timeout=timeout
+            self._store,
+            chunker,
+            self._checked(documents),
+            language=AUTO if self.settings.tells_languages else "",
+            progress=progress,
+            timeout=timeout,
         )
         self.embed(timeout=timeout)
         return report

@@ -114,9 +114,7 @@ def lexical_leg(settings: IndexSettings) -> LexicalLeg:
     """Return the lexical leg that settings describe: one field for each language, fed by title, heading and text."""
     weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
     sources = {name: weight for name, weight in weights.items() if weight}
-    # Whoever chooses an analyzer wants it for all documents; the default is that of English ones.
-    by_language = settings.analyzer == IndexSettings().analyzer
-    spec = FieldSpec(settings.analyzer, sources, by_language=by_language)
+    spec = FieldSpec(settings.analyzer, sources, by_language=settings.tells_languages)
     return LexicalLeg({"text": spec}, k1=settings.k1, b=settings.b)
 
 

@@ -12,6 +12,7 @@ from sleuth.ingest.moving import move_documents as move_documents
 from sleuth.ingest.names import FileNames as FileNames
 from sleuth.ingest.names import is_below as is_below
 from sleuth.ingest.names import printable as printable
+from sleuth.ingest.options import AUTO as AUTO
 from sleuth.ingest.options import ReadOptions as ReadOptions
 from sleuth.ingest.reading import read as read
 from sleuth.ingest.reports import AddReport as AddReport

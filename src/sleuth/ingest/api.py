@@ -14,7 +14,7 @@ from sleuth.files import IGNORE_FILES
 from sleuth.ingest.documents import Adder
 from sleuth.ingest.moving import NAMED_NOTE, gone_roots, name_old_files
 from sleuth.ingest.names import FileNames, is_below, printable
-from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.options import AUTO, ReadOptions
 from sleuth.ingest.reading import read
 from sleuth.ingest.reports import (
     AddReport,
@@ -50,14 +50,19 @@ def add_documents(
     chunker: Chunker | CheckedChunker,
     documents: Iterable[Document],
     *,
+    language: str = AUTO,
     progress: Callable[[AddReport], None] | None = None,
     timeout: float = 10.0,
 ) -> AddReport:
-    """Add documents in batches, each committed whole; see `Engine.add`."""
+    """Add documents in batches, each committed whole; see `Engine.add`.
+
+    Args:
+        language: of documents that name none, as of `Adder`.
+    """
     started = time.monotonic()
     report = AddReport(version=store.version)
     with store.writer(timeout=timeout) as writer:
-        adder = Adder(writer, chunker, report)
+        adder = Adder(writer, chunker, report, language)
         for document in documents:
             adder.add(document)
             if adder.commit_is_due():

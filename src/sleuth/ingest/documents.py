@@ -84,7 +84,7 @@ class Adder(Generic[Report]):
         """Adds to an index.
 
         Args:
-            language: of documents whose metadata names none: a code, or "auto" to detect it.
+            language: of documents whose metadata names none: a code, "auto" to detect it, or "" for none.
         """
         self.writer = writer
         self.language = language

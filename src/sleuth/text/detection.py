@@ -7,6 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import chain, repeat
 from typing import Any, Final
 
 from sleuth.text.languages import ENGLISH, LANGUAGES, UNKNOWN
@@ -30,6 +31,8 @@ _ENGLISH_WORDS: Final = frozenset(
 _ENGLISH_SHARE: Final = 0.1
 _LONG_WORD: Final = 12
 _LEAST_SHARE: Final = 0.05
+_LEAST_PLAIN_SHARE: Final = 0.1
+"""The same for texts without accents: code and tables hold a few short words of every language."""
 _SURE_SHARE: Final = 0.12
 _SURE_LEAD: Final = 1.6
 """Shares of stop words among all words. Prose has .15 to .45 of its own language, and under .06 of most others."""
@@ -48,6 +51,10 @@ _SCRIPTS: Final = {
     }.items()
 }
 _SHARE_OF_SCRIPT: Final = 0.3
+_NOT_LATIN: Final = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
+_ACCENTED: Final = re.compile(r"[^\W\d_\u0000-\u007f]")
+_FEW: Final = 0.05
+"""Share of letters that are not Latin, of all characters, up to which no script is looked for: most texts have none."""
 _VIETNAMESE: Final = re.compile("[\u0111\u01a1\u01b0\u1ea0-\u1ef9]")
 _VIETNAMESE_SHARE: Final = 0.05
 _SHARED_SCRIPTS: Final = {
@@ -61,6 +68,9 @@ _MACROLANGUAGES: Final = {
 }  # fmt: skip
 
 _word = re.compile(r"[^\W\d_]+(?:[\u0900-\u0dff]+[^\W\d_]*)*")
+_LETTERS_ALONE: Final = {  # for texts without accents: a third of the time that `_word` takes
+    code: " " for code in range(128) if not chr(code).isalpha()
+}
 
 
 def detect_language(text: str) -> str:
@@ -68,10 +78,14 @@ def detect_language(text: str) -> str:
     if _is_english(text[:_HEAD]):
         return ENGLISH
     sample = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]} {_middle(text)}"
-    if sample.isascii():
-        return _by_words(sample, sample.lower(), LATIN)
-    letters = "".join(_word.findall(sample))
-    return _by_script(letters) or _by_shared_script(sample, letters) or _by_words(sample, fold(sample), LATIN)
+    if not _ACCENTED.search(sample):
+        return _by_words(sample, sample.lower().translate(_LETTERS_ALONE).split(), LATIN)
+    if len(_NOT_LATIN.findall(sample)) > _FEW * len(sample) or _VIETNAMESE.search(sample):
+        letters = "".join(_word.findall(sample))
+        code = _by_script(letters) or _by_shared_script(sample, letters)
+        if code:
+            return code
+    return _by_words(sample, _word.findall(fold(sample)), LATIN, is_accented=True)
 
 
 def _by_script(letters: str) -> str:
@@ -91,7 +105,7 @@ def _by_shared_script(sample: str, letters: str) -> str:
         if len(written) > least:
             return code if own.search(written) and not foreign.search(written) else _classified(sample)
     if len(_DEVANAGARI.findall(letters)) > least:
-        return _by_words(sample, fold(sample), ("hi", "ne"))
+        return _by_words(sample, _word.findall(fold(sample)), ("hi", "ne"), is_accented=True)
     return _classified(sample) if sum(letter > "\u024f" for letter in letters) > least else UNKNOWN
 
 
@@ -112,9 +126,8 @@ def _is_english(head: str) -> bool:
     return sum(map(_ENGLISH_WORDS.__contains__, words)) >= _ENGLISH_SHARE * len(words)
 
 
-def _by_words(sample: str, folded: str, codes: tuple[str, ...]) -> str:
+def _by_words(sample: str, words: Sequence[str], codes: tuple[str, ...], *, is_accented: bool = False) -> str:
     """Return the language whose stop words a text holds; py3langid decides between two that are close."""
-    words = _word.findall(folded)
     if len(words) < _LEAST_WORDS:
         return UNKNOWN
     shares = _shares(words, codes)
@@ -122,19 +135,19 @@ def _by_words(sample: str, folded: str, codes: tuple[str, ...]) -> str:
     best, second = (*sorted(shares.values(), reverse=True), 0.0, 0.0)[:2]
     if english >= max(best, _LEAST_SHARE):
         return ENGLISH
-    if best < _LEAST_SHARE and sample.isascii():
+    if best < _LEAST_PLAIN_SHARE and not is_accented:
         return UNKNOWN
     if best >= _SURE_SHARE and best >= _SURE_LEAD * max(second, english):
         return max(shares, key=shares.__getitem__)
     code = _classified(sample)
-    return code if code == ENGLISH or _is_plausible(code, shares, sample, len(words)) else UNKNOWN
+    return code if code == ENGLISH or _is_plausible(code, shares, len(words), is_accented) else UNKNOWN
 
 
-def _is_plausible(code: str, shares: Mapping[str, float], sample: str, words: int) -> bool:
+def _is_plausible(code: str, shares: Mapping[str, float], words: int, is_accented: bool) -> bool:
     """Return whether a text shows what py3langid says: names and keywords look like any language to it."""
     if code in LANGUAGES and shares.get(code, 0.0) >= _LEAST_SHARE:
         return True
-    return words >= _PROSE and not sample.isascii()
+    return words >= _PROSE and is_accented
 
 
 @cache
@@ -151,7 +164,7 @@ def _languages_of(codes: tuple[str, ...]) -> dict[str, list[str]]:
 def _shares(words: Sequence[str], codes: tuple[str, ...]) -> dict[str, float]:
     """Return by language which share of the words are stop words of it."""
     languages = _languages_of(codes)
-    totals = Counter(code for word in words for code in languages.get(word, ()))
+    totals = Counter(chain.from_iterable(map(languages.get, words, repeat(()))))
     return {code: times / len(words) for code, times in totals.items()}
 
 
