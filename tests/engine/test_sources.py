@@ -121,7 +121,7 @@ def test_a_filter_may_be_a_tree(both: Sources) -> None:
 
 def test_answers_cite_documents_and_code(both: Sources) -> None:
     """Sources answer questions as an engine does, and the answer's source list has the type of each."""
-    result = both.search("what writes an order into the ledger?", 4, "with_items")
+    result = both.search("how is an order written to the ledger?", 4, "with_items")
     assert result.is_ok()
     assert {source["source_type"] for source in result.extra["sources"]} == {"docs", "code"}
     assert result.used_source_ids
@@ -220,6 +220,35 @@ def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:
     assert "  code\n" in done.stdout
     assert "def record(order):" in done.stdout
     assert "sleuth: web failed: no API key" in done.stderr
+
+
+def test_code_at_a_shell_is_that_of_the_worktree(tmp_path: Path) -> None:
+    """`--in code` answers from the files as they are; of a folder that is gone, it answers and says so."""
+    write(tmp_path / "shop", dict(SHOP))
+    with open_code(tmp_path / ".sleuth", create=True) as storage:
+        index_path(storage, tmp_path / "shop", workers=1)
+    (tmp_path / "shop" / "refund.py").write_text("def refund_voucher(order):\n    return -order.total\n")
+    done = run(tmp_path, "search", "--in", "code", "refund voucher")
+    assert "shop/refund.py:" in done.stdout
+    assert not done.stderr
+    (tmp_path / "shop").rename(tmp_path / "moved")
+    done = run(tmp_path, "search", "--in", "code", "refund voucher")
+    assert "refund.py:" in done.stdout
+    assert "sleuth: stale: " in done.stderr
+    assert "cannot be compared with its snapshot" in done.stderr
+
+
+def test_python_looks_at_the_worktree_where_it_is_asked_to(tmp_path: Path) -> None:
+    """`open_sources` opens the newest snapshot, and takes one before with `refresh=True`."""
+    write(tmp_path / "shop", dict(SHOP))
+    with open_code(tmp_path / ".sleuth", create=True) as storage:
+        index_path(storage, tmp_path / "shop", workers=1)
+    (tmp_path / "shop" / "refund.py").write_text("def refund_voucher(order):\n    return -order.total\n")
+    for refresh in (False, True):
+        with open_sources(tmp_path / ".sleuth", ["code"], refresh=refresh) as sources:
+            names = {Path(item.metadata["source"]).name for item in sources.retrieve("refund voucher")}
+            assert ("refund.py" in names) == refresh
+            assert sources.warnings == ()
 
 
 def test_at_a_shell_documents_are_the_default(place: Path) -> None:

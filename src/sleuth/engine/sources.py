@@ -10,7 +10,7 @@ with open_sources(".sleuth", ["docs", "code"]) as sources:
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,8 @@ from sleuth.settings import IndexSettings
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
+    from sleuth.code import CodeStorage
+    from sleuth.code.snapshots import Repository
     from sleuth.engine.engine import Engine
     from sleuth.filters import Filter
     from sleuth.hooks import Morpheus
@@ -49,6 +51,7 @@ class Sources(Answering):
     Attributes:
         retrievers: by name, each labelled.
         engine: of the documents, None where they are no source.
+        warnings: how sources may differ from what they were read from, such as code from its worktree; a line each.
     """
 
     _retrieve_options = ("filter", "explain")
@@ -59,6 +62,7 @@ class Sources(Answering):
         *,
         engine: Engine | None = None,
         deadline: float | None = 30.0,
+        warnings: Sequence[str] = (),
         close: Callable[[], object] = lambda: None,
     ) -> None:
         """Sources from retrievers; `open_sources` opens those of an index.
@@ -67,6 +71,7 @@ class Sources(Answering):
             retrievers: by name; a name's part before ":" is the label of its items, save for "kb:ID".
             engine: whose settings are used to write answers, and whose hooks of plugins apply to all sources.
             deadline: seconds that each source has; None waits for all.
+            warnings: how they may differ from what they were read from.
             close: called by `close`.
         """
         self.retrievers = {
@@ -74,6 +79,7 @@ class Sources(Answering):
         }
         self.engine = engine
         self.settings = engine.settings if engine else IndexSettings()
+        self.warnings = tuple(warnings)
         self._close = close
         self._fused = FusedRetriever(self.retrievers, method="rrf", pool=POOL, deadline=deadline)
 
@@ -175,6 +181,7 @@ def open_sources(
     extra: Mapping[str, Retriever] | None = None,
     deadline: float | None = 30.0,
     engine: Engine | None = None,
+    refresh: bool = False,
 ) -> Sources:
     """Open sources by name, to be asked as one.
 
@@ -185,6 +192,8 @@ def open_sources(
         extra: retrievers of your own, by name.
         deadline: seconds that each source has; None waits for all.
         engine: an open engine of `path`, used for "docs" and left open; None opens one where it is needed.
+        refresh: look at the worktrees of code, and index them first where little changed; `Sources.warnings` says where
+            it was more.
 
     Raises:
         ArgumentError: an unknown source, or none; lists those there are.
@@ -198,6 +207,7 @@ def open_sources(
         if not isinstance(name, str) or not _SPELLING.fullmatch(name):
             raise ArgumentError(f"sources must be among {SPELLINGS}, got {name!r}")
     retrievers: dict[str, Retriever] = {}
+    warnings: list[str] = []
     with ExitStack() as stack:
         for name in names:
             kind, _, which = name.partition(":")
@@ -208,7 +218,12 @@ def open_sources(
                     engine = stack.enter_context(Engine.open(path))
                 retrievers[name] = engine.unhooked  # these sources have the hooks
             elif kind == "code":
-                retrievers |= _code(stack, path, which)
+                from sleuth.code import SnapshotRetriever, current_snapshot
+
+                storage, repositories = _code(stack, path, which)
+                if refresh:
+                    warnings += [current_snapshot(storage, one).warning(one) for one in repositories]
+                retrievers |= {f"code:{one.path}": SnapshotRetriever(storage, one.id) for one in repositories}
             elif kind == "web":
                 from sleuth.web import WebRetriever
 
@@ -218,21 +233,24 @@ def open_sources(
 
                 retrievers[name] = KnowledgeBaseRetriever(which, timeout_seconds=deadline or 3600.0)
         retrievers |= extra or {}
-        return Sources(retrievers, engine=engine, deadline=deadline, close=stack.pop_all().close)
+        return Sources(
+            retrievers,
+            engine=engine,
+            deadline=deadline,
+            warnings=list(filter(None, warnings)),
+            close=stack.pop_all().close,
+        )
 
 
-def _code(stack: ExitStack, path: str | Path, which: str) -> dict[str, Retriever]:
-    """Return the retrievers of one repository, or of all where `which` is "", by name."""
-    from sleuth.code import SnapshotRetriever
+def _code(stack: ExitStack, path: str | Path, which: str) -> tuple[CodeStorage, list[Repository]]:
+    """Open the code of an index; return it, and one of its repositories, or all where `which` is ""."""
     from sleuth.engine.codebase import open_code
 
     storage = stack.enter_context(open_code(path))
     repositories = [storage.repository(which)] if which else storage.repositories()
     if not repositories:
         raise UnknownRepositoryError(f"no code in {path} yet: `sleuth code index PATH` adds a repository")
-    return {
-        f"code:{repository.path}": SnapshotRetriever(storage, repository.id) for repository in repositories
-    }
+    return storage, repositories
 
 
 def label_of(name: str) -> str:

@@ -20,6 +20,7 @@ def only_the_zoo(result, query, k, return_mode, for_synthesize, *, rag2f):
     return result
 """
 EVERYTHING = "tokens bucket cats"
+QUESTION = "How many tokens does a bucket hold, and do cats sleep?"
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +41,12 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     [
         ("/v1/search", {"query": EVERYTHING}),
         ("/v1/search", {"query": EVERYTHING, "expand": "document", "snippets": True}),
-        ("/v1/ask", {"query": "How many tokens does a bucket hold, and do cats sleep?"}),
+        ("/v1/ask", {"query": QUESTION}),
         ("/v1/vector_stores/index/search", {"query": EVERYTHING}),
         ("/retrieval", {"knowledge_id": "index", "query": EVERYTHING,
                         "retrieval_setting": {"top_k": 5, "score_threshold": 0.0}}),
         ("/", {"q": EVERYTHING}),
-        ("/answer", {"q": EVERYTHING}),
+        ("/answer", {"q": QUESTION}),
     ],
 )  # fmt: skip
 def test_no_path_goes_around_a_permission_filter(guarded: Local, path: str, body: dict[str, Any]) -> None:

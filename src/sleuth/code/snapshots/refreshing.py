@@ -25,7 +25,7 @@ class Current:
     Attributes:
         stale: files of the worktree that it lacks or has with another content, and files that are gone; 0 where it is
             what the worktree holds.
-        reason: why those were not indexed; "" where `stale` is 0.
+        reason: why those were not indexed, or why the worktree could not be read; "" where the snapshot is of now.
         indexed: files that were indexed now.
     """
 
@@ -33,6 +33,15 @@ class Current:
     stale: int = 0
     reason: str = ""
     indexed: int = 0
+
+    def warning(self, repository: Repository) -> str:
+        """Return in a line how the snapshot may differ from the worktree, and what mends it; "" where it does not."""
+        if not self.reason:
+            return ""
+        remedy = f"run `sleuth code index {repository.path}`"
+        if not self.stale:
+            return f"{repository.path} cannot be compared with its snapshot ({self.reason}); {remedy}"
+        return f"{self.stale} files differ from snapshot {self.snapshot.id[:20]} ({self.reason}); {remedy}"
 
 
 def current_snapshot(
@@ -50,8 +59,8 @@ def current_snapshot(
     try:
         source = source_at(repository.path)
         version, files, _ = _listed(storage, repository, source)
-    except (ArgumentError, CodeError, OSError):  # the folder is gone, or is not readable as it was
-        return Current(storage.snapshot(repository))
+    except (ArgumentError, CodeError, OSError) as error:  # the folder is gone, or is not readable as it was
+        return Current(storage.snapshot(repository), reason=str(error))
     snapshot = _completed(storage, repository, version.id)
     if snapshot is not None:
         return Current(snapshot)

@@ -86,7 +86,7 @@ InOption = Annotated[
 def open_sources(
     sources: list[str] | None, option: Path | None, *, deadline: float = 30.0
 ) -> Engine | Sources:
-    """Open the index of a command, or the sources of `--in` as one."""
+    """Open the index of a command, or the sources of `--in` as one; code is that of the worktree as it is."""
     names = list(dict.fromkeys(sources or ["docs"]))
     if names == ["docs"]:
         return open_index(option)
@@ -96,7 +96,10 @@ def open_sources(
     own = [name for name in names if name != "web"]
     web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
     path = index_folder(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
-    return engine.open_sources(path, own, extra=web, deadline=deadline)
+    opened = engine.open_sources(path, own, extra=web, deadline=deadline, refresh=True)
+    for warning in opened.warnings:
+        say(f"sleuth: stale: {warning}", err=True)
+    return opened
 
 
 def warn_of_plugins(engine: Answering) -> None:

@@ -13,10 +13,10 @@ import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import console
+from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, Current, Snapshot
+    from sleuth.code import CodeStorage, Snapshot
     from sleuth.code.snapshots import Repository
 
 RepoOption = Annotated[
@@ -79,17 +79,9 @@ def opened(
             current = Current(snapshot_at(storage, repository, at, most=most))
         else:
             current = current_snapshot(storage, repository, most=most)
-        if current.stale:
-            _say_stale(current, repository)
+        if warning := current.warning(repository):
+            say(f"sleuth: stale: {warning}", err=True)
         yield OpenSnapshot(storage, storage.open_snapshot(repository, current.snapshot), current.stale)
-
-
-def _say_stale(current: Current, repository: Repository) -> None:
-    console(stderr=True).print(
-        f"sleuth: stale: {current.stale} files differ from snapshot {current.snapshot.id[:20]} ({current.reason}); "
-        f"run `sleuth code index {repository.path}`",
-        markup=False, highlight=False, soft_wrap=True,
-    )  # fmt: skip
 
 
 def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
