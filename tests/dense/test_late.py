@@ -38,7 +38,7 @@ def item(name: str, score: float | None, text: str) -> RetrievedItem:
 
 def slow_match(query: str, text: str) -> float:
     """Compute the match from the definition, token by token."""
-    vocabulary, table, _ = load_model()
+    vocabulary, table, *_ = load_model()
     query_tokens = vocabulary.encode(legible(query)).tolist()
     read = vocabulary.encode(legible(text)).tolist()
     if not query_tokens or not read:

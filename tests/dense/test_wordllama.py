@@ -156,3 +156,18 @@ def test_the_vocabulary_has_the_size_that_checks_assume() -> None:
     """Segments are checked against it where the package is missing, too."""
     assert len(read_table(wordllama_folder / WEIGHTS)) == TOKENS
     assert len(read_vocabulary(wordllama_folder / VOCABULARY)) == TOKENS
+
+
+@pytest.mark.parametrize(
+    ("query", "has_meaning"),
+    [
+        ("where is the index stored", True),
+        ("a b c", True),
+        ("今日は天気", True),
+        ("", True),
+        ("xkqzv jfwpq", False),
+    ],
+)
+def test_gibberish_falls_into_pieces(query: str, has_meaning: bool) -> None:
+    """Pieces of one or two letters that are no words hold most letters of gibberish, and few of words in any script."""
+    assert WordLlamaEmbedder().has_meaning(query) == has_meaning

@@ -149,7 +149,7 @@ def test_texts_are_counted(texts: list[str], analyzer: str) -> None:
 @given(st.binary(max_size=300))
 def test_word_pieces(text: bytes) -> None:
     """Any bytes are split into tokens of the model, and have a vector."""
-    vocabulary, vectors, _ = load_model()
+    vocabulary, vectors, *_ = load_model()
     ids = vocabulary.encode(text)
     assert not len(ids) or (ids.min() >= 0 and ids.max() < len(vectors))
     tokens, sizes = vocabulary.read([text, b"", text], 50)

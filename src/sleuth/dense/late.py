@@ -96,7 +96,7 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
 
 def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """Return the same for rows whose tokens are kept; None where a key is in no part."""
-    vocabulary, _, halves = load_model()
+    vocabulary, _, halves, _ = load_model()
     return matching.match(vocabulary.encode(legible(query))[:MOST_TOKENS], halves, RARITY, parts, keys)
 
 

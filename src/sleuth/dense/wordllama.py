@@ -49,11 +49,13 @@ class Model(NamedTuple):
     Attributes:
         table: shape (32000, 256), memory-mapped.
         halves: its bits, as kernels read them.
+        tokens: in UTF-8, by id.
     """
 
     vocabulary: Vocabulary
     table: NDArray[np.float16]
     halves: NDArray[np.uint16]
+    tokens: list[bytes]
 
 
 class WordLlamaEmbedder:
@@ -97,14 +99,14 @@ class WordLlamaEmbedder:
 
         The model learnt it with the mean: "the" has 2, "kind" 7, "first" 10, "king" 17, in any corpus.
         """
-        vocabulary, table, _ = load_model()
+        vocabulary, table, *_ = load_model()
         tokens = [vocabulary.encode(legible(word)) for word in words]
         lengths = [np.linalg.norm(table[ids].astype(np.float32), axis=1).max(initial=0.0) for ids in tokens]
         return np.array(lengths, np.float32)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return one vector, shape (256,)."""
-        vocabulary, _, halves = load_model()
+        vocabulary, _, halves, _ = load_model()
         return vocabulary.embed(legible(text), halves)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -182,41 +184,42 @@ def load_model() -> Model:
     """Load what the wheel of WordLlama carries; raises MissingPackageError where that is not installed."""
     folder = _package()
     table = read_table(folder / WEIGHTS)
-    return Model(Vocabulary(read_vocabulary(folder / VOCABULARY)), table, table.view(np.uint16))
+    tokens = read_vocabulary(folder / VOCABULARY)
+    return Model(Vocabulary(tokens), table, table.view(np.uint16), tokens)
 
 
 def share_of_pieces(text: str) -> float:
     """Return which share of the letters of a text stand in tokens of one or two, and are no words of their own."""
-    ids = load_model().vocabulary.encode(legible(text))
-    letters = _token_letters()
-    sizes, starts = letters.sizes[ids].astype(np.int64), letters.starts[ids]
-    is_word = starts & np.append(starts[1:], True)
-    total = int(sizes.sum())
-    return float(sizes[(sizes <= _PIECE) & ~is_word].sum() / total) if total else 0.0
+    tokens = [_token_letters(id) for id in load_model().vocabulary.encode(legible(text)).tolist()]
+    ends = [*(after.starts for after in tokens[1:]), True]
+    pieces = (
+        token.letters
+        for token, ends_word in zip(tokens, ends, strict=False)
+        if token.letters <= _PIECE and not (token.starts and ends_word)
+    )
+    return sum(pieces) / (sum(token.letters for token in tokens) or 1)
 
 
 class _TokenLetters(NamedTuple):
-    """The tokens of the vocabulary.
+    """A token of the vocabulary.
 
     Attributes:
-        sizes: letters of each, shape (32000,); a Chinese character counts as a word, a byte as one letter.
-        starts: whether each begins a word, shape (32000,).
+        letters: how many it has; a Chinese character counts as a word, a byte as one letter.
+        starts: whether it begins a word.
     """
 
-    sizes: NDArray[np.uint8]
-    starts: NDArray[np.bool_]
+    letters: int
+    starts: bool
 
 
 @cache
-def _token_letters() -> _TokenLetters:
-    texts = [token.decode("utf-8", "replace") for token in read_vocabulary(_package() / VOCABULARY)]
-    starts = np.array([text.startswith(_SPACE) for text in texts])
-    bare = [text.strip(_SPACE) for text in texts]
-    sizes = [
-        1 if _FIRST_BYTE <= i < _FIRST_TEXT else _PIECE + 1 if "\u3041" <= text[:1] <= "\u9fff" else len(text)
-        for i, text in enumerate(bare)
-    ]
-    return _TokenLetters(np.minimum(sizes, 255).astype(np.uint8), starts)
+def _token_letters(id: int) -> _TokenLetters:
+    text = load_model().tokens[id].decode("utf-8", "replace")
+    bare = text.strip(_SPACE)
+    is_byte = _FIRST_BYTE <= id < _FIRST_TEXT
+    is_word_sign = "\u3041" <= bare[:1] <= "\u9fff"
+    letters = 1 if is_byte else _PIECE + 1 if is_word_sign else len(bare)
+    return _TokenLetters(letters, text.startswith(_SPACE))
 
 
 @cache
