@@ -26,7 +26,7 @@ ENDINGS = {
     "python": "py", "javascript": "js", "typescript": "ts", "tsx": "tsx", "go": "go", "rust": "rs", "java": "java",
     "c": "c", "cpp": "cpp", "csharp": "cs", "ruby": "rb", "php": "php", "kotlin": "kt", "scala": "scala", "bash": "sh",
     "lua": "lua", "swift": "swift", "elixir": "ex", "hcl": "tf", "sql": "sql", "graphql": "graphql",
-    "docker": "dockerfile",
+    "docker": "dockerfile", "dart": "dart", "css": "css", "html": "html", "vue": "vue", "svelte": "svelte",
 }  # fmt: skip
 
 

@@ -16,13 +16,21 @@ from sleuth.engine import check_code, code_status, doctor, open_code, repair_cod
 from sleuth.errors import IndexDamagedError, StoreError, UnknownSnapshotError
 from tests.code.conftest import SHOP, Git
 
+CELL = {
+    "cell_type": "code",
+    "metadata": {},
+    "outputs": [],
+    "source": ["def refund_all(orders):\n", "    return 0"],
+}
+NOTEBOOK = json.dumps({"cells": [CELL], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}, indent=1)
+
 
 @pytest.fixture
 def indexed(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return an index of two snapshots whose segments are files."""
     monkeypatch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
     with open_code(tmp_path / "index", create=True) as storage:
-        git.commit({**SHOP})
+        git.commit({**SHOP, "shop/refund.ipynb": NOTEBOOK})
         index_path(storage, git.root)
         git.commit({"shop/more.py": "def refund(order):\n    return order\n", "binary.bin": "\0\0"})
         index_path(storage, git.root)

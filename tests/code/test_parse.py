@@ -57,6 +57,11 @@ SOURCES = {
     "sql": ("CREATE TABLE a.f (id INT REFERENCES B(id));\nSELECT g(id) FROM a.f;\n", "a.f struct", "B reference"),
     "graphql": ("type A implements B { f(x: Int): [C!] }\n", "A.f attribute", "B inheritance"),
     "docker": ("ARG TAG=3\nFROM python:$TAG AS build\nENV A=$TAG\nFROM build AS final\n", "build module", "build inheritance"),
+    "dart": ("class A extends B with M {\n  int f(C c) => c.g(D());\n}\n", "A.f method", "M inheritance"),
+    "css": (".f > a#go { color: mix(red); }\n@keyframes spin { from { top: 0 } }\n", "go constant", "mix call"),
+    "html": ("<body id=\"f\" class=\"A\">\n<script>class C { f() { g(); } }</script>\n</body>\n", "C.f method", "A reference"),
+    "vue": ("<template><Foo id=\"A\"/></template>\n<script lang=\"ts\">\nfunction f(a: T) { g(a); }\n</script>\n", "f function", "Foo reference"),
+    "svelte": ("<script>\n  export const f = () => g();\n</script>\n<Foo id=\"A\"></Foo>\n", "f function", "g call"),
 }  # fmt: skip
 
 
@@ -72,15 +77,16 @@ def test_definitions_and_references(language: str) -> None:
 
 @pytest.mark.parametrize("language", [n for n, v in LANGUAGES.items() if v.package])
 def test_queries_compile(language: str) -> None:
-    """Every language with a grammar has queries for each purpose that fit the installed grammar."""
+    """Every language with a grammar has queries for each purpose that it needs, and they fit the installed grammar."""
     imports = language not in ("sql", "graphql", "docker")  # they have no such statement
-    calls = language != "docker"  # nor this one calls
-    assert [bool(query_text(language, purpose)) for purpose in PURPOSES] == [True, True, imports]
+    markup = language in ("html", "vue", "svelte")
+    calls = language != "docker" and not markup  # nor these have calls
+    assert [bool(query_text(language, purpose)) for purpose in PURPOSES] == [True, True, imports, markup]
     subjects = {pattern.subject for pattern in grammar(language).patterns}
     assert ({"reference.call"} if calls else set()) | ({"import"} if imports else set()) < subjects
     assert any(subject.startswith("definition.") for subject in subjects)
     assert all(
-        s in ROLE_NUMBERS or s.partition(".")[0] in ("definition", "doc", "import", "wrapper")
+        s in ROLE_NUMBERS or s.partition(".")[0] in ("definition", "doc", "import", "injection", "wrapper")
         for s in subjects
     )
 
@@ -144,6 +150,15 @@ IMPORTS = {
     ("elixir", "import A.B, only: [f: 1]"): [("A.B", "*", "*")],
     ("elixir", "use A"): [("A", "", "A")],
     ("hcl", 'source = "../network"'): [("../network", "*", "*")],
+    ("dart", "import 'package:a/b.dart' as c;"): [("package:a/b.dart", "", "c")],
+    ("dart", "import 'b.dart' show C, D hide E;"): [("b.dart", "C", "C"), ("b.dart", "D", "D")],
+    ("dart", "export '../b.dart';"): [("../b.dart", "*", "*")],
+    ("css", "@import url(base.css) screen;"): [("base.css", "*", "*")],
+    ("html", 'src="js/a.js?v=3"'): [("./js/a.js", "*", "*")],
+    ("html", 'href="https://example.org/a.css"'): [],
+    ("html", 'src="{% static \'a.js\' %}"'): [],
+    ("vue", "import A from './A.vue'"): [("./A.vue", "default", "A")],
+    ("svelte", "@import 'base.css';"): [("base.css", "*", "*")],
 }  # fmt: skip
 
 

@@ -14,6 +14,10 @@ from sleuth.files.kinds import MARKDOWN as MARKDOWN
 from sleuth.files.kinds import ROWS as ROWS
 from sleuth.files.kinds import kind_of_first_line as kind_of_first_line
 from sleuth.files.kinds import kind_of_name as kind_of_name
+from sleuth.files.notebooks import Notebook as Notebook
+from sleuth.files.notebooks import read_notebook as read_notebook
+from sleuth.files.notebooks import source_of as source_of
+from sleuth.files.notebooks import text_of as text_of
 from sleuth.files.processes import ProcessEndedError as ProcessEndedError
 from sleuth.files.processes import Processes as Processes
 from sleuth.files.processes import ProcessStartError as ProcessStartError

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sleuth.code.parsing.languages import SCRIPTS
 from sleuth.code.snapshots.places import module_steps
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ _SCRIPT = (
     "/index.tsx",
     "/index.js",
     "/index.jsx",
+    ".vue",
+    ".svelte",
 )
 _MOST = 40
 
@@ -40,7 +43,7 @@ def files_of(  # noqa: PLR0911 - one way per language
     language = file.language
     if language == "python":
         return _python(snapshot, file, item)
-    if language in ("javascript", "typescript", "tsx"):
+    if language in SCRIPTS:
         return _script(snapshot, file, item.module), item.name
     if language == "go":
         return _folder(snapshot, item.module), ""
@@ -55,6 +58,13 @@ def files_of(  # noqa: PLR0911 - one way per language
         return _ending(snapshot, file, item.module.lstrip("./"), (".rb",)), "*"
     if language == "php":
         return _dotted(snapshot, file, f"{item.module}.{item.name}".replace("\\", ".").strip(".")), item.name
+    if language == "dart":
+        package, _, path = item.module.partition("/")
+        return _ending(
+            snapshot, file, path if package.startswith("package:") else item.module, ("",)
+        ), item.name
+    if language == "css":
+        return _ending(snapshot, file, item.module.lstrip("./"), ("", ".css", ".scss")), "*"
     if language in ("c", "cpp", "bash"):
         return _ending(snapshot, file, item.module.lstrip("./"), ("",)), "*"
     return [], item.name

@@ -22,6 +22,7 @@ from sleuth.code.graph.inference import type_of
 from sleuth.code.graph.modules import files_of, nearest
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.parsing.languages import SCRIPTS
 from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
@@ -39,10 +40,10 @@ reduce forEach toString equals hashCode contains isEmpty log error warn info deb
 println printf len make string int float bool str
 """
 _BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
-_FAMILIES = {
-    "cpp": "c", "typescript": "javascript", "tsx": "javascript", "kotlin": "java", "scala": "java"
-}  # fmt: skip
+_FAMILIES = {"cpp": "c", "kotlin": "java", "scala": "java"} | dict.fromkeys(SCRIPTS, "javascript")
 """Languages whose files use each other's definitions, by the one that stands for all of them."""
+_STYLED = frozenset({"css", "html", "vue", "svelte"})
+"""Pages use the names that styles define."""
 _OVERLOAD = re.compile(r"^\s*@(?:\w+\.)?overload\b", re.MULTILINE)
 _DEPTH = 4
 _REMEMBERED = 200_000
@@ -360,4 +361,4 @@ class Resolver:
 def _speak_alike(one: FileRow, other: FileRow) -> bool:
     """Return whether code of one file's language can use what the other defines."""
     a, b = one.language, other.language
-    return a == b or _FAMILIES.get(a, a) == _FAMILIES.get(b, b)
+    return a == b or _FAMILIES.get(a, a) == _FAMILIES.get(b, b) or {a, b} <= _STYLED

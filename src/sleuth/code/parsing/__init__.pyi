@@ -28,6 +28,7 @@ from sleuth.code.parsing.limits import MEMORY as MEMORY
 from sleuth.code.parsing.limits import UNPARSED as UNPARSED
 from sleuth.code.parsing.limits import seconds_for as seconds_for
 from sleuth.code.parsing.lines import LineIndex as LineIndex
+from sleuth.code.parsing.notebooks import code_of_notebook as code_of_notebook
 from sleuth.code.parsing.parse import parse_source as parse_source
 from sleuth.code.parsing.tables import ReferenceRow as ReferenceRow
 from sleuth.code.parsing.tables import Tables as Tables

@@ -19,6 +19,7 @@ from sleuth.code.parsing.limits import (
     NO_GRAMMAR,
     TOO_LARGE,
 )
+from sleuth.code.parsing.notebooks import code_of_notebook
 from sleuth.code.parsing.workers import Workers
 from sleuth.files import decode, is_binary
 
@@ -163,14 +164,21 @@ def _look_at(path: str, content: bytes) -> Analysed | _Readable:
     if is_binary(content):
         return skipped(path, "binary", language=name, category=category, size=len(content))
     text, encoding = decode(content)
+    notebook = code_of_notebook(text)
+    if notebook is not None:
+        text, name = notebook.text, notebook.language.name
+        category = category_of(path, name)
     if is_minified(text):
         return skipped(
             path, "minified", language=name, category="generated", encoding=encoding, size=len(content)
         )
-    source = content if encoding == "utf-8" else text.encode("utf-8", "surrogatepass")
+    unchanged = encoding == "utf-8" and notebook is None
+    source = content if unchanged else text.encode("utf-8", "surrogatepass")
     grammar = name if name and LANGUAGES[name].package and source.strip() else ""
     if grammar == "c" and path.endswith(".h") and _looks_like_cpp(source):
         grammar = "cpp"
+    if grammar == "html" and b"</" not in source:  # a template of something else
+        grammar = ""
     failure = NO_GRAMMAR if grammar and not has_grammar(grammar) else ""
     parsed_as = SourceText(path, source, "" if failure else grammar)
     return _Readable(name, category, encoding, len(content), text, parsed_as, failure)

@@ -64,13 +64,16 @@ def cut_text(lines: LineIndex) -> Table:
     return table_of([ChunkRow(*part, -1, _TEXT) for part in parts if part is not None], ChunkRow)
 
 
-def cut_definitions(root: Node, definitions: Sequence[ParsedDefinition], lines: LineIndex) -> Table:
+def cut_definitions(
+    roots: Sequence[Node], definitions: Sequence[ParsedDefinition], lines: LineIndex
+) -> Table:
     """Return the chunks of a parsed file.
 
     Args:
+        roots: of the trees of the file and of its parts in other languages.
         definitions: in order of start, containers first.
     """
-    cutter = _Cutter(root, definitions, lines)
+    cutter = _Cutter(roots, definitions, lines)
     cutter.cut_region(1, len(lines), -1, 0)
     return table_of(cutter.chunks, ChunkRow)
 
@@ -78,8 +81,10 @@ def cut_definitions(root: Node, definitions: Sequence[ParsedDefinition], lines: 
 class _Cutter:
     """Cuts one file, from its first line to its last."""
 
-    def __init__(self, root: Node, definitions: Sequence[ParsedDefinition], lines: LineIndex) -> None:
-        self.root = root
+    def __init__(
+        self, roots: Sequence[Node], definitions: Sequence[ParsedDefinition], lines: LineIndex
+    ) -> None:
+        self.roots = roots
         self.definitions = definitions
         self.lines = lines
         self.members = _members(definitions)
@@ -100,7 +105,7 @@ class _Cutter:
             elif container:
                 self.cut_region(start, end, i, nested + 1)
             else:
-                self._cut_parts(start, end, i, _PART, definition.node)
+                self._cut_parts(start, end, i, _PART, [definition.node])
             at = end + 1
         self._cut_between(at, last, owner)
 
@@ -110,11 +115,12 @@ class _Cutter:
             self._keep(first, last, owner, kind)
         else:
             self._cut_parts(
-                first, last, owner, kind, self.root if owner < 0 else self.definitions[owner].node
+                first, last, owner, kind, self.roots if owner < 0 else [self.definitions[owner].node]
             )
 
-    def _cut_parts(self, first: int, last: int, owner: int, kind: int, node: Node) -> None:
-        for start, end in _packed(first, last, _statement_lines(node, first, last)):
+    def _cut_parts(self, first: int, last: int, owner: int, kind: int, nodes: Sequence[Node]) -> None:
+        borders = sorted({line for node in nodes for line in _statement_lines(node, first, last)})
+        for start, end in _packed(first, last, borders):
             self._keep(start, end, owner, kind)
 
     def _keep(self, first: int, last: int, owner: int, kind: int) -> None:

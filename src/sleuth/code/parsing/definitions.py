@@ -112,9 +112,12 @@ def _definition(pattern: Pattern, match: Match, lines: LineIndex) -> ParsedDefin
     (node, *_) = match[pattern.subject]
     own = Span.of(node)
     name = match["name"][0] if "name" in match else _declared(match["declarator"][0])
-    body = match["body"][0].start_byte if "body" in match else -1
+    inner = match["body"][0] if "body" in match else None
+    body = inner.start_byte if inner is not None else -1
     scope = Span.of(match["scope"][0]) if "scope" in match else _NOWHERE
     end = own.end
+    if inner is not None and inner.end_byte > end:  # Dart's bodies stand beside their signatures
+        node, end = inner, inner.end_byte
     if pattern.to_the_end:
         body, end = own.end, lines.size
     return ParsedDefinition(pattern.kind, node, own, Span.of(name), scope, body, own.start, end)

@@ -16,7 +16,7 @@ from sleuth.code.parsing.chunks import CHUNK_KINDS, CodeChunk
 from sleuth.code.parsing.imports import Import, imported_names, imports_of
 from sleuth.code.parsing.kinds import CONTAINERS, KINDS, ROLES
 from sleuth.code.parsing.labels import labels_of
-from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS
 from sleuth.code.parsing.naming import OUTSIDE, Name, clean_comment, clean_doc, name_of, short_text
 from sleuth.code.parsing.tables import (
     ChunkRow,
@@ -31,10 +31,9 @@ from sleuth.code.parsing.tables import (
 )
 from sleuth.code.parsing.validity import validate_tables
 
-_SCRIPTS: Final = ("javascript", "typescript", "tsx")
 _BEFORE: Final = {
     "rust": re.compile(rb"^[ \t]*#\[[^\n]*\n?", re.M),
-    **dict.fromkeys(_SCRIPTS, re.compile(rb"^[ \t]*@[^\n]*\n?", re.M)),
+    **dict.fromkeys(SCRIPTS, re.compile(rb"^[ \t]*@[^\n]*\n?", re.M)),
 }
 """Attributes that stand beside what they are about."""
 _MAX_SIGNATURE: Final = 300
@@ -244,7 +243,7 @@ class Detail:
         """Return the first of the constants that one statement of JavaScript declares: it has the words before them."""
         rows = self._rows
         while (
-            self.language in _SCRIPTS
+            self.language in SCRIPTS
             and at
             and KINDS[rows[at].kind] == "constant"
             and rows[at - 1].parent == rows[at].parent

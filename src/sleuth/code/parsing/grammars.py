@@ -1,8 +1,8 @@
 """Grammars of languages with their queries, loaded when a file first needs them.
 
-The queries of a language are files of `queries/LANGUAGE`: `definitions.scm`, `references.scm` and `imports.scm`, in
-tree-sitter's query language. A first line `; inherits: ecma, jsx` puts the queries of other folders before them. The
-captures have one meaning in every language:
+The queries of a language are files of `queries/LANGUAGE`, in tree-sitter's query language: `definitions.scm`,
+`references.scm`, `imports.scm`, and `injections.scm` where a file can hold parts in other languages. A first line
+`; inherits: ecma, jsx` puts the queries of other folders before them. The captures have one meaning in every language:
 
 - `@definition.KIND`: the node of a definition; `@name` is its name and `@scope` what the name belongs to, such as a
   receiver. Where C hides the name, `@declarator` is what it is inside of. `@body` is where its signature ends. After
@@ -12,6 +12,8 @@ captures have one meaning in every language:
 - `@reference.call`, `.instantiation`, `.inheritance`, `.type`, `.value`: a use of `@name`, which stands after
   `@qualifier`.
 - `@import`: a whole import statement, read by `sleuth.code.parsing.imports`.
+- `@injection.LANGUAGE`: a part in another language, such as a script of a page; `none` is a language that is not read.
+  Of several patterns that find a part, the last one counts.
 
 A capture whose name begins with `_` serves the predicates of its pattern.
 """
@@ -36,11 +38,16 @@ from sleuth.errors import CodeError, MissingPackageError
 if TYPE_CHECKING:
     import tree_sitter
 
-PURPOSES: Final = ("definitions", "references", "imports")
+PURPOSES: Final = ("definitions", "references", "imports", "injections")
+INJECTED: Final = ("javascript", "typescript", "tsx", "css", "none")
+"""What a part of a file can be written in."""
 _QUERIES: Final = Path(__file__).parent / "queries"
 _INHERITS: Final = re.compile(r"; inherits: ([\w, ]+)\n")
 _CAPTURE: Final = re.compile(r"@([\w.]+)")
-_SUBJECTS: Final = ("import", "doc", "wrapper", *(f"definition.{kind}" for kind in KINDS), *ROLE_NUMBERS)
+_SUBJECTS: Final = (
+    "import", "doc", "wrapper", *(f"definition.{kind}" for kind in KINDS), *ROLE_NUMBERS,
+    *(f"injection.{name}" for name in INJECTED),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,6 +227,40 @@ def _elixir(text: str) -> Iterator[Import]:
         yield Import(module, "", alias or module.rpartition(".")[2])
 
 
+def _dart(text: str) -> Iterator[Import]:
+    match = re.search(r"""['"]([^'"]+)['"]([^;]*)""", text)
+    if match is None:
+        return
+    module, rest = match.groups()
+    alias_match = re.search(r"\bas\s+(\w+)", rest)
+    shown_match = re.search(r"\bshow\s+([\w\s,]+?)\s*(?:\bhide\b|$)", rest)
+    if alias_match:
+        yield Import(module, "", alias_match[1])
+    elif shown_match:
+        for name, alias in _aliases(shown_match[1], "as"):
+            yield Import(module, name, alias)
+    else:
+        yield Import(module, "*", "*")
+
+
+def _css(text: str) -> Iterator[Import]:
+    match = re.search(r"""["']([^"']+)["']|url\(\s*([^"')\s]+)""", text)
+    if match:
+        yield Import(match[1] or match[2], "*", "*")
+
+
+_REMOTE = re.compile(r"\w+:|//|#|.*[{<]")
+
+
+def _markup(text: str) -> Iterator[Import]:
+    """HTML, Vue, Svelte: the attribute that names a file, or a statement of a script or a style."""
+    attribute_match = re.match(r"""(?:src|href)\s*=\s*["']?([^"'?#]+)""", text)
+    if attribute_match is None:
+        yield from _css(text) if text.startswith("@") else _javascript(text)
+    elif not _REMOTE.match(path := attribute_match[1].strip()):
+        yield Import(path if path.startswith((".", "/")) else f"./{path}", "*", "*")
+
+
 _READERS: dict[str, Callable[[str], Iterator[Import]]] = {
     "python": _python,
     "javascript": _javascript,
@@ -247,4 +281,9 @@ _READERS: dict[str, Callable[[str], Iterator[Import]]] = {
     "swift": _swift,
     "elixir": _elixir,
     "hcl": _include,
+    "dart": _dart,
+    "css": _css,
+    "html": _markup,
+    "vue": _markup,
+    "svelte": _markup,
 }

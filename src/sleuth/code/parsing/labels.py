@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+from sleuth.code.parsing.languages import SCRIPTS
+
 CATEGORIES = ("code", "test", "docs", "config", "generated")
 
 _TEST_DIRS = frozenset({"test", "tests", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e"})
@@ -132,7 +134,7 @@ def is_public(  # noqa: PLR0911 - one custom per language
         return b"private" not in head and b"protected" not in head
     if language in ("java", "csharp"):
         return b"public" in head or (outer is not None and outer.kind == "interface")
-    if language in ("javascript", "typescript", "tsx"):
+    if language in SCRIPTS:
         exported = b"export" in head or (outer is not None and "public_api" in outer.labels)
         return exported and b"private" not in head and not name.startswith(("_", "#"))
     if language in ("kotlin", "scala", "swift"):

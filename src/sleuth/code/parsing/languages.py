@@ -7,6 +7,7 @@ first needed). Its queries are in `queries/NAME`; `grammars.py` explains their c
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from sleuth.errors import ArgumentError
 from sleuth.files import BY_EXTENSION, kind_of_first_line, kind_of_name
@@ -81,12 +82,12 @@ LANGUAGES: dict[str, Language] = {
         Language("toml", comment="#"),
         Language("ini", comment="#"),
         Language("xml", ("xml", "svg"), comment=""),
-        Language("html", ("html", "vue", "svelte", "template"), comment=""),
-        Language("css", ("css", "scss"), comment=""),
+        Language("html", ("html", "template"), package="tree_sitter_html", extra="code", comment=""),
+        Language("css", ("css", "scss"), package="tree_sitter_css", extra="code", comment=""),
         Language("sql", package="tree_sitter_sql", extra="code", comment="--"),
         Language("lua", package="tree_sitter_lua", extra="code", comment="--"),
         Language("swift", package="tree_sitter_swift", extra="code"),
-        Language("dart"),
+        Language("dart", package="tree_sitter_dart", extra="code"),
         Language("elixir", package="tree_sitter_elixir", extra="code", comment="#"),
         Language("perl", comment="#"),
         Language("r", comment="#"),
@@ -100,8 +101,15 @@ LANGUAGES: dict[str, Language] = {
         Language("gradle", ("groovy",)),
         Language("zig"),
         Language("powershell", comment="#"),
+        Language(
+            "vue", package="tree_sitter_html", extra="code"
+        ),  # new ones come last: files keep the number
+        Language("svelte", package="tree_sitter_html", extra="code"),
     )
 }
+
+SCRIPTS: Final = frozenset({"javascript", "typescript", "tsx", "html", "vue", "svelte"})
+"""Languages whose definitions and imports are those of JavaScript."""
 
 _BY_KIND = {kind: language for language in LANGUAGES.values() for kind in language.kinds or (language.name,)}
 _ALIASES = {
@@ -121,6 +129,12 @@ def language_of(path: str) -> Language | None:
 def language_of_first_line(head: bytes) -> Language | None:
     """Return the language that a `#!` line names; None where there is no such line."""
     return _BY_KIND.get(kind_of_first_line(head))
+
+
+def language_named(name: str) -> Language | None:
+    """Return the language that a kernel of notebooks calls itself; None for an unknown name."""
+    key = name.lower()
+    return LANGUAGES.get(_ALIASES.get(key, key)) or (LANGUAGES["python"] if key == "ipython" else None)
 
 
 def languages_named(name: str) -> list[str]:

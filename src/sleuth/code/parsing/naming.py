@@ -76,8 +76,8 @@ _MARKS = re.compile(r"^\s*(?:/\*\*?|\*/|\*|///?!?|#|--)?\s?|\*/\s*$")
 
 
 def clean_comment(text: list[str]) -> str:
-    """Return comment lines without their marks; attributes and decorators are left out."""
-    lines = [_MARKS.sub("", line).strip() for line in text if not line.startswith(("#[", "@"))]
+    """Return comment lines without their marks; attributes, decorators and cell marks are left out."""
+    lines = [_MARKS.sub("", line).strip() for line in text if not line.startswith(("#[", "@", "# %%"))]
     return "\n".join(lines).strip()
 
 

@@ -11,23 +11,25 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from sleuth.code.parsing.chunks import cut_definitions
 from sleuth.code.parsing.definitions import definition_table, definitions_of
 from sleuth.code.parsing.detail import Detail
-from sleuth.code.parsing.grammars import grammar
 from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.layers import layers_of
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.references import imports_of_matches, references_of
 from sleuth.code.parsing.tables import Tables
 from sleuth.code.parsing.uses import read_uses
 
 if TYPE_CHECKING:
-    from tree_sitter import Tree
-
     from sleuth.code.parsing.definitions import Match
-    from sleuth.code.parsing.grammars import Grammar, Pattern
+    from sleuth.code.parsing.grammars import Pattern
+    from sleuth.code.parsing.layers import Layer
+    from sleuth.code.parsing.tables import Table
 
-_CAPITALS: Final = frozenset({"python", "kotlin", "scala", "swift"})
+_CAPITALS: Final = frozenset({"python", "kotlin", "scala", "swift", "dart"})
 """Languages in which a call of a capitalised name makes an object."""
 
 
@@ -49,13 +51,9 @@ def tables_of(source: bytes, language: str) -> Tables:
         source: UTF-8.
         language: a name in `LANGUAGES` with a package.
     """
-    import tree_sitter
-
-    chosen = grammar(language)
-    tree = tree_sitter.Parser(chosen.language).parse(source)
+    layers = layers_of(source, language)
     lines = LineIndex(source)
-    uses, others = read_uses(_matches(tree, chosen), chosen.roles)
-    by_subject = _by_subject(others, chosen)
+    uses, by_subject = _read(layers)
     definitions = definitions_of(
         by_subject["definition"], [match for _, match in by_subject["wrapper"]],
         [match for _, match in by_subject["doc"]], lines, LANGUAGES[language].comment,
@@ -64,24 +62,22 @@ def tables_of(source: bytes, language: str) -> Tables:
         definition_table(definitions, lines),
         references_of(uses, lines, definitions, capitals=language in _CAPITALS),
         imports_of_matches([match for _, match in by_subject["import"]], lines, definitions),
-        cut_definitions(tree.root_node, definitions, lines),
-        sound=not tree.root_node.has_error,
+        cut_definitions([layer.root for layer in layers], definitions, lines),
+        sound=not any(layer.root.has_error for layer in layers),
     )
 
 
-def _matches(tree: Tree, grammar: Grammar) -> list[tuple[int, Match]]:
-    """Return what the patterns find, with the number of the pattern."""
-    import tree_sitter
-
-    return tree_sitter.QueryCursor(grammar.query).matches(tree.root_node)
-
-
-def _by_subject(
-    matches: Sequence[tuple[int, Match]], grammar: Grammar
-) -> dict[str, list[tuple[Pattern, Match]]]:
-    """Return the matches by the group of their pattern, in order of the patterns."""
+def _read(layers: Sequence[Layer]) -> tuple[Table, dict[str, list[tuple[Pattern, Match]]]]:
+    """Return the uses in order of place, and the other matches by the group of their pattern, in its order."""
+    tables = []
     groups: dict[str, list[tuple[Pattern, Match]]] = defaultdict(list)
-    for number, match in sorted(matches, key=itemgetter(0)):
-        pattern = grammar.patterns[number]
-        groups[pattern.group].append((pattern, match))
-    return groups
+    for layer in layers:
+        uses, others = read_uses(layer.matches, layer.grammar.roles)
+        tables.append(uses)
+        for number, match in sorted(others, key=itemgetter(0)):
+            pattern = layer.grammar.patterns[number]
+            groups[pattern.group].append((pattern, match))
+    if len(tables) == 1:
+        return tables[0], groups
+    uses = np.concatenate(tables)
+    return uses[np.argsort(uses[:, 0], kind="stable")], groups

@@ -390,7 +390,7 @@ class CodeStorage:
     @staticmethod
     def _insert_contents(connection: Connection, files: Sequence[tuple[str, Analysed]]) -> None:
         contents = [(hash, file.content) for hash, file in files if file.content]
-        connection.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", contents)
+        connection.executemany("INSERT OR REPLACE INTO blobs VALUES (?, ?)", contents)
         for _, file in files:
             file.content = b""
 

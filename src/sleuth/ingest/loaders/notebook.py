@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sleuth.errors import LoadError
+from sleuth.files import read_notebook, source_of, text_of
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.plain import document
 from sleuth.ingest.options import ReadOptions
@@ -23,10 +23,8 @@ def load_notebook(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the cells as Markdown, titled by the first heading. Pictures and other data in outputs are left out."""
     text, metadata = file.text()
     try:
-        notebook = json.loads(text)
-        cells = notebook["cells"] if "cells" in notebook else notebook["worksheets"][0]["cells"]
-        language = _language(notebook)
-        parts = [part for cell in cells for part in _parts(cell, language)]
+        notebook = read_notebook(text)
+        parts = [part for cell in notebook.cells for part in _parts(cell, notebook.language)]
     except RecursionError:
         raise LoadError(file.entry.source, "nested too deeply", kind="limits") from None
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -34,18 +32,12 @@ def load_notebook(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     body = "\n\n".join(filter(None, parts))
     paths = scan_markdown(body).paths
     title = {"title": paths[0]} if paths else {}
-    yield document(file, body, {**title, "cells": len(cells), **metadata})
-
-
-def _language(notebook: Mapping[str, Any]) -> str:
-    stated = notebook.get("metadata", {})
-    name = stated.get("language_info", {}).get("name") or stated.get("kernelspec", {}).get("language")
-    return name if isinstance(name, str) else "python"
+    yield document(file, body, {**title, "cells": len(notebook.cells), **metadata})
 
 
 def _parts(cell: Mapping[str, Any], language: str) -> Iterator[str]:
     """Yield the source of a cell, and its outputs."""
-    source = _text(cell.get("source", cell.get("input", ""))).strip("\n")
+    source = source_of(cell).strip("\n")
     kind = cell.get("cell_type")
     if kind == "heading":
         yield f"{'#' * int(cell.get('level', 1))} {source}"
@@ -64,8 +56,4 @@ def _printed(output: Mapping[str, Any]) -> str:
     if output.get("ename"):
         return f"{output['ename']}: {output.get('evalue', '')}"
     data = output.get("data", {})
-    return _text(output.get("text") or data.get("text/markdown") or data.get("text/plain") or "")
-
-
-def _text(lines: str | list[str]) -> str:
-    return lines if isinstance(lines, str) else "".join(lines)
+    return text_of(output.get("text") or data.get("text/markdown") or data.get("text/plain") or "")
