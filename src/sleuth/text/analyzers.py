@@ -277,15 +277,16 @@ _LETTER = rf"[^\W\d_{words.MAYBE_UNSPACED}]"
 
 
 @cache
-def _compound() -> re.Pattern[str]:
-    """Return what finds two parts of a word of which one is short; to compile it takes 16 ms, when it is needed."""
-    return re.compile(rf"{_LETTER}{{1,3}}-{_LETTER}{{1,20}}|{_LETTER}{{4,20}}-{_LETTER}{{1,3}}")
+def _compound(letter: str) -> re.Pattern[str]:
+    """Return what finds two parts of a word of which one is short."""
+    return re.compile(rf"{letter}{{1,3}}-{letter}{{1,20}}|{letter}{{4,20}}-{letter}{{1,3}}")
 
 
 def _compounds(run: str, fold: Callable[[str], str]) -> list[Span]:
     """Find compounds of two words, one of them up to three letters long, as one word: "e-mail" is also "email"."""
     spans: list[Span] = []
-    for match in _compound().finditer(run):
+    compound = _compound("[A-Za-z]" if run.isascii() else _LETTER)  # the latter takes 16 ms to compile
+    for match in compound.finditer(run):
         start, end = match.span()
         if not (_goes_on(run[start - 1 : start]) or _goes_on(run[end : end + 1])):
             token = fold(words.fold(match[0].replace("-", "")))
