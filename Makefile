@@ -62,7 +62,7 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, 510 power cuts, failing calls, 5,000 runs of the engine's model, 10,000 filters, all examples of each property
 	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_CUTS=170 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
-		tests/faults tests/code/test_workers.py tests/test_engine_model.py tests/testing/test_filters_agree.py
+		tests/faults tests/code/test_workers.py tests/engine/test_model.py tests/testing/test_filters_agree.py
 	SLEUTH_EXACT_TIMES=1 SLEUTH_EXPLORE=1 $(BIN)/python -m pytest tests/web/test_web_faults.py tests/knowledge_base/test_slices_matrix.py
 	SLEUTH_EXPLORE=1 $(BIN)/python -m pytest -n 2 -m 'hypothesis and not slow'
 
@@ -83,11 +83,11 @@ overflow: $(VENV)/.developed ## the tests over kernels that stop where a signed 
 	cd build/overflow && CFLAGS="-fsanitize=signed-integer-overflow -fsanitize-undefined-trap-on-error" \
 		$(CURDIR)/$(BIN)/python setup.py --quiet build_ext --inplace
 	cd build/overflow && PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest -n 2 tests/code tests/compose tests/dense \
-		tests/filters tests/lexical tests/store tests/text tests/test_engine.py
+		tests/filters tests/lexical tests/store tests/text tests/engine
 
 SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow
 SANITIZED := tests/faults/test_crafted.py tests/faults/test_crafted_kernels.py tests/faults/test_crafted_index.py \
-	tests/code tests/compose tests/dense tests/filters tests/lexical tests/store tests/text tests/test_engine.py
+	tests/code tests/compose tests/dense tests/filters tests/lexical tests/store tests/text tests/engine
 CRAFTED := 4000
 sanitize: build/sanitize/.built ## 20,000 crafted segments and the tests of kernels, under AddressSanitizer and UBSan (CRAFTED= of each leg)
 	git ls-files -z | tar -c --null -T - | tar -x -C build/sanitize

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sleuth.engine import doctor
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_extra_is_reported() -> None:
