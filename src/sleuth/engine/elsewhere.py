@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -44,8 +45,8 @@ def opener_of(path: str | Path) -> Callable[..., Engine] | None:
         published: Any = import_module("sleuth.cluster.published").open_published
         return lambda _, **options: published(address, **options)
     try:
-        is_sharded = (Path(path) / SHARDS).is_file()
-    except (TypeError, ValueError, OSError):
+        is_sharded = os.path.lexists(Path(path) / SHARDS)
+    except TypeError:
         return None  # refused where folders are opened
     if is_sharded:
         return import_module("sleuth.cluster.engine").ShardedEngine.open  # type: ignore[no-any-return]

@@ -9,6 +9,9 @@ from sleuth.store.catalogue.schema import Schema as Schema
 from sleuth.store.catalogue.segment_files import sync_folder as sync_folder
 from sleuth.store.disk.files import CODE as CODE
 from sleuth.store.disk.files import DOCUMENTS as DOCUMENTS
+from sleuth.store.disk.files import make_index as make_index
+from sleuth.store.disk.files import open_file as open_file
+from sleuth.store.disk.files import opened_folder as opened_folder
 from sleuth.store.disk.scratch import IN_MEMORY as IN_MEMORY
 from sleuth.store.disk.scratch import Growing as Growing
 from sleuth.store.disk.scratch import Scratch as Scratch

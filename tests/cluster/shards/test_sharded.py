@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import stat
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.cluster import Answers, GatheredSnapshot, LocalShards, ShardedEngine, ShardedWriter, shard_of
-from sleuth.errors import FormatVersionError, IndexDamagedError, IndexNotFoundError
+from sleuth.errors import FormatVersionError, IndexDamagedError, IndexNotFoundError, IndexUnsafeError
 from sleuth.ingest import ReadOptions
 from sleuth.remote import Deadline
 from tests.commands import sleuth
@@ -150,6 +151,27 @@ def test_what_is_not_an_index_of_shards_is_refused(tmp_path: Path) -> None:
     layout.write_text("{}")
     with pytest.raises(IndexDamagedError, match="does not describe shards"):
         ShardedEngine.open(tmp_path / "two")
+
+
+@pytest.mark.parametrize("name", ["cluster.json", "shard-00001"])
+def test_no_link_is_followed(engine: ShardedEngine, tmp_path: Path, name: str) -> None:
+    """An index of shards of which a part is a link is refused, and what the link leads to stays as it is."""
+    engine.close()
+    outside = (engine.path / name).rename(tmp_path / "outside")
+    (engine.path / name).symlink_to(outside)
+    before = sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*"))
+    with pytest.raises(IndexUnsafeError, match=f"{name} is a link"):
+        Engine.open(engine.path)
+    with pytest.raises(IndexUnsafeError, match=f"{name} is a link"):
+        ShardedEngine.open(engine.path, create=True)
+    assert before == sorted((path, path.stat().st_mtime_ns) for path in tmp_path.rglob("*"))
+
+
+def test_an_index_of_shards_is_for_its_owner(engine: ShardedEngine) -> None:
+    """Nobody else may read the folder and its files, and git leaves it out."""
+    assert stat.S_IMODE(engine.path.stat().st_mode) == 0o700
+    assert stat.S_IMODE((engine.path / "cluster.json").stat().st_mode) == 0o600
+    assert (engine.path / ".gitignore").read_text() == "*\n"
 
 
 def test_check_names_a_document_in_the_wrong_shard(engine: ShardedEngine) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import multiprocessing
 import subprocess
@@ -20,6 +21,11 @@ from tests.commands import sleuth
 
 SETTINGS = {"embedder": ""}
 ADDRESS = "s3://indexes/docs"
+
+
+def signed(body: bytes) -> bytes:
+    """Return the content of a manifest with this body and the right checksum."""
+    return hashlib.blake2b(body, digest_size=20).hexdigest().encode() + b"\n" + body
 
 
 def documents(n: int) -> list[Document]:
@@ -155,6 +161,51 @@ def test_missing_and_damaged_objects_are_named(index: Path, s3: Any, cache: Path
     s3.put_object(Bucket="indexes", Key="docs/manifests/0000000001", Body=b"{}")
     with pytest.raises(IndexDamagedError, match="manifests/0000000001 is damaged"):
         Engine.open(ADDRESS)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "named"),
+    [
+        (["parts", 0, "files", 0, "path"], "../../outside", "parts.0.files.0.path"),
+        (["parts", 0, "files", 0, "path"], "/outside", "parts.0.files.0.path"),
+        (["parts", 0, "files", 0, "path"], "segments/../../outside.seg", "parts.0.files.0.path"),
+        (["parts", 0, "files", 0, "size"], -1, "parts.0.files.0.size"),
+        (["parts", 0, "files", 0, "blocks"], ["../../outside"], "parts.0.files.0.blocks.0"),
+        (["parts", 0, "folder"], "../outside", "parts.0.folder"),
+        (["parts", 0, "folder"], None, "parts.0.folder"),
+        (["parts"], 7, "parts"),
+        (["shards"], "many", "shards"),
+    ],
+)
+def test_a_crafted_manifest_is_refused(
+    index: Path, tmp_path: Path, place: list[Any], value: object, named: str
+) -> None:
+    """A manifest with a right checksum that names files outside of an index, or nothing sensible, writes nothing."""
+    address = f"file://{tmp_path}/published"
+    publish(index, address)
+    manifest = tmp_path / "published" / "manifests" / "0000000001"
+    values = json.loads(manifest.read_bytes().partition(b"\n")[2])
+    target = values
+    for step in place[:-1]:
+        target = target[step]
+    target[place[-1]] = value
+    manifest.write_bytes(signed(json.dumps(values).encode()))
+    before = set(tmp_path.rglob("*"))
+    with pytest.raises(IndexDamagedError, match=f"not as Sleuth writes it: {named}: "):
+        fetch(address, tmp_path / "copy")
+    with pytest.raises(IndexDamagedError, match=f"not as Sleuth writes it: {named}: "):
+        Engine.open(address)
+    assert set(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("body", [b"", b"[]", b"7", b"[" * 100_000])
+def test_what_is_no_manifest_is_refused(index: Path, tmp_path: Path, body: bytes) -> None:
+    """Content that is no object of JSON raises a typed error, whatever its checksum says."""
+    address = f"file://{tmp_path}/published"
+    publish(index, address)
+    (tmp_path / "published" / "manifests" / "0000000001").write_bytes(signed(body))
+    with pytest.raises(IndexDamagedError, match="is no manifest"):
+        Engine.open(address)
 
 
 def _count(address: str) -> int:

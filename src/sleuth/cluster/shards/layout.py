@@ -5,17 +5,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
 from sleuth.arguments import check_count
 from sleuth.engine import SHARDS as NAME
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError
-from sleuth.store import sync_folder
+from sleuth.store import make_index, open_file, opened_folder, sync_folder
 
 FORMAT = 1
 DEFAULT_SHARDS = 16
 MOST_SHARDS = 4096
+_MOST_BYTES = 10_000
+"""Of the file; it holds two numbers."""
 
 
 def shard_of(document_id: str, shards: int) -> int:
@@ -76,7 +79,7 @@ class Layout:
 
 def is_sharded(folder: Path) -> bool:
     """Return whether this folder holds an index that is divided into shards."""
-    return (folder / NAME).is_file()
+    return os.path.lexists(folder / NAME)
 
 
 def read(folder: Path) -> Layout:
@@ -84,16 +87,23 @@ def read(folder: Path) -> Layout:
 
     Raises:
         IndexDamagedError, FormatVersionError: as `Layout.decode`.
+        IndexUnsafeError: the file, or the folder of a shard, is a link.
     """
     path = folder / NAME
-    return Layout.decode(path.read_bytes(), str(path))
+    with os.fdopen(open_file(path, os.O_RDONLY), "rb") as file:
+        layout = Layout.decode(file.read(_MOST_BYTES), str(path))
+    for shard in layout.folders(folder):
+        if os.path.lexists(shard):
+            with opened_folder(shard):
+                pass
+    return layout
 
 
 def write(folder: Path, layout: Layout) -> None:
     """Describe a new index folder, durably; of two processes that do it at once, the first stands."""
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f"{NAME}.{os.getpid()}"
-    with temporary.open("wb") as file:
+    make_index(folder)
+    temporary = folder / f"{NAME}.{uuid.uuid4().hex}"
+    with os.fdopen(open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
         file.write(layout.encode())
         file.flush()
         os.fsync(file.fileno())

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from functools import cache
+from typing import Annotated, Any, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from sleuth.errors import FormatVersionError, IndexDamagedError
+from sleuth.store import DOCUMENTS
 
 FORMAT = 1
+
+# A manifest may come from somebody else: what it names must lie in the folder that it is fetched into.
+_Path: TypeAlias = Annotated[
+    str,
+    Field(pattern=rf"^({re.escape(DOCUMENTS.record)}|{re.escape(DOCUMENTS.segments)}/[0-9A-Za-z_-]+\.seg)$"),
+]
+_Folder: TypeAlias = Annotated[str, Field(pattern="^(shard-[0-9]{5})?$")]
+_Digest: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
+_Count: TypeAlias = Annotated[int, Field(ge=0)]
 
 
 def digest_of(data: bytes) -> str:
@@ -33,9 +47,9 @@ class PublishedFile:
         blocks: digests of the objects whose contents, one after the other, are the file.
     """
 
-    path: str
-    size: int
-    blocks: tuple[str, ...]
+    path: _Path
+    size: _Count
+    blocks: tuple[_Digest, ...]
 
     @property
     def name(self) -> str:
@@ -52,10 +66,10 @@ class PublishedPart:
         version: of the index in it.
     """
 
-    folder: str
-    version: int
-    documents: int
-    passages: int
+    folder: _Folder
+    version: _Count
+    documents: _Count
+    passages: _Count
     files: tuple[PublishedFile, ...]
 
 
@@ -69,9 +83,9 @@ class Manifest:
         shards: how many; 0 where the index is not divided.
     """
 
-    number: int
+    number: _Count
     published: str
-    shards: int
+    shards: _Count
     settings: Mapping[str, Any]
     parts: tuple[PublishedPart, ...]
 
@@ -114,7 +128,7 @@ class Manifest:
         """Return what `encode` stored.
 
         Raises:
-            IndexDamagedError: the content is not as it was written.
+            IndexDamagedError: the content is not as it was written, or names files outside of an index.
             FormatVersionError: a later version of Sleuth wrote it.
         """
         checksum, _, body = content.partition(b"\n")
@@ -122,22 +136,27 @@ class Manifest:
             raise IndexDamagedError(
                 f"{where} is damaged: its checksum does not match; publish again", path=where
             )
-        values = json.loads(body)
-        number = values.pop("format", None)
+        try:
+            values = json.loads(body)
+            number = values.pop("format", None)
+        except (ValueError, AttributeError, TypeError, RecursionError) as error:
+            raise IndexDamagedError(f"{where} is no manifest: publish again", path=where) from error
         if number != FORMAT:
             raise FormatVersionError(
                 f"{where} has format {number!r}, and this version of Sleuth reads {FORMAT}", path=where
             )
-        parts = tuple(
-            PublishedPart(
-                **{
-                    **part,
-                    "files": tuple(
-                        PublishedFile(file["path"], file["size"], tuple(file["blocks"]))
-                        for file in part["files"]
-                    ),
-                }
-            )
-            for part in values.pop("parts")
-        )
-        return cls(**values, parts=parts)
+        try:
+            return _validator().validate_python(values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            raise IndexDamagedError(
+                f"{where} is not as Sleuth writes it: {name}: {first['msg']}, got {first['input']!r:.100}; "
+                "publish again",
+                path=where,
+            ) from error
+
+
+@cache
+def _validator() -> TypeAdapter[Manifest]:
+    return TypeAdapter(Manifest)

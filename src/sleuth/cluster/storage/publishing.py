@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,7 @@ from sleuth.cluster.storage.manifest import Manifest, PublishedFile, PublishedPa
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, StoreError
-from sleuth.store import DOCUMENTS, folder_at
+from sleuth.store import DOCUMENTS, folder_at, open_file
 
 BLOCK = 16 << 20
 """Bytes per object: what changed of a large file is uploaded, and not all of it."""
@@ -165,8 +166,8 @@ def _back_up(record: Path, copy: Path) -> None:
 
 
 def _open(path: str, file: Path, stack: ExitStack) -> _Source:
-    handle = stack.enter_context(file.open("rb"))
-    return _Source(path, handle, file.stat().st_size)
+    handle = stack.enter_context(os.fdopen(open_file(file, os.O_RDONLY), "rb"))
+    return _Source(path, handle, os.fstat(handle.fileno()).st_size)
 
 
 class _Upload:
