@@ -16,7 +16,7 @@ import re
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,11 +103,12 @@ class Issue(NamedTuple):
     snapshot: Snapshot
 
 
-def issues_of(work: Path, only: list[str]) -> Iterator[Issue]:
-    """Yield all issues; trees that are not indexed in `work` are."""
-    for repository, tasks in swebench().items():
+def issues_of(work: Path, only: list[str], ids: Container[str] | None = None) -> Iterator[Issue]:
+    """Yield all issues, or those with these ids; trees that are not indexed in `work` are."""
+    for repository, every in swebench().items():
         if only and repository not in only:
             continue
+        tasks = [(task, tree) for task, tree in every if ids is None or task.id in ids]
         began = time.perf_counter()
         with open_code(work / repository.replace("/", "_"), create=True) as storage:
             known = storage.add_repository(str(Path("/collections") / repository), "")

@@ -1,0 +1,243 @@
+"""How many of the files and functions that a fix changes does a map or a context of so many tokens show?
+
+python -m benchmarks.code_map --work FOLDER                       ours, BM25 and semble
+python -m benchmarks.code_map --work FOLDER --aider PYTHON        and aider's map, by the Python it is installed for
+
+The issues are a seeded sample of `swebench_dev`, at most eight of a repository. Each system gets the text of the issue
+and the tree that it was written at, and its text is cut at the budget. A token is four characters. A file is shown if
+its path is, a function if its definition or another line of it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.code_collections import swebench, swebench_blobs
+from benchmarks.code_functions import Issue, gold_functions, issues_of, patches_of_issues
+from benchmarks.code_peers import lay_out, static_model
+from benchmarks.code_speed import code_tokens
+from sleuth.code import CodeRetriever, render_context, repository_map
+from sleuth.code.search import count_tokens
+
+BUDGETS = (1_000, 2_000, 4_000)
+REPOSITORIES = (
+    "astropy/astropy", "django/django", "mwaskom/seaborn", "pallets/flask", "psf/requests", "pydata/xarray",
+    "pylint-dev/pylint", "pytest-dev/pytest", "sphinx-doc/sphinx",
+)  # fmt: skip
+EACH = 8
+_HITS = 200
+_HEADING = re.compile(
+    r"^(?:### File: |(?P<place>- ))?(?P<path>[\w./-]+\.\w+)(?:(?: \(L|:)(?P<first>\d+)-(?P<last>\d+).*|:)?$",
+    re.M,
+)
+
+Files = Sequence[tuple[str, str]]
+
+
+class Function(NamedTuple):
+    """A function that a fix changes, and its lines."""
+
+    path: str
+    name: str
+    first: int
+    last: int
+
+
+class Gold(NamedTuple):
+    """What the fix of an issue changes; `paths` are all files of its tree."""
+
+    files: frozenset[str]
+    functions: frozenset[Function]
+    paths: Container[str]
+
+
+class Shares(NamedTuple):
+    """The shares of gold files and functions that a text shows; NaN where there are none."""
+
+    files: float
+    functions: float
+
+
+def gold_of(issue: Issue, patch: str) -> Gold:
+    """Return the gold files of an issue that its tree has, and the functions that the patch changes."""
+    snapshot = issue.snapshot
+    functions = set()
+    for file, at in gold_functions(snapshot, patch):
+        symbol = snapshot.detail(snapshot.files[file]).symbols[at]
+        functions.add(Function(snapshot.files[file].path, symbol.name, symbol.start, symbol.end))
+    return Gold(frozenset(issue.task.gold & snapshot.by_path.keys()), frozenset(functions), snapshot.by_path)
+
+
+def cut(text: str, budget: int) -> str:
+    """Return the whole lines of a text that the budget holds."""
+    text = text[: 4 * budget]
+    return text if count_tokens(text) < budget else text.rpartition("\n")[0]
+
+
+def shares(text: str, gold: Gold) -> Shares:
+    """Return what a text shows of the gold files and functions."""
+    headings = [heading for heading in _HEADING.finditer(text) if heading["path"] in gold.paths]
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    blocks = [(heading, text[heading.start() : end]) for heading, end in zip(headings, ends, strict=True)]
+    shown = {heading["path"] for heading in headings}
+    files = [path in shown for path in gold.files]
+    functions = [any(_shows(heading, block, one) for heading, block in blocks) for one in gold.functions]
+    return Shares(*(float(np.mean(found)) if found else float("nan") for found in (files, functions)))
+
+
+def _shows(heading: re.Match[str], block: str, function: Function) -> bool:
+    """Return whether a block shows a line of a function, or names it."""
+    if heading["path"] != function.path:
+        return False
+    if heading["place"]:
+        return re.search(rf"[ .]{re.escape(function.name)}$", heading[0]) is not None
+    if heading["first"] and "[OUTLINE]" not in block:
+        return int(heading["first"]) <= function.last and function.first <= int(heading["last"])
+    return re.search(rf"\b(?:def|class) {re.escape(function.name)}\b", block) is not None
+
+
+def ours(issue: Issue) -> dict[str, list[str]]:
+    """Return our maps and contexts, a text for each budget."""
+    snapshot, query = issue.snapshot, issue.task.text
+    retriever = CodeRetriever(issue.storage, None)
+
+    def context(budget: int, granularity: str) -> str:
+        hits = retriever.retrieve(
+            query, snapshot.repository.id, snapshot.info.id, _HITS, "keyword", explain=False, granularity=granularity
+        )  # fmt: skip
+        return render_context(hits, budget)
+
+    return {
+        "`map`, no query": [repository_map(snapshot, budget) for budget in BUDGETS],
+        "`map --query`": [repository_map(snapshot, budget, query=query) for budget in BUDGETS],
+        "`search --budget`": [context(budget, "lines") for budget in BUDGETS],
+        "`search --budget --granularity function`": [context(budget, "function") for budget in BUDGETS],
+    }
+
+
+def bm25(files: Files, query: str) -> dict[str, list[str]]:
+    """Return whole files, and paths alone, in order of BM25."""
+    import bm25s
+
+    index = bm25s.BM25()
+    index.index([code_tokens(f"{path} {text}") for path, text in files], show_progress=False)
+    order = np.argsort(-index.get_scores(code_tokens(query)), kind="stable").tolist()
+    whole = "\n\n".join(f"{files[at][0]}:\n{files[at][1]}" for at in order[:_HITS])
+    paths = "\n".join(files[at][0] for at in order)
+    return {
+        "whole files by BM25": [cut(whole, budget) for budget in BUDGETS],
+        "paths by BM25": [cut(paths, budget) for budget in BUDGETS],
+    }
+
+
+def semble(folder: Path, work: Path, query: str) -> dict[str, list[str]]:
+    """Return semble's snippets, best first."""
+    os.environ |= {"XDG_CACHE_HOME": str(work.resolve() / "cache"), "HF_HUB_OFFLINE": "1"}
+    from semble import SembleIndex
+    from semble.types import ContentType
+
+    contents = (ContentType.CODE, ContentType.DOCS, ContentType.CONFIG)
+    index: Any = SembleIndex.from_path(folder, content=contents, model_path=static_model(work))
+    chunks = [hit.chunk for hit in index.search(query, top_k=_HITS)]
+    text = "\n\n".join(f"{c.file_path}:{c.start_line}-{c.end_line}\n{c.content}" for c in chunks)
+    return {"semble's snippets": [cut(text, budget) for budget in BUDGETS]}
+
+
+def aider(python: Path, folder: Path, files: Files, query: str) -> dict[str, list[str]]:
+    """Return aider's maps."""
+    request = {
+        "root": str(folder.resolve()),
+        "files": [path for path, _ in files],
+        "text": query,
+        "budgets": BUDGETS,
+    }
+    script = Path(__file__).with_name("code_map_aider.py")
+    done = subprocess.run(
+        [python, "-I", script], input=json.dumps(request) + "\n", capture_output=True, text=True, check=True
+    )
+    return {
+        "aider's map": [
+            cut(text, budget)
+            for text, budget in zip(json.loads(done.stdout.splitlines()[-1]), BUDGETS, strict=True)
+        ]
+    }
+
+
+def sample() -> dict[str, set[str]]:
+    """Return the ids of the sampled issues by repository."""
+    chance = random.Random(18)
+    ids = {
+        name: sorted(task.id for task, _ in tasks)
+        for name, tasks in swebench().items()
+        if name in REPOSITORIES
+    }
+    return {name: set(chance.sample(all_, min(EACH, len(all_)))) for name, all_ in sorted(ids.items())}
+
+
+def peers(issue: Issue, files: Files, options: argparse.Namespace) -> dict[str, list[str]]:
+    """Return what each peer shows for an issue, a text for each budget."""
+    query = issue.task.text
+    folder = options.work / "map" / issue.repository.replace("/", "_")
+    lay_out(files, folder)
+    texts = bm25(files, query) | semble(folder, options.work, query)
+    return texts | (aider(options.aider, folder, files, query) if options.aider else {})
+
+
+def trees(name: str, ids: set[str]) -> dict[str, list[tuple[str, str]]]:
+    """Return path and blob of the files of each tree."""
+    return {task.id: tree for task, tree in swebench()[name] if task.id in ids}
+
+
+def rows(options: argparse.Namespace) -> Iterator[tuple[str, list[Shares]]]:
+    """Yield what each system shows of each issue."""
+    patches = patches_of_issues()
+    for name, ids in sample().items():
+        if options.only and name not in options.only:
+            continue
+        began = time.perf_counter()
+        listed = trees(name, ids)
+        blobs = {} if options.ours else swebench_blobs({blob for tree in listed.values() for _, blob in tree})
+        for issue in issues_of(options.work, [name], ids):
+            gold = gold_of(issue, patches[issue.task.id])
+            texts = ours(issue)
+            if not options.ours:
+                files = [(path, blobs[blob]) for path, blob in listed[issue.task.id]]
+                texts |= peers(issue, files, options)
+            for system, drawn in texts.items():
+                yield system, [shares(text, gold) for text in drawn]
+        print(f"{name}: {len(ids)} issues, {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--aider", type=Path, help="the Python of an environment with aider-chat")
+    parser.add_argument("--only", nargs="*", default=[], help="repositories")
+    parser.add_argument("--ours", action="store_true", help="without the peers")
+    found: dict[str, list[list[Shares]]] = {}
+    for system, measured in rows(parser.parse_args()):
+        found.setdefault(system, []).append(measured)
+    heads = [f"{what}, {budget}" for what in ("files", "functions") for budget in BUDGETS]
+    print(f"| | issues | {' | '.join(heads)} |\n{'|---' * (2 + len(heads))}|")
+    for system, issues in found.items():
+        means = np.nanmean(np.array(issues), axis=0).T.ravel()
+        print(f"| {system} | {len(issues)} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
+
+
+if __name__ == "__main__":
+    main()
