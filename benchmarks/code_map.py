@@ -18,7 +18,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -200,24 +200,21 @@ def trees(name: str, ids: set[str]) -> dict[str, list[tuple[str, str]]]:
     return {task.id: tree for task, tree in swebench()[name] if task.id in ids}
 
 
-def rows(options: argparse.Namespace) -> Iterator[tuple[str, list[Shares]]]:
-    """Yield what each system shows of each issue."""
+def measured(name: str, ids: set[str], options: argparse.Namespace) -> dict[str, list[list[Shares]]]:
+    """Return what each system shows of the issues of a repository: for each issue and budget."""
     patches = patches_of_issues()
-    for name, ids in sample().items():
-        if options.only and name not in options.only:
-            continue
-        began = time.perf_counter()
-        listed = trees(name, ids)
-        blobs = {} if options.ours else swebench_blobs({blob for tree in listed.values() for _, blob in tree})
-        for issue in issues_of(options.work, [name], ids):
-            gold = gold_of(issue, patches[issue.task.id])
-            texts = ours(issue)
-            if not options.ours:
-                files = [(path, blobs[blob]) for path, blob in listed[issue.task.id]]
-                texts |= peers(issue, files, options)
-            for system, drawn in texts.items():
-                yield system, [shares(text, gold) for text in drawn]
-        print(f"{name}: {len(ids)} issues, {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
+    listed = trees(name, ids)
+    blobs = {} if options.ours else swebench_blobs({blob for tree in listed.values() for _, blob in tree})
+    found: dict[str, list[list[Shares]]] = {}
+    for issue in issues_of(options.work, [name], ids):
+        gold = gold_of(issue, patches[issue.task.id])
+        texts = ours(issue)
+        if not options.ours:
+            files = [(path, blobs[blob]) for path, blob in listed[issue.task.id]]
+            texts |= peers(issue, files, options)
+        for system, drawn in texts.items():
+            found.setdefault(system, []).append([shares(text, gold) for text in drawn])
+    return found
 
 
 def main() -> None:
@@ -227,14 +224,25 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--aider", type=Path, help="the Python of an environment with aider-chat")
-    parser.add_argument("--only", nargs="*", default=[], help="repositories")
+    parser.add_argument("--only", nargs="*", default=REPOSITORIES, help="repositories")
     parser.add_argument("--ours", action="store_true", help="without the peers")
-    found: dict[str, list[list[Shares]]] = {}
-    for system, measured in rows(parser.parse_args()):
-        found.setdefault(system, []).append(measured)
+    parser.add_argument(
+        "--keep", type=Path, help="add what is measured to this file, and print all that it holds"
+    )
+    options = parser.parse_args()
+    kept = options.keep is not None and options.keep.exists()
+    by_repository: dict[str, dict[str, Any]] = json.loads(options.keep.read_text()) if kept else {}
+    for name, ids in sample().items():
+        if name in options.only:
+            began = time.perf_counter()
+            by_repository[name] = by_repository.get(name, {}) | measured(name, ids, options)
+            if options.keep:
+                options.keep.write_text(json.dumps(by_repository))
+            print(f"{name}: {time.perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
     heads = [f"{what}, {budget}" for what in ("files", "functions") for budget in BUDGETS]
     print(f"| | issues | {' | '.join(heads)} |\n{'|---' * (2 + len(heads))}|")
-    for system, issues in found.items():
+    for system in dict.fromkeys(system for systems in by_repository.values() for system in systems):
+        issues = [issue for systems in by_repository.values() for issue in systems.get(system, ())]
         means = np.nanmean(np.array(issues), axis=0).T.ravel()
         print(f"| {system} | {len(issues)} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
 

@@ -239,6 +239,47 @@ def test_the_map_shows_what_is_imported(storage: CodeStorage, tmp_path: Path) ->
     assert "def list(self)" in whole
 
 
+def test_the_map_leads_to_what_answers_a_query(storage: CodeStorage, tmp_path: Path) -> None:
+    """Functions that answer the query and definitions of the focus come before what is used more."""
+    users = {f"app/user{n}.py": "from app.base import Model\n\nModel()\n" for n in range(8)}
+    base = "class Model:\n    def save(self):\n        pass\n"
+    quiet = "def expire_sessions(now):\n    return now\n\n\ndef other():\n    pass\n"
+    snapshot = open_project(
+        storage, tmp_path / "app", {"app/base.py": base, "app/quiet.py": quiet, "app/dull.py": "def dull():\n    pass\n",
+                                    "app/at.py": "from app.dull import dull\n\ndull()\n", **users}
+    )  # fmt: skip
+    assert repository_map(snapshot, 9) == "app/base.py:\n  class Model"
+    assert "expire_sessions" not in repository_map(snapshot, 12)
+    assert (
+        repository_map(snapshot, 12, query="expire sessions") == "app/quiet.py:\n  def expire_sessions(now)"
+    )
+    assert repository_map(snapshot, 9, focus=["app/dull.py"]) == "app/dull.py:\n  def dull()"
+
+
+def test_the_map_counts_bases_and_no_names_from_elsewhere(storage: CodeStorage, tmp_path: Path) -> None:
+    """A base counts more than a call; names of other projects, own members and functions of functions count nothing."""
+    users = {
+        f"app/user{n}.py": "from datetime import date\nfrom app.base import Form, quote\n\n\nclass F(Form):\n"
+        "    def run(self):\n        self.total()\n        return quote(date(1, 2, 3))\n"
+        for n in range(3)
+    }
+    base = "class Form:\n    pass\n\n\ndef quote(x):\n    return x\n"
+    names = "def date(value):\n    return value\n\n\nclass Sums:\n    def total(self):\n        def inner():\n            pass\n"
+    snapshot = open_project(storage, tmp_path / "app", {"app/base.py": base, "app/names.py": names, **users})
+    drawn = repository_map(snapshot, 1000)
+    assert "inner" not in drawn
+    assert repository_map(snapshot, 8) == "app/base.py:\n  class Form"
+    assert "names.py" not in repository_map(snapshot, 14)
+
+
+def test_long_signatures_are_cut(storage: CodeStorage, tmp_path: Path) -> None:
+    """A line of the map has at most 100 characters of a signature."""
+    text = f"def load({', '.join(f'argument{n}' for n in range(40))}):\n    pass\n"
+    snapshot = open_project(storage, tmp_path / "app", {"app/long.py": text})
+    line = repository_map(snapshot, 1000).split("\n")[1]
+    assert (line.startswith("  def load(argument0, "), line.endswith("…"), len(line)) == (True, True, 102)
+
+
 def test_the_map_fills_its_budget(project: Snapshot) -> None:
     """No definition that still fits is left out of what the budget leaves."""
     drawn = repository_map(project, 70)

@@ -222,6 +222,9 @@ def test_context_fits_the_budget() -> None:
         for i in (1, 9, 2)
     ]
     whole = render_context(hits, 10_000)
+    listed = render_context(hits[:1] * 40, 1000)
+    assert listed.rindex("[CODE]") < 4 * 600 <= listed.index("[OUTLINE]") < listed.index("\n- ") < 4 * 810
+    assert len(listed) <= 4 * 1000
     assert whole == "\n\n".join(hit.render() for hit in hits)
     packed = render_context(hits, 300)
     assert len(packed) <= 1200

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
-_SELF = frozenset({"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"})
+OWN_OBJECT = frozenset({"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"})
 _SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala", "csharp"})
-_BARE_MEMBERS = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "cpp", "php"})
+BARE_MEMBERS = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "cpp", "php"})
 _COMMON = """
 append extend items keys values join split strip format encode decode lower upper startswith endswith update
 add remove pop copy sort index count replace read write close open get set put push length size map filter
@@ -122,7 +122,7 @@ class Resolver:
         if not qualifier:
             return self._bare(file, reference)
         head = qualifier.removesuffix("()")
-        if qualifier in _SELF or head in ("super", "self.class"):
+        if qualifier in OWN_OBJECT or head in ("super", "self.class"):
             return self._member_around(file, reference)
         owner = self._owner(file, head, reference)
         if owner is not None:
@@ -168,7 +168,7 @@ class Resolver:
                     scope < 0
                     or symbols[scope].kind not in CONTAINERS
                     or symbols[scope].kind == "module"
-                    or file.language in _BARE_MEMBERS
+                    or file.language in BARE_MEMBERS
                     or reference.line == symbol.line
                 )
                 if symbol.parent == scope and seen_from_inside and (i != reference.symbol or scope < 0):
@@ -209,7 +209,7 @@ class Resolver:
             for definition in self._by_name(reference.name):
                 if definition.file.path.rpartition("/")[0] == folder and _speak_alike(file, definition.file):
                     return Resolved(definition, 0.8)
-        if file.language in _BARE_MEMBERS and reference.symbol >= 0:
+        if file.language in BARE_MEMBERS and reference.symbol >= 0:
             return self._member_around(file, reference)
         return None
 
@@ -287,9 +287,9 @@ class Resolver:
                     definitions = self._behind(file, positions, reference.name, 3 if whole else 0)
                     if definitions:
                         return Resolved(definitions[0], 0.9)
-        typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in _SELF else steps[0])
-        rest = steps[2:] if steps[0] in _SELF else steps[1:]
-        if typed is None and steps[0] not in _SELF:
+        typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in OWN_OBJECT else steps[0])
+        rest = steps[2:] if steps[0] in OWN_OBJECT else steps[1:]
+        if typed is None and steps[0] not in OWN_OBJECT:
             typed = self._bare(file, Reference(steps[0], "", "reference", reference.line, reference.symbol))
         if typed is None or typed.confidence < 0.5:
             return None

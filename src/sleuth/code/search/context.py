@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from sleuth.arguments import check_count
 from sleuth.types import Explanation
@@ -107,25 +107,34 @@ def render_context(
 ) -> str:
     """Render the hits in order of score: bodies of the best, then signatures of the next, then their places.
 
-    No hit is shown in more detail than one that is ranked above it.
+    Bodies take three fifths of the budget, bodies and signatures four fifths; the best hit may take it all. No hit is
+    shown in more detail than one that is ranked above it.
 
     Args:
         budget: tokens, as `count` counts them; never exceeded.
     """
     check_count(budget, "budget")
-    forms = iter((RetrievedContext.render, RetrievedContext.outline, RetrievedContext.place))
-    form = next(forms)
+    forms = iter(_FORMS)
+    form, share = next(forms)
     text, last = "", ""
     for hit in hits:
         while True:
             piece = form(hit)
             between = "\n" if last.startswith("- ") and piece.startswith("- ") else "\n\n"
             longer = f"{text}{between}{piece}" if text else piece
-            if count(longer) <= budget:
+            if count(longer) <= (share * budget if text else budget):
                 text, last = longer, piece
                 break
             shorter = next(forms, None)
             if shorter is None:
                 return text
-            form = shorter
+            form, share = shorter
     return text
+
+
+_FORMS: Final = (
+    (RetrievedContext.render, 0.6),
+    (RetrievedContext.outline, 0.8),
+    (RetrievedContext.place, 1.0),
+)
+"""How a hit is shown, and the share of a budget that is spent when no further hit is shown so."""

@@ -2,7 +2,8 @@
 
 Files point at the files whose names they use. PageRank over that, drawn towards what the caller cares about, says how
 much each file matters. Each definition gets the share of the uses that reach it, and a container half of what reaches
-its members. A use counts in full where an import says which file it means; a guess by the bare name counts little.
+its members. A use counts in full where an import says which file it means; a guess by the bare name counts little. With
+a query, functions weigh by how well they answer it, too.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.code.graph.modules import files_of
+from sleuth.code.graph.resolve import BARE_MEMBERS, OWN_OBJECT
 from sleuth.code.search.context import count_tokens
 from sleuth.code.snapshots.places import is_below
 from sleuth.errors import ArgumentError
@@ -27,6 +29,7 @@ from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Reference, Symbol
+    from sleuth.code.search.pieces import Function
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -43,6 +46,8 @@ _BARE_TYPE = 0.5
 _BARE_NAME = 0.1
 _OF_UNKNOWN_OBJECT = 0.02
 """What a use counts: of what an import brings in, of a type or another name by the bare name, of a member."""
+_AS_BASE = 5.0
+"""How many uses a class counts for that extends another one."""
 _BUILTINS = frozenset(
     {
         "toString",
@@ -62,6 +67,11 @@ _BUILTINS = frozenset(
 """Names that mostly mean what the language or its collections define."""
 _FILLERS = 60
 """Definitions that are tried, one by one, to fill what the best ones leave of a budget."""
+_OF_ANSWERS = 2.0
+_FALL = 0.75
+"""What the best answer to a query weighs beside the definition that is used most, and how the next ones fall off."""
+_MOST_SIGNATURE = 100
+"""Characters of a signature that are drawn."""
 _OUTLINED = frozenset(
     {"class", "interface", "struct", "enum", "trait", "function", "method", "module", "type", "macro"}
 )
@@ -86,8 +96,8 @@ def repository_map(
     """Return the most important definitions, by file, in at most `budget` tokens.
 
     Args:
-        focus: paths of files or folders that matter most to the caller.
-        query: words that matter most; files that answer them weigh more.
+        focus: paths of files or folders that matter most to the caller; their definitions come first.
+        query: words that matter most; functions that answer them, and what their files use, weigh more.
         count: counts tokens.
     """
     check_count(budget, "budget")
@@ -110,37 +120,66 @@ def repository_map(
 
 def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: str = "") -> list[Weighed]:
     """Return the definitions of a snapshot, most important first."""
-    n = len(snapshot.files)
-    if not n:
+    if not snapshot.files:
         return []
+    focused = _focused(snapshot, focus)
+    answers = _answers(snapshot, query) if query else _Answers(np.zeros(len(snapshot.files)), [])
+    personal = _personal(focused, answers.files)
     edges = _edges(snapshot)
-    sources, targets = edges.sources, edges.targets
-    ranks = page_rank(sources, targets, edges.weights, _personal(snapshot, focus, query))
-    out = np.bincount(sources, edges.weights, minlength=n)
+    ranks = page_rank(edges.sources, edges.targets, edges.weights, personal)
+    flow = _flow(snapshot, edges, ranks)
+    peak = max(flow.values(), default=1.0)
+    inside = [use for use in flow if focused[use[0]]]
+    lift = peak / max((flow[use] for use in inside), default=peak)
+    for use in inside:  # the best definition of the focus weighs as much as any
+        flow[use] *= lift
+    relevance: dict[int, dict[int, float]] = defaultdict(dict)
+    for rank, (file, place) in enumerate(answers.functions):
+        relevance[file][place] = _OF_ANSWERS * peak * (1 + rank) ** -_FALL
+    ranking: list[Weighed] = []
+    for i, row in enumerate(snapshot.files):
+        if row.category not in ("test", "generated"):
+            ranking += _weighed(i, snapshot.detail(row).symbols, flow, float(ranks[i]), relevance.get(i, {}))
+    return sorted(ranking, key=lambda item: (-item.weight, snapshot.files[item.file].path, item.place))
+
+
+def _flow(snapshot: Snapshot, edges: _Edges, ranks: NDArray[np.float64]) -> dict[tuple[int, str], float]:
+    """Return by file and name the share of the ranks that uses of it carry."""
+    sources = edges.sources
+    out = np.bincount(sources, edges.weights, minlength=len(snapshot.files))
+    shares = ranks[sources] * edges.weights / out[sources] if len(sources) else edges.weights
     flow: dict[tuple[int, str], float] = defaultdict(float)
     folders: dict[tuple[int, str], set[int]] = defaultdict(set)
-    shares = ranks[sources] * edges.weights / out[sources] if len(sources) else edges.weights
     used_in = snapshot.folders[sources].tolist()
     for target, name, share, folder in zip(
-        targets.tolist(), edges.names, shares.tolist(), used_in, strict=True
+        edges.targets.tolist(), edges.names, shares.tolist(), used_in, strict=True
     ):
         flow[target, name] += share
         folders[target, name].add(folder)
     for use, names in folders.items():  # what many parts use matters more than what one part uses much
         flow[use] *= math.sqrt(len(names))
-    ranking: list[Weighed] = []
-    for i, row in enumerate(snapshot.files):
-        if row.category not in ("test", "generated"):
-            ranking += _weighed(i, snapshot.detail(row).symbols, flow, float(ranks[i]))
-    return sorted(ranking, key=lambda item: (-item.weight, snapshot.files[item.file].path, item.place))
+    return flow
 
 
 def _weighed(
-    file: int, symbols: Sequence[Symbol], flow: Mapping[tuple[int, str], float], rank: float
+    file: int,
+    symbols: Sequence[Symbol],
+    flow: Mapping[tuple[int, str], float],
+    rank: float,
+    relevance: Mapping[int, float],
 ) -> list[Weighed]:
-    """Return the definitions of a file; each weighs less than its container."""
+    """Return the definitions of a file; each weighs less than its container.
+
+    Args:
+        relevance: by place, what a definition weighs because it answers the query.
+    """
+    at_top = {symbol.name for symbol in symbols if symbol.parent < 0}
     weights = [
-        flow.get((file, symbol.name), 0.0) + 0.01 * rank / (1 + place) if symbol.kind in _OUTLINED else 0.0
+        (0.0 if symbol.parent >= 0 and symbol.name in at_top else flow.get((file, symbol.name), 0.0))
+        + 0.01 * rank / (1 + place)
+        + relevance.get(place, 0.0)
+        if _is_outlined(symbol, symbols)
+        else 0.0
         for place, symbol in enumerate(symbols)
     ]
     for place in reversed(range(len(symbols))):
@@ -152,8 +191,31 @@ def _weighed(
     return [
         Weighed(file, place, weights[place])
         for place, symbol in enumerate(symbols)
-        if symbol.kind in _OUTLINED
+        if _is_outlined(symbol, symbols)
     ]
+
+
+class _Answers(NamedTuple):
+    """What answers a query.
+
+    Attributes:
+        files: a score of each, shape (n,).
+        functions: best first.
+    """
+
+    files: NDArray[np.float64]
+    functions: Sequence[Function]
+
+
+def _answers(snapshot: Snapshot, query: str) -> _Answers:
+    from sleuth.code.search.functions import rank_functions
+    from sleuth.code.search.query import read_query
+    from sleuth.code.search.ranking import rank_files
+
+    question = read_query(query)
+    ranked = rank_files(snapshot, question)
+    functions = [piece.function for piece in rank_functions(snapshot, question, ranked)]
+    return _Answers(ranked.scores.astype(np.float64), functions)
 
 
 def page_rank(
@@ -187,17 +249,13 @@ class _Edges(NamedTuple):
 
 
 def _edges(snapshot: Snapshot) -> _Edges:
-    homes_of: dict[str, list[int]] = defaultdict(list)
-    for i, row in enumerate(snapshot.files):
-        check_cancelled()
-        for name in {s.name for s in snapshot.detail(row).symbols if s.kind in _OUTLINED}:
-            homes_of[name].append(i)
+    homes = _homes(snapshot)
     rows: list[tuple[int, int, float, str]] = []
     for source, row in enumerate(snapshot.files):
         check_cancelled()
-        for (target, name), uses in _uses(snapshot, row, homes_of).items():
+        for (target, name), uses in _uses(snapshot, row, homes).items():
             if target != source:
-                rarity = math.log1p(len(snapshot.files) / len(homes_of[name]))
+                rarity = math.log1p(len(snapshot.files) / len(homes.of[name]))
                 private = 0.1 if name.startswith("_") else 1.0
                 rows.append((source, target, rarity * private * math.sqrt(uses), name))
     columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
@@ -207,31 +265,65 @@ def _edges(snapshot: Snapshot) -> _Edges:
     )
 
 
-def _uses(
-    snapshot: Snapshot, row: FileRow, homes_of: Mapping[str, Sequence[int]]
-) -> dict[tuple[int, str], float]:
+class _Homes(NamedTuple):
+    """The files that define a name, by position: `of` anywhere, `at_top` outside of other definitions."""
+
+    of: Mapping[str, Sequence[int]]
+    at_top: Mapping[str, Sequence[int]]
+
+
+def _homes(snapshot: Snapshot) -> _Homes:
+    of: dict[str, list[int]] = defaultdict(list)
+    at_top: dict[str, list[int]] = defaultdict(list)
+    for i, row in enumerate(snapshot.files):
+        check_cancelled()
+        symbols = snapshot.detail(row).symbols
+        for name in {symbol.name for symbol in symbols if _is_outlined(symbol, symbols)}:
+            of[name].append(i)
+        for name in {symbol.name for symbol in symbols if symbol.parent < 0 and symbol.kind in _OUTLINED}:
+            at_top[name].append(i)
+    return _Homes(of, at_top)
+
+
+def _is_outlined(symbol: Symbol, symbols: Sequence[Symbol]) -> bool:
+    """Return whether the map can show a definition; functions of functions are left out."""
+    inside = symbols[symbol.parent].kind if symbol.parent >= 0 else ""
+    return symbol.kind in _OUTLINED and inside not in ("function", "method")
+
+
+def _uses(snapshot: Snapshot, row: FileRow, homes: _Homes) -> dict[tuple[int, str], float]:
     """Return by file and name how often a file uses what is defined there."""
     detail = snapshot.detail(row)
     imported: dict[str, _Imported] = {}
+    uses: dict[tuple[int, str], float] = defaultdict(float)
     for item in detail.imports:
         positions, name = files_of(snapshot, row, item)
+        name = name if name != "default" else item.alias
+        imported[item.alias] = _Imported(name, positions)
         if positions:
-            imported[item.alias] = _Imported(name if name != "default" else item.alias, positions)
-    uses: dict[tuple[int, str], float] = defaultdict(float)
+            for home in _behind(snapshot, positions, homes.at_top.get(name, ())):
+                uses[home, name] += _IMPORTED
     for reference in detail.references:
+        if reference.role == "import":
+            continue
         head = re.split(r"\W", reference.qualifier, maxsplit=1)[0] if reference.qualifier else reference.name
         module = imported.get(head) or imported.get(reference.qualifier)
         name, times = reference.name, _IMPORTED
+        if (module is not None and not module.positions) or reference.qualifier in OWN_OBJECT:
+            continue  # of another project, or of the class itself
         if module is None:
-            homes = homes_of.get(name, ())
-            times = _guess(reference, len(homes))
+            bare = not reference.qualifier and row.language not in BARE_MEMBERS
+            targets = (homes.at_top if bare else homes.of).get(name, ())
+            times = _guess(reference, len(targets))
         elif reference.qualifier or module.name in ("", "*"):
-            homes = _behind(snapshot, module.positions, homes_of.get(name, ()))
+            targets = _behind(snapshot, module.positions, homes.of.get(name, ()))
         else:
             name = module.name
-            homes = _behind(snapshot, module.positions, homes_of.get(name, ()))
-        for home in homes if times else ():
-            uses[home, name] += times / len(homes)
+            targets = _behind(snapshot, module.positions, homes.at_top.get(name, ()))
+        if reference.role == "inheritance":
+            times *= _AS_BASE
+        for home in targets if times else ():
+            uses[home, name] += times / len(targets)
     return uses
 
 
@@ -264,27 +356,31 @@ def _guess(reference: Reference, homes: int) -> float:
     return _BARE_NAME / homes if reference.role == "call" else 0.0
 
 
-def _personal(snapshot: Snapshot, focus: Sequence[str], query: str) -> NDArray[np.float64]:
-    n = len(snapshot.files)
-    personal = np.full(n, 0.1 if focus or query else 1.0)
+def _focused(snapshot: Snapshot, focus: Sequence[str]) -> NDArray[np.bool_]:
+    focused = np.zeros(len(snapshot.files), np.bool_)
     for path in focus:
         at = snapshot.select(partial(_below, path.strip("/")))
         if not at.any():
             raise ArgumentError(f"focus must name files or folders of the snapshot, got {path!r}")
-        personal[at] += n / max(1, int(at.sum()))
-    if query:
-        from sleuth.code.search.query import read_query
-        from sleuth.code.search.ranking import rank_files
-
-        scores = rank_files(snapshot, read_query(query)).scores.astype(np.float64) ** 3
-        if scores.sum() > 0:
-            personal += n * scores / scores.sum()
-    scaled: NDArray[np.float64] = personal / personal.sum()
-    return scaled
+        focused |= at
+    return focused
 
 
 def _below(prefix: str, row: FileRow) -> bool:
     return is_below(row.path, prefix)
+
+
+def _personal(focused: NDArray[np.bool_], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distribution that PageRank restarts from: near what the caller cares about."""
+    n = len(focused)
+    steered = bool(focused.any() or scores.any())
+    personal = np.full(n, 0.1 if steered else 1.0)
+    if focused.any():
+        personal[focused] += n / int(focused.sum())
+    if (answers := scores**3).sum() > 0:
+        personal += n * answers / answers.sum()
+    scaled: NDArray[np.float64] = personal / personal.sum()
+    return scaled
 
 
 def _draw(snapshot: Snapshot, chosen: Sequence[Weighed]) -> str:
@@ -303,6 +399,11 @@ def _draw(snapshot: Snapshot, chosen: Sequence[Weighed]) -> str:
             for depth, at in enumerate(reversed(chain)):
                 if at not in shown:
                     shown.add(at)
-                    lines.append(f"{'  ' * (depth + 1)}{symbols[at].signature or symbols[at].name}")
+                    lines.append(f"{'  ' * (depth + 1)}{_head(symbols[at])}")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)
+
+
+def _head(symbol: Symbol) -> str:
+    text = symbol.signature or symbol.name
+    return text if len(text) <= _MOST_SIGNATURE else f"{text[: _MOST_SIGNATURE - 1].rstrip()}…"
