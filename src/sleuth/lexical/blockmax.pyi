@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 
 from sleuth.lexical.postings import FieldPostings
 
+MOST_PRUNED: int
+
 class Found:
     df: int
     bm25: float

@@ -55,6 +55,9 @@ cdef extern from "blockmax.h" nogil:
 # Rows are looked up one by one where fewer than one in so many may answer.
 cdef uint64_t SPARSE = 64
 
+MOST_PRUNED = PRUNED_TERMS
+"""Terms of a query that "blocks" can take; of more, every row that holds one is scored."""
+
 cdef dict PATHS = {"few": FEW, "all": ALL, "blocks": BLOCKS}
 
 cdef enum:
