@@ -16,9 +16,9 @@
 #define WIDE
 #endif
 
-#define GROUP_SHIFT  6  /* rows per entry of `firsts` */
+#define GROUP_SHIFT  6   /* rows per entry of `firsts` */
 #define PRUNED_TERMS 128 /* more are scored in full; 80 terms take a third of that time when they are pruned */
-#define COLUMN       16 /* blocks per seed candidate */
+#define COLUMN       16  /* blocks per seed candidate */
 
 typedef struct {
     Postings postings;
