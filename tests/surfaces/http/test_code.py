@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.surfaces.project import make_project
+from tests.waiting import wait_until
 
 from .conftest import Local, serving
 
@@ -56,6 +57,19 @@ def test_search_at_a_tag_sees_its_code(shop: Local) -> None:
         body = {"query": "tokens of some seconds", "k": 1, "at": at}
         (hit,) = shop.client.post("/v1/code/search", json=body).json()["hits"]
         assert f"def {name}" in hit["content"]
+
+
+def test_files_that_changed_are_told(tmp_path: Path) -> None:
+    """An answer of the newest snapshot says how many files differ from it and names some; one of a commit does not."""
+    root = make_project(tmp_path / "project")
+    with serving(root / ".sleuth", sources=("docs", "code")) as server:
+        wait_until(lambda: get(server, "definitions", name="refill")["stale"] == {"files": 0})
+        source = root / "src" / "bucket.py"
+        source.write_text(source.read_text() + "\n\ndef drain():\n    return 0\n")
+        changed = {"files": 1, "paths": [str(source)]}
+        wait_until(lambda: get(server, "definitions", name="drain")["stale"] == changed)
+        assert get(server, "map")["stale"] == changed
+        assert get(server, "definitions", name="refill", at="v1")["stale"] is None
 
 
 def test_definitions_and_references(shop: Local) -> None:

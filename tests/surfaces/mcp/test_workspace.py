@@ -61,7 +61,7 @@ def test_too_many_changes_are_left_to_the_command(
     project: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Above the limit nothing is indexed, and the answer says how many files are stale."""
-    monkeypatch.setattr("sleuth.surfaces.mcp.freshness.MAX_CHANGED", 3)
+    monkeypatch.setattr("sleuth.surfaces.freshness.MAX_CHANGED", 3)
     for n in range(5):
         (project / "src" / f"n{n}.py").write_text(f"n = {n}\n", "utf-8")
     workspace = opened(project / ".sleuth", project)

@@ -68,10 +68,12 @@ async def _at_snapshot(
     _allowed(call)
 
     def work() -> dict[str, Any]:
+        stale = call.service.freshness.check().to_dict() if at is None else None
         snapshot = _snapshot(call.service, repository, at)
         return {
             "repository": snapshot.repository.path,
             "snapshot": snapshot.info.id,
+            "stale": stale,
             **read(snapshot),
         }
 
@@ -97,11 +99,20 @@ class CodeSearchRequest(Strict):
     )
 
 
+class StaleFiles(BaseModel):
+    """What differs between the worktrees that the server offers and their newest snapshots."""
+
+    files: int | None = Field(description="How many; null where they were not compared yet.")
+    paths: list[str] = Field(default_factory=list, description="The first few of them.")
+    error: str = Field(default="", description="Why they could not be compared.")
+
+
 class AtSnapshot(BaseModel):
     """An answer about one snapshot of a repository."""
 
     repository: str
     snapshot: str
+    stale: StaleFiles | None = Field(description="As of some seconds ago; null with `at`.")
 
 
 class CodeSearchResponse(AtSnapshot):

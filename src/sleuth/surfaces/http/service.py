@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from random import getrandbits
 from threading import Lock
@@ -14,15 +14,16 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar
 from fastapi import Depends, Request
 
 from sleuth.engine import open_code, open_sources
-from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
+from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.filters import Filter, all_of, as_filter
+from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import Refusal
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, Repository
+    from sleuth.code import CodeStorage, Repository, Snapshot
     from sleuth.engine import Engine, Sources
     from sleuth.surfaces.http.settings import ServerSettings
 
@@ -44,6 +45,7 @@ class Service:
         keys: None where the server has none.
         warming: the queue of what is loaded before the first request.
         is_warm: whether all of that is loaded.
+        freshness: compares worktrees with the newest snapshots; it does not index.
     """
 
     def __init__(self, engine: Engine, settings: ServerSettings) -> None:
@@ -61,6 +63,8 @@ class Service:
         self._opened: dict[tuple[str, ...], Sources] = {}
         self._views: dict[Key, Engine] = {}
         self._code: CodeStorage | None = None
+        self.freshness = Refresher(lambda: None, self.snapshots, write=False)
+        self.resources.callback(self.freshness.finish)
 
     @property
     def name(self) -> str:
@@ -100,6 +104,18 @@ class Service:
         """Return whether the sources of the server include a repository."""
         names = {source.partition(":")[2] for source in self.settings.sources if source.startswith("code")}
         return bool(names & {"", repository.id, repository.path, repository.url})
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return the newest completed snapshot of each repository that the server offers.
+
+        Raises:
+            UnknownRepositoryError: as `code`.
+        """
+        storage, opened = self.code(), []
+        for repository in filter(self.offers_repository, storage.repositories()):
+            with suppress(UnknownSnapshotError):  # none is completed yet
+                opened.append(storage.open_snapshot(repository, storage.snapshot(repository)))
+        return opened
 
     def retriever(self, key: Key, sources: Sequence[str] | None = None) -> Engine | Sources:
         """Return what searches some of the sources of the server: the engine itself for the documents alone.

@@ -11,10 +11,10 @@ from sleuth.surfaces.mcp.workspace import Workspace as Workspace
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.surfaces.freshness import Stale as Stale
 from sleuth.surfaces.mcp.budget import tokens_of as tokens_of
 from sleuth.surfaces.mcp.edits import remove_json as remove_json
 from sleuth.surfaces.mcp.edits import remove_toml as remove_toml
 from sleuth.surfaces.mcp.edits import set_json as set_json
 from sleuth.surfaces.mcp.edits import set_toml as set_toml
-from sleuth.surfaces.mcp.freshness import Stale as Stale
 from sleuth.surfaces.mcp.schemas import INSTRUCTIONS as INSTRUCTIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
-from sleuth.surfaces.mcp.freshness import WAIT, Refresher, Stale
+from sleuth.surfaces.freshness import WAIT, Refresher, Stale
 
 if TYPE_CHECKING:
     from collections.abc import Callable

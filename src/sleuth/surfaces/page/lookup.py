@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sleuth.errors import ArgumentError, CodeError
+from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.filters import Compare, Filter, all_of, as_filter, matches, to_text
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.pieces import lines_of
@@ -225,17 +225,12 @@ def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:
     }
 
 
-def _snapshots(call: Call) -> Iterator[Snapshot]:
+def _snapshots(call: Call) -> list[Snapshot]:
     """Return the newest snapshot of every repository that the server offers."""
-    if not any(name.partition(":")[0] == "code" for name in call.service.settings.sources):
-        return
-    storage = call.service.code()
-    for repository in storage.repositories():
-        if call.service.offers_repository(repository):
-            try:
-                yield storage.open_snapshot(repository, storage.snapshot(repository))
-            except CodeError:
-                continue  # none is completed yet
+    try:
+        return call.service.snapshots()
+    except UnknownRepositoryError:
+        return []
 
 
 def _file_metadata(snapshot: Snapshot, position: int) -> dict[str, Any]:
