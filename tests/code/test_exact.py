@@ -11,14 +11,8 @@ import pytest
 from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.engine import open_code
 from tests.code.conftest import write
+from tests.code.stored import ENDINGS
 from tests.code.test_parse import SOURCES
-
-ENDINGS = {
-    "python": "py", "javascript": "js", "typescript": "ts", "tsx": "tsx", "go": "go", "rust": "rs", "java": "java",
-    "c": "c", "cpp": "cc", "csharp": "cs", "ruby": "rb", "php": "php", "kotlin": "kt", "scala": "scala", "bash": "sh",
-    "lua": "lua", "swift": "swift", "elixir": "ex", "hcl": "tf", "sql": "sql", "graphql": "graphql",
-    "docker": "dockerfile",
-}  # fmt: skip
 
 MODELS = '''class Model:
     """A row."""
