@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -34,15 +35,27 @@ _forwarded = re.compile(
 
 def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """Yield a message with its headers as metadata, titled by its subject, then its attachments."""
-    message = message_from_bytes(file.read(), policy=policy.default)
-    if not isinstance(message, EmailMessage) or not message.keys():
-        raise LoadError(file.entry.source, "not readable as mail: it has no headers")
-    headers = _headers(message)
-    text = mail_text(headers, _body(message))
-    title = {"title": headers.pop("subject")} if "subject" in headers else {}
-    yield document(file, text, {**headers, **title})
-    for number, part in enumerate(_attachments(message), 1):
-        yield from load_member(file, _attached(part, number), options)
+    with _nested_little(file):
+        message = message_from_bytes(file.read(), policy=policy.default)
+        if not isinstance(message, EmailMessage) or not message.keys():
+            raise LoadError(file.entry.source, "not readable as mail: it has no headers")
+        headers = _headers(message)
+        text = mail_text(headers, _body(message))
+        title = {"title": headers.pop("subject")} if "subject" in headers else {}
+        yield document(file, text, {**headers, **title})
+        for number, part in enumerate(_attachments(message), 1):
+            yield from load_member(file, _attached(part, number), options)
+
+
+@contextmanager
+def _nested_little(file: FileBytes) -> Iterator[None]:
+    """Refuse a mail whose parts or headers are nested so deeply that Python's parser fails."""
+    try:
+        yield
+    except RecursionError:
+        raise LoadError(
+            file.entry.source, "not readable as mail: a header or a part is nested too deeply"
+        ) from None
 
 
 def load_mbox(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
@@ -59,13 +72,14 @@ def load_mbox(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
 
 def load_mhtml(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the page that was saved, without its pictures and styles."""
-    message = message_from_bytes(file.read(), policy=policy.default)
-    pages = [part for part in message.walk() if part.get_content_type() == "text/html"]
-    if not pages or not isinstance(message, EmailMessage):
-        raise LoadError(file.entry.source, "not readable as mhtml: it holds no page")
-    title, text = _from_html(_decoded(pages[0]))
-    title = title or _header(message, "subject")
-    address = _header(message, "snapshot-content-location")
+    with _nested_little(file):
+        message = message_from_bytes(file.read(), policy=policy.default)
+        pages = [part for part in message.walk() if part.get_content_type() == "text/html"]
+        if not pages or not isinstance(message, EmailMessage):
+            raise LoadError(file.entry.source, "not readable as mhtml: it holds no page")
+        title, text = _from_html(_decoded(pages[0]))
+        title = title or _header(message, "subject")
+        address = _header(message, "snapshot-content-location")
     yield document(
         file, text, {**({"title": title} if title else {}), **({"url": address} if address else {})}
     )
@@ -102,7 +116,7 @@ def _headers(message: EmailMessage) -> dict[str, Any]:
     try:
         sent = message["date"].datetime
         headers["date"] = (sent.astimezone(UTC) if sent.tzinfo else sent).strftime("%Y-%m-%d %H:%M")
-    except (AttributeError, ValueError, TypeError, OverflowError):
+    except (AttributeError, ValueError, TypeError, OverflowError, RecursionError):
         pass
     return {name.replace("-", "_"): value for name, value in headers.items() if value}
 
@@ -115,6 +129,7 @@ def _header(message: EmailMessage, name: str) -> str:
         TypeError,
         AttributeError,
         IndexError,
+        RecursionError,
     ):  # the parser of headers fails on some damaged ones
         return ""
 
