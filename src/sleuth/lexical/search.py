@@ -14,6 +14,7 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.by_language import analyzer_of, base_field
 from sleuth.lexical.leg import LexicalLeg
+from sleuth.lexical.query_terms import QueryTerms
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import Corpus, FieldLengths, FieldStatistics
 from sleuth.store import Bitmap, Hits, SegmentView, best_hits, unpack
@@ -104,13 +105,11 @@ class LexicalSearcher:
         self._analyzers = {
             name: get_analyzer(analyzer_of(name) or leg.fields[name].analyzer) for name in names
         }
-        self._distinct = tuple(dict.fromkeys(self._analyzers.values()))
-        # Filters, scores and explanations of a query ask for its terms again, by up to 23 analyzers.
-        self._analysed: tuple[str, list[tuple[str, Mapping[str, float]]]] = ("", [])
         self._norms = {
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
         self._indexes = {name: self._index(name) for name in names}
+        self._query_terms = QueryTerms(self._analyzers, self._is_held)
         self._lives = [view.live for view in segments]
         by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
         self._parts: list[blockmax.Segment] = [(i, segments[i].keys, segments[i].tie_ranks) for i in by_size]
@@ -130,7 +129,8 @@ class LexicalSearcher:
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return the terms of a query by field, each with how often it comes, whether the index holds it or not."""
-        return {name: dict(times_of) for name, times_of in self._count(query)}
+        by_analyzer = {analyzer: _tally(analyzer.tokens(query)) for analyzer in set(self._analyzers.values())}
+        return {name: dict(by_analyzer[analyzer]) for name, analyzer in self._analyzers.items()}
 
     def frequencies(self, tokens: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
         """Return how many live rows hold each token, by field."""
@@ -275,15 +275,13 @@ class LexicalSearcher:
         weighed.sort()
         return weighed
 
+    def _is_held(self, field: str, token: str) -> bool:
+        return bool(self._indexes[field].find(token).df)
+
     def _count(self, query: str | Terms) -> Iterable[tuple[str, Mapping[str, float]]]:
-        """Count each token by field."""
+        """Count each token by field; of a text, those that some live row holds."""
         if isinstance(query, str):
-            text, counts = self._analysed
-            if text != query:
-                by_analyzer = {analyzer: _tally(analyzer.tokens(query)) for analyzer in self._distinct}
-                counts = [(name, by_analyzer[analyzer]) for name, analyzer in self._analyzers.items()]
-                self._analysed = query, counts
-            return counts
+            return self._query_terms.counts(query).items()
         if not isinstance(query, Mapping):
             raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
         for name, times_of in query.items():

@@ -92,6 +92,20 @@ class Analyzer:
         """Changes whenever tokens do; an index made with another one is rebuilt."""
         return f"{self.name}/{self._version}{_snowball() if isinstance(self._finish, Stemming) else ''}"
 
+    @property
+    def splitting(self) -> str:
+        """Says how texts are cut into runs: the same for analyzers that find the same runs."""
+        return self._run.pattern
+
+    def runs(self, text: str) -> list[str]:
+        """Return the runs of a text in order: what lies between ASCII separators."""
+        return self._run.findall(text)
+
+    def tokens_of(self, run: str) -> tuple[str, ...]:
+        """Return the tokens of one run of a text."""
+        tokens = self._known.get(run)
+        return self._learn(run) if tokens is None else tokens
+
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of `text` in order; [] if it has none."""
         cache = self._known
