@@ -234,7 +234,7 @@ def test_a_reader_that_does_not_read_is_given_up(tight: Local) -> None:
 
 
 def test_unknown_paths_and_methods_are_problems(tight: Local) -> None:
-    """404 and 405 are problem documents; websockets are refused."""
+    """404 and 405 are problem documents that name the list of paths; websockets are refused."""
     for method, path, status in (
         ("GET", "/nothing", 404),
         ("PUT", "/v1/search", 405),
@@ -243,6 +243,7 @@ def test_unknown_paths_and_methods_are_problems(tight: Local) -> None:
         answer = tight.client.request(method, path)
         assert answer.status_code == status
         assert answer.json()["status"] == status
+        assert "/openapi.json" in answer.json()["detail"]
     upgrade = {
         "connection": "upgrade",
         "upgrade": "websocket",

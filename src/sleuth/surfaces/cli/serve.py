@@ -83,6 +83,10 @@ QueueOption = Annotated[
     int | None,
     typer.Option("--queue", min=0, help="Requests that may wait in each worker. Default: 64 per thread."),
 ]
+CacheOption = Annotated[
+    int,
+    typer.Option("--cache", min=0, help="Bytes of recent answers that each worker keeps; 0 keeps none."),
+]
 DeadlineOption = Annotated[float, typer.Option("--deadline", help="Seconds for a request.")]
 AnswerDeadlineOption = Annotated[
     float, typer.Option("--answer-deadline", help="Seconds for an answer that a model writes.")
@@ -122,6 +126,7 @@ def run(
     workers: WorkersOption = 1,
     threads: ThreadsOption = None,
     queue: QueueOption = None,
+    cache: CacheOption = 16 << 20,
     deadline: DeadlineOption = 30.0,
     answer_deadline: AnswerDeadlineOption = 300.0,
     max_body: MaxBodyOption = 32 << 20,
@@ -159,6 +164,7 @@ def run(
         model=model,
         allowed_hosts=tuple(allow_host or ()),
         cors_origins=tuple(cors or ()),
+        cache=cache,
         deadline=deadline,
         answer_deadline=answer_deadline,
         max_body=max_body,

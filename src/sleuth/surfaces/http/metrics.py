@@ -59,6 +59,16 @@ class Metrics:
             registry=self.registry,
             multiprocess_mode="livesum",
         )
+        self.cache = Counter(
+            "sleuth_cache", "Searches by whether their answer was kept", ("outcome",), registry=self.registry
+        )
+        self.cache_hits, self.cache_misses = self.cache.labels("hit"), self.cache.labels("miss")
+        self.cache_bytes = Gauge(
+            "sleuth_cache_bytes",
+            "Size of the answers that are kept",
+            registry=self.registry,
+            multiprocess_mode="livesum",
+        )
         self.version = Gauge(
             "sleuth_index_version",
             "Newest committed version of the index",

@@ -102,6 +102,12 @@ _PROTOCOL_CODES = {
     413: "TooLargeError",
 }
 
+_PROTOCOL_DETAILS = {
+    404: "the path must be one that GET /openapi.json lists",
+    405: "the method must be one that GET /openapi.json lists for this path",
+}
+"""What mends a request that no handler takes; those of handlers say more themselves."""
+
 RETRY_SECONDS = 1
 
 
@@ -116,7 +122,8 @@ def refusal_of(error: Exception) -> Refusal:
         return _invalid(error)
     if isinstance(error, StarletteHTTPException):
         code = _PROTOCOL_CODES.get(error.status_code, "ProtocolError")
-        return Refusal(error.status_code, code, str(error.detail), error.headers)
+        detail = _PROTOCOL_DETAILS.get(error.status_code, str(error.detail))
+        return Refusal(error.status_code, code, detail, error.headers)
     cause = error.__cause__
     if type(error) is errors.RetrievalError and isinstance(cause, errors.SleuthError):
         return refusal_of(cause)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import time
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from sleuth.engine import Engine
+from sleuth.engine import Engine, is_cheap
 from sleuth.filters import Filter, all_of
 from sleuth.surfaces.http import cursors
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict
@@ -30,6 +31,12 @@ MOST_QUERY = 100_000
 
 SOURCES_POOL = 100
 """Hits that several sources find at most (`sleuth.engine.sources.POOL`)."""
+
+SHORT_K = 100
+"""Hits that a search asks for at most to be short."""
+
+SHORT_QUERY = 200
+"""Characters of the query of a short search at most."""
 
 FilterField = Annotated[
     str | dict[str, Any] | None,
@@ -110,18 +117,96 @@ class SearchResponse(BaseModel):
 @router.post("/v1/search", response_model=SearchResponse, responses=PROBLEMS | MISSING)
 async def search(body: SearchRequest, call: CurrentCall) -> Response:
     """Find the passages that answer a query."""
-    return Response(await call.read(search_page, body, call), media_type="application/json")
+    call.require("read")
+    is_plain = _is_plain(body, call)
+    kept = KeptAnswer(body, call) if is_plain and call.service.cache.capacity else None
+    if kept is not None and (answer := kept.read()):
+        return Response(answer, media_type="application/json")
+    kind = _short_kind(body, call) if is_plain else ""
+    run = call.read_here if kind and call.service.durations.is_short(kind) else call.read
+    page = await run(_timed_page, kind, body, call)
+    if kept is not None and page.is_whole:
+        kept.write(page.json)
+    return Response(page.json, media_type="application/json")
 
 
-def search_page(body: SearchRequest, call: Call) -> bytes:
-    """Return one page of a ranking as JSON. A longer ranking begins with a shorter one, so a page is a part of it."""
+def _is_plain(body: SearchRequest, call: Call) -> bool:
+    """Return whether a search asks an index of this machine alone, so that it depends on nothing but its version."""
+    sources = call.service.settings.sources if body.sources is None else body.sources
+    engine = call.engine
+    return tuple(sources) == ("docs",) and type(engine) is Engine and not engine.has_retrieval_hooks
+
+
+def _short_kind(body: SearchRequest, call: Call) -> str:
+    """Return the kind of a plain search whose duration others of it foretell; "" where it may take longer."""
+    if (
+        body.k > SHORT_K
+        or len(body.query) > SHORT_QUERY
+        or (body.cursor, body.filter, body.expand) != (None, None, None)
+        or body.explain
+        or body.snippets
+    ):
+        return ""
+    if body.legs == ["lexical"] or call.engine.embedder is None:
+        return "lexical"  # holds the GIL most of the time: threads would wait for each other
+    return "hybrid" if call.service.settings.threads == 1 and is_cheap(call.engine.embedder) else ""
+
+
+class KeptAnswer:
+    """The place of one request's answer among those that the server keeps: only its own key filter sees it."""
+
+    def __init__(self, body: SearchRequest, call: Call) -> None:
+        self._service, self._call = call.service, call
+        self._question = (call.key.filter, body.model_dump_json(exclude_defaults=True))
+        self._stamp = call.engine.store.stamp
+        self._query = body.query
+
+    def read(self) -> bytes | None:
+        """Return the answer, if it is kept, and count whether it is."""
+        service = self._service
+        answer = service.cache.get(self._question, self._stamp)
+        (service.metrics.cache_misses if answer is None else service.metrics.cache_hits).inc()
+        if answer is not None:
+            self._call.facts["kept"] = True
+            if service.settings.log_queries:
+                self._call.facts["query"] = self._query
+        return answer
+
+    def write(self, answer: bytes) -> None:
+        """Keep an answer of the version that was newest when the request came, or of a newer one."""
+        self._service.cache.put(self._question, self._stamp, answer)
+
+
+class JsonPage(NamedTuple):
+    """A page of a ranking.
+
+    Attributes:
+        json: as it is answered.
+        is_whole: whether every leg answered: another try may find more where not.
+    """
+
+    json: bytes
+    is_whole: bool
+
+
+def _timed_page(kind: str, body: SearchRequest, call: Call) -> JsonPage:
+    """Return a page, and note how long it took."""
+    started = time.perf_counter()
+    page = search_page(body, call)
+    if kind:
+        call.service.durations.note(kind, time.perf_counter() - started)
+    return page
+
+
+def search_page(body: SearchRequest, call: Call) -> JsonPage:
+    """Return one page of a ranking. A longer ranking begins with a shorter one, so a page is a part of it."""
     stated = body.model_dump(exclude={"cursor", "k", "snippets"}, exclude_defaults=True)
     first = cursors.offset_of(body.cursor, stated) if body.cursor else 0
     ranking = retrieve(body, call, first + body.k + 1)
     page = ranking[first : first + body.k]
     more = body.k and len(ranking) > first + body.k
     items = [plain_item(item, body, call) for item in page]
-    return to_json(
+    answer = to_json(
         {
             "query": body.query,
             "items": items,
@@ -131,6 +216,7 @@ def search_page(body: SearchRequest, call: Call) -> bytes:
         inf_nan_mode="null",
         fallback=str,
     )
+    return JsonPage(answer, not ranking.failures)
 
 
 def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None = None) -> Ranking:

@@ -17,6 +17,8 @@ from sleuth.engine import open_code, open_sources
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces.freshness import Refresher
+from sleuth.surfaces.http.cache import AnswerCache
+from sleuth.surfaces.http.durations import Durations
 from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
@@ -45,6 +47,8 @@ class Service:
         keys: None where the server has none.
         warming: the queue of what is loaded before the first request.
         is_warm: whether all of that is loaded.
+        durations: how long searches took lately.
+        cache: answers of the newest version.
         freshness: compares worktrees with the newest snapshots; it does not index.
     """
 
@@ -57,6 +61,8 @@ class Service:
         self.is_warm = False
         self.keys = KeyFile(settings.keys) if settings.keys else None
         self.metrics = Metrics()
+        self.durations = Durations()
+        self.cache = AnswerCache(settings.cache)
         self.resources = ExitStack()
         """What is closed with the service."""
         self._opening = Lock()
@@ -196,6 +202,11 @@ class Call:
         """Run a function in the queue of searches."""
         self.require("read")
         return await self.service.reads.run(function, *args, **kwargs)
+
+    async def read_here(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function that is short in the queue of searches, but in the thread of the event loop."""
+        self.require("read")
+        return await self.service.reads.run_here(function, *args, **kwargs)
 
     async def write(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of changes."""

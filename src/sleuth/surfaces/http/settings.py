@@ -30,6 +30,7 @@ class ServerSettings:
         cors_origins: pages of other sites that may call the server; none by default.
         threads: requests that are worked on at a time.
         queue: requests that may wait; the next one is answered with 503.
+        cache: bytes of recent answers that are kept; 0 keeps none.
         deadline: seconds for one request, from its first byte to its last.
         answer_deadline: the same for answers that a model writes.
         max_body: bytes of a request with JSON.
@@ -47,6 +48,7 @@ class ServerSettings:
     cors_origins: Sequence[str] = ()
     threads: int = CORES
     queue: int = QUEUE_PER_THREAD * CORES
+    cache: int = 16 << 20
     deadline: float = 30.0
     answer_deadline: float = 300.0
     max_body: int = 32 << 20
@@ -54,7 +56,14 @@ class ServerSettings:
     log_queries: bool = False
 
     def __post_init__(self) -> None:
-        for name, least in (("threads", 1), ("queue", 0), ("max_body", 1), ("max_upload", 1), ("port", 0)):
+        for name, least in (
+            ("threads", 1),
+            ("queue", 0),
+            ("cache", 0),
+            ("max_body", 1),
+            ("max_upload", 1),
+            ("port", 0),
+        ):
             if getattr(self, name) < least:
                 raise ArgumentError(f"{name} must be {least} or more, got {getattr(self, name)!r}")
         for name in ("deadline", "answer_deadline"):

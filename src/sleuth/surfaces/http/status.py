@@ -67,6 +67,7 @@ async def metrics(call: CurrentCall) -> Response:
     for lane in (service.reads, service.writes, service.answers):
         service.metrics.waiting.labels(lane.name).set(lane.waiting)
         service.metrics.running.labels(lane.name).set(lane.running)
+    service.metrics.cache_bytes.set(service.cache.size)
     service.metrics.version.set(await service.reads.run(service.engine.refresh))
     return Response(service.metrics.render(), media_type=CONTENT_TYPE)
 
