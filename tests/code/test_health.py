@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
 from sleuth.engine import check_code, code_status, doctor, open_code, repair_code
 from sleuth.errors import IndexDamagedError, StoreError, UnknownSnapshotError
+from sleuth.store.catalogue import segments, watch
 from tests.code.conftest import SHOP, Git
+from tests.waiting import wait_until
 
 CELL = {
     "cell_type": "code",
@@ -251,3 +254,51 @@ def test_a_fork_inside_a_run_leaves_it_to_the_parent(tmp_path: Path) -> None:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         storage.add_repository("/a", "")
         assert len(storage.repositories()) == 1
+
+
+ROWS = {
+    "UPDATE blobs SET content = x'00' WHERE rowid = 1": "1 contents are not as they were written",
+    "UPDATE files SET lines = lines + 1 WHERE key = 2": "1 files are not as they were written",
+    "DELETE FROM blobs WHERE rowid = 1": "1 files are not as they were written",
+    "UPDATE snapshots SET members = x'00' WHERE serial = (SELECT min(serial) FROM snapshots)": (
+        "1 snapshots have lost a part of themselves"
+    ),
+    "INSERT INTO embeddings VALUES (1, 'model', 7, x'00')": "1 cached vectors are not as they were written",
+    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'WHERE skip != ''''', '') "
+    "WHERE name = 'skipped_files'": "SQLite's integrity check",
+}
+
+
+@pytest.mark.parametrize("change", [*ROWS, "segment"])
+def test_an_open_index_finds_damage(indexed: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
+    """A code index that stays open looks at its database and its segments by itself, and its status names damage."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    monkeypatch.setattr(watch, "SHARE", 1e9)
+    if change == "segment":
+        file = max((indexed / "code").glob("chunks*"))
+        data = bytearray(file.read_bytes())
+        data[segments.PRELUDE.size - 1] ^= 4  # between the arrays, where only a proof looks
+        file.write_bytes(data)
+    else:
+        with closing(sqlite3.connect(indexed / "code.db")) as connection:
+            connection.executescript(change)
+    with open_code(indexed) as storage:
+        assert health.status(storage).damage == ()
+        (repository,) = storage.repositories()
+        CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
+        storage.open_snapshot(repository, storage.snapshot(repository))
+        wait_until(lambda: storage.proof._watch._thread is None)
+        damage = " ".join(health.status(storage).damage)
+        assert ROWS.get(change, "not as written") in damage
+        if change == "segment":
+            storage._snapshots.clear()
+            with pytest.raises(IndexDamagedError, match=r"not as written.*sleuth doctor --repair"):
+                CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
+
+
+def test_an_index_that_was_just_opened_proves_nothing(indexed: Path) -> None:
+    """One answer does not pay for a proof of the whole index."""
+    with open_code(indexed) as storage:
+        (repository,) = storage.repositories()
+        storage.open_snapshot(repository, storage.snapshot(repository))
+        assert storage.proof._watch._thread is None

@@ -102,6 +102,43 @@ def test_rows_that_are_lost_or_damaged(store: Store) -> None:
         snapshot.rows([key])
 
 
+CHANGES = {
+    "chunks": [
+        "page = 7", "start = start + 1", "line = 2", "lines = 1", "checksum = checksum + 1", "text = 'two'", "text = 7",
+        "fields = '{}'", "metadata = '{\"x\": 1}'", "metadata = 'null, null, null, null'", "line = 'a'", "start = 0.5",
+    ],
+    "documents": [
+        "size = 3", "modified_ns = 1", "checksum = 0", "content_hash = x'01'", "id = 'b'", "source = 'b'",
+        "title = 'b'",
+        "metadata = '{\"x\": 2}'", "metadata = '{\"x\": 1}' || char(10)", "modified_ns = 'x'",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("table", "change"), [(table, each) for table in CHANGES for each in CHANGES[table]])
+def test_a_changed_row_is_not_shown(store: Store, table: str, change: str) -> None:
+    """A hit whose chunk or document has other values than were written is an error, wherever rows are read."""
+    with store.writer() as writer:
+        for name in ("a", "c"):
+            writer.put(
+                name, text_hash(name), [Chunk("one", 0, 3, 1, 1)], metadata={"x": 1}, source="s", title="t"
+            )
+    with store.reader() as snapshot:
+        keys = [snapshot.chunks_of(name)[0].key for name in ("a", "c")]
+    with store._connection(write=True) as connection:
+        assert connection.execute(f"UPDATE {table} SET {change} WHERE key = ?", (keys[0],)).rowcount == 1
+    with store.reader() as snapshot:
+        assert snapshot.items(keys[1:], [1.0])[0].text == "one"
+        for read in (snapshot.rows, lambda keys: snapshot.items(keys, [1.0] * len(keys))):
+            with pytest.raises(IndexDamagedError):
+                read(keys)
+        with pytest.raises(IndexDamagedError):
+            list(snapshot.stream())
+        if table == "documents":
+            with pytest.raises(IndexDamagedError):
+                snapshot.documents_at(keys)
+
+
 @pytest.mark.parametrize("page", [1, 2, 7, 100])
 def test_documents_by_id_are_read_in_pages(store: Store, monkeypatch: pytest.MonkeyPatch, page: int) -> None:
     """Keys of a range are in order of id for any page size."""
@@ -127,3 +164,29 @@ def test_a_damaged_vector_is_absent(store: Store, change: str) -> None:
     connection.close()
     with store.reader() as snapshot:
         assert snapshot.embeddings("model", ["00", "01"]) == {"00": bytes(8)}
+
+
+def test_an_id_that_leads_to_another_document(store: Store) -> None:
+    """A damaged index of ids gives no document the text of another one."""
+    with store.writer() as writer:
+        for name in ("one", "two", "six"):
+            put(writer, name, f"text of {name}")
+    store.close()
+    file, entry = (
+        store.path / "record.sqlite",
+        b"\x13\x01six",
+    )  # types of an id and its key, the id; then the key
+    content = file.read_bytes()
+    assert content.count(entry + b"\3") == 1
+    file.write_bytes(content.replace(entry + b"\3", entry + b"\2"))
+    with Store.open(store.path) as damaged, damaged.reader() as snapshot:
+        assert [row.text for row in snapshot.chunks_of("one")] == ["text of one"]
+        for read in (snapshot.chunks_of, snapshot.chunk_values, snapshot.document):
+            with pytest.raises(IndexDamagedError, match="six is not as it was written"):
+                read("six")
+    with (
+        Store.open(store.path) as damaged,
+        damaged.writer() as writer,
+        pytest.raises(IndexDamagedError, match="six is not as it was written"),
+    ):
+        writer.touch("six", 5, 5)

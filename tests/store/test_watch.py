@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,37 @@ def test_an_open_store_finds_damaged_vectors_and_codebooks(
         (damage,) = store.status().damage
         assert damage.startswith(message)
         assert "`sleuth doctor --repair`" in damage
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("UPDATE state SET chunks = 7", "record: it counts 1 documents and 7 chunks"),
+        ("INSERT INTO tombstones VALUES (1, 1)", "sums: 1 of 1 chunks are in no sound segment"),
+        ("DELETE FROM segments", "sums: 1 of 1 chunks are in no sound segment"),
+    ],
+)
+def test_an_open_store_finds_damaged_structure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, message: str
+) -> None:
+    """A store that stays open looks at counters and at what segments cover, too."""
+    monkeypatch.setattr(watch, "SHARE", 1e9)
+    path = tmp_path / "index"
+    with Store.open(path, create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            put(writer, "a", "text")
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        with closing(sqlite3.connect(path / "record.sqlite")) as connection:
+            connection.executescript(change)
+        store._watch._due = 0.0
+        with store.reader():
+            pass
+        wait_until(lambda: store._watch._thread is None)
+        (damage,) = store.status().damage
+        assert message in damage
+        assert "`sleuth doctor --repair" in damage
 
 
 def test_a_store_that_was_just_opened_proves_nothing(damaged: Path) -> None:

@@ -7,6 +7,7 @@ from sleuth.store.catalogue.manifest import SegmentMissingError as SegmentMissin
 from sleuth.store.catalogue.schema import Access as Access
 from sleuth.store.catalogue.schema import Schema as Schema
 from sleuth.store.catalogue.segment_files import sync_folder as sync_folder
+from sleuth.store.catalogue.watch import Watch as Watch
 from sleuth.store.disk.files import CODE as CODE
 from sleuth.store.disk.files import DOCUMENTS as DOCUMENTS
 from sleuth.store.disk.files import make_index as make_index
@@ -17,6 +18,8 @@ from sleuth.store.disk.scratch import Growing as Growing
 from sleuth.store.disk.scratch import Scratch as Scratch
 from sleuth.store.disk.scratch import let_go as let_go
 from sleuth.store.health.proofs import REBUILD as REBUILD
+from sleuth.store.health.proofs import Connections as Connections
+from sleuth.store.health.proofs import Rest as Rest
 from sleuth.store.health.proofs import Segments as Segments
 from sleuth.store.health.proofs import check_coverage as check_coverage
 from sleuth.store.health.proofs import check_orphans as check_orphans
@@ -24,6 +27,8 @@ from sleuth.store.health.proofs import check_segment as check_segment
 from sleuth.store.health.proofs import check_size as check_size
 from sleuth.store.health.proofs import check_structure as check_structure
 from sleuth.store.health.proofs import open_segments as open_segments
+from sleuth.store.health.proofs import prove_pieces as prove_pieces
+from sleuth.store.health.proofs import prove_structure as prove_structure
 from sleuth.store.legs.arrays import array_of as array_of
 from sleuth.store.legs.arrays import check_offsets as check_offsets
 from sleuth.store.legs.arrays import check_rising as check_rising

@@ -31,7 +31,7 @@ from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.watch import Watch
 from sleuth.store.disk.files import DOCUMENTS
-from sleuth.store.health import mending, opening
+from sleuth.store.health import identity, mending, opening
 from sleuth.store.legs.leg import Leg
 from sleuth.store.reading.snapshot import IndexSnapshot
 from sleuth.store.record import layout as record
@@ -126,11 +126,13 @@ class Store:
             raise
         return store
 
-    def _introduce(self, noted: int | None) -> None:
-        """Read what the record says of itself; see whether it has all that was acknowledged."""
+    def _introduce(self, noted: mark.Mark) -> None:
+        """Read what the record says of itself; see whether it is of this index, and has all that was acknowledged."""
         with self._connection() as connection:
+            if noted.salt is not None and not identity.agrees(connection, self.path, noted.salt):
+                self._lost = f"the record and the file {mark.NAME} disagree on the salt"
             self.settings = MappingProxyType(record.read_settings(connection, self.path))
-            self._lost = opening.lost(noted, record.read_version(connection, self.path))
+            self._lost = self._lost or opening.lost(noted.version, record.read_version(connection, self.path))
 
     def attach(self, legs: Sequence[Leg], *, deferred: Collection[str] = ()) -> list[Repair]:
         """Serve these legs from now on, and mend what they lack.
@@ -315,6 +317,13 @@ class Store:
             version: int = connection.execute("SELECT version FROM state").fetchone()[0]
             return version
 
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """Generation and number of the newest committed version: another one whenever an answer may be another."""
+        with self._connection() as connection:
+            generation, version = connection.execute("SELECT generation, version FROM state").fetchone()
+            return generation, version
+
     def _begin(self, connection: Connection) -> tuple[manifest.Loaded, int]:
         """Hold a connection to the newest version for which all files are at hand: its views and its number."""
         missing: tuple[int, str] | None = None
@@ -328,7 +337,7 @@ class Store:
                     self._views.note_missing(error.name)
                 missing = generation, error.name
             else:
-                self._watch.see(loaded)
+                self._watch.see(loaded, loaded.names)
                 return loaded, version
 
     # --- health
@@ -343,11 +352,11 @@ class Store:
             return checking.status(connection, self.path, self._views, self.settings, noted)
 
     def _prove_rows(self, rest: Callable[[float], object]) -> None:
-        """Compare the rows of the record with their checksums, some at a time; note those that are damaged."""
+        """Look at the record, a part at a time; note what is damaged."""
         from sleuth.store.health import checking
 
         try:
-            self._bad_rows = checking.prove_rows(self._connection, rest)
+            self._bad_rows = checking.prove(self.path, self._connection, self._views, rest)
         except IndexDamagedError as error:
             self._bad_rows = str(error)
         except StoreError:  # busy or closed: nothing is proven

@@ -74,7 +74,7 @@ def make(path: Path) -> None:
             writer.put_embeddings("model", {"00": b"\0\1", "01": b"\2"})
             writer.delete(["p5", "p17"])
         store.wait()
-    for name in ("writer.lock", "writer.queue"):
+    for name in ("writer.lock", "writer.queue", ".gitignore"):  # the last one would keep the index out of git
         (path / name).unlink()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 
 from sleuth.code.parsing.analyse import Analysed, analyse
 from sleuth.code.snapshots import record
+from sleuth.code.snapshots.damage import (
+    AGAIN,
+    EMBEDDINGS,
+    Damage,
+    broken_snapshots,
+    find_damage,
+    is_bad_embedding,
+)
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
 from sleuth.code.snapshots.shelf import Batch, ranges
 from sleuth.code.snapshots.storage import CodeStorage
@@ -32,27 +40,8 @@ from sleuth.store import (
 from sleuth.store.catalogue import manifest, segment_files
 
 _ORDER = ("error", "warning", "ok")
-_AGAIN = "sleuth doctor --repair, then `sleuth code index` the snapshots that it names again"
-_EMBEDDINGS = "SELECT file, fingerprint, checksum, vectors FROM embeddings"
 _TOGETHER = 1_000
 """Files that are read at once while a segment is rebuilt."""
-
-
-class Damage(NamedTuple):
-    """What the database has lost.
-
-    Attributes:
-        files: (key, path) of file versions that are not as they were written, or without their content.
-        snapshots: (repository, id) of completed snapshots whose list of files is not, or that list a file version that
-            is damaged or missing.
-        contents: hashes of contents that are not.
-        embeddings: how many cached vectors are not.
-    """
-
-    files: dict[int, str]
-    snapshots: list[tuple[str, str]]
-    contents: list[str]
-    embeddings: int
 
 
 def check(storage: CodeStorage, *, full: bool = False) -> list[Finding]:
@@ -71,7 +60,7 @@ def check(storage: CodeStorage, *, full: bool = False) -> list[Finding]:
             connection.let_go()
             findings += check_orphans(connection, storage.database.segments)
     except StoreError as error:
-        findings.append(Finding("error", CODE_SCHEMA.names.record, str(error), _AGAIN))
+        findings.append(Finding("error", CODE_SCHEMA.names.record, str(error), AGAIN))
     return sorted(findings, key=lambda finding: _ORDER.index(finding.level))
 
 
@@ -80,7 +69,7 @@ def _check(connection: Connection, storage: CodeStorage, *, full: bool) -> Itera
     opened = open_segments(connection, storage.database.segments, _legs(storage), full=full)
     broken = [*check_structure(connection)] if full else []
     for finding in (*broken, *check_size(connection, file)):
-        yield finding._replace(subject=file.name, remedy=_AGAIN)
+        yield finding._replace(subject=file.name, remedy=AGAIN)
     if broken:
         return
     snapshots, files = (
@@ -98,14 +87,14 @@ def _check_rows(connection: Connection, subject: str) -> Iterator[Finding]:
     if damage.files:
         paths = sorted(damage.files.values())
         names = ", ".join(map(repr, paths[:5])) + (", ..." if len(paths) > 5 else "")
-        yield Finding("error", subject, f"{len(paths)} files are not as they were written: {names}", _AGAIN)
+        yield Finding("error", subject, f"{len(paths)} files are not as they were written: {names}", AGAIN)
     if damage.snapshots:
         names = ", ".join(id for _, id in damage.snapshots[:5])
         yield Finding(
             "error",
             subject,
             f"{len(damage.snapshots)} snapshots have lost a part of themselves: {names}",
-            _AGAIN,
+            AGAIN,
         )
     if damage.embeddings:
         yield Finding(
@@ -138,75 +127,6 @@ def _check_leg(
 
 def _legs(storage: CodeStorage) -> dict[str, WordLeg]:
     return {leg.name: leg for leg in (storage.words.files, storage.words.chunks)}
-
-
-def find_damage(connection: Connection) -> Damage:
-    """Read every row.
-
-    Raises:
-        sqlite3.Error: the structure of the database is damaged.
-    """
-    contents = {
-        hash: _is_packed(content) for hash, content in connection.execute("SELECT hash, content FROM blobs")
-    }
-    files = dict(_bad_files(connection, contents))
-    embeddings = sum(map(_is_bad_embedding, connection.execute(_EMBEDDINGS)))
-    bad = [hash for hash, whole in contents.items() if not whole]
-    return Damage(files, _broken_snapshots(connection, files), bad, embeddings)
-
-
-def _broken_snapshots(connection: Connection, lost: Collection[int]) -> list[tuple[str, str]]:
-    """Completed snapshots, by repository and id, that are damaged or list a file version that is lost."""
-    listed = {key for (key,) in connection.execute("SELECT key FROM files")}.difference(lost)
-    rows = connection.execute(
-        "SELECT repository, id, checksum, members FROM snapshots WHERE status = 'completed' ORDER BY serial"
-    )
-    return [
-        (repository, id)
-        for repository, id, checksum, members in rows
-        if not _is_whole(repository, id, checksum, members, listed)
-    ]
-
-
-def _bad_files(connection: Connection, contents: Mapping[str, bool]) -> Iterator[tuple[int, str]]:
-    """Keys and paths of file versions, given by hash whether a content is as it was written."""
-    rows = connection.execute(
-        f"SELECT {record.FILE_COLUMNS}, repository, checksum, detail, encoding != '' FROM files"
-    )
-    for *columns, repository, checksum, detail, read in rows:
-        row = FileRow._make(columns)
-        try:
-            record.checked_detail(row, repository, checksum, detail)
-        except IndexDamagedError:
-            yield row.key, str(row.path)
-        else:
-            if read and row.size and not row.skip and not contents.get(row.hash):
-                yield row.key, row.path
-
-
-def _is_bad_embedding(row: tuple[int, str, int, bytes]) -> bool:
-    file, fingerprint, checksum, vectors = row
-    try:
-        return record.vectors_checksum(file, fingerprint, vectors) != checksum
-    except TypeError:  # a value of another type than was written
-        return True
-
-
-def _is_packed(content: bytes) -> bool:
-    try:
-        record.unpacked(content, "")
-    except IndexDamagedError:
-        return False
-    return True
-
-
-def _is_whole(repository: str, id: str, checksum: int, members: bytes, listed: set[int]) -> bool:
-    try:
-        if record.members_checksum(repository, id, members) != checksum:
-            return False
-        return listed.issuperset(record.read_members(members, id).tolist())
-    except (IndexDamagedError, TypeError, ValueError):
-        return False
 
 
 def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
@@ -249,7 +169,7 @@ def _forget(storage: CodeStorage, damage: Damage) -> list[Repair]:
             place = path[0] if path else repository
             repairs.append(Repair(f"snapshot {id}", f"it had lost files: index {place} at it again"))
         if damage.embeddings:
-            bad = [row[:2] for row in connection.execute(_EMBEDDINGS).fetchall() if _is_bad_embedding(row)]
+            bad = [row[:2] for row in connection.execute(EMBEDDINGS).fetchall() if is_bad_embedding(row)]
             connection.executemany("DELETE FROM embeddings WHERE file = ? AND fingerprint = ?", bad)
             repairs.append(Repair("embeddings", f"{len(bad)} cached vectors were damaged: removed"))
     return repairs
@@ -284,7 +204,7 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
     repairs = [Repair(f"code {leg.name}", why)]
     if lost:
         with storage.reading() as connection:
-            damage = Damage(lost, _broken_snapshots(connection, lost), [], 0)
+            damage = Damage(lost, broken_snapshots(connection, lost), [], 0)
         repairs += _forget(storage, damage)
     return repairs
 
@@ -344,6 +264,7 @@ class CodeStatus(NamedTuple):
         files: versions of files.
         bytes: of the database, its log and its segments.
         segments: how many there are of both legs.
+        damage: what this process has found damaged while the index was open.
     """
 
     repositories: int
@@ -352,6 +273,7 @@ class CodeStatus(NamedTuple):
     chunks: int
     segments: int
     bytes: int
+    damage: tuple[str, ...]
 
 
 def status(storage: CodeStorage) -> CodeStatus:
@@ -364,4 +286,4 @@ def status(storage: CodeStorage) -> CodeStatus:
         entries = manifest.entries(connection)
     size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
     size += sum(entry.bytes for entry in entries if not entry.inline)
-    return CodeStatus(repositories, snapshots, files, chunks, len(entries), size)
+    return CodeStatus(repositories, snapshots, files, chunks, len(entries), size, storage.proof.damage)

@@ -56,6 +56,7 @@ CREATE TABLE embeddings(
 CODE_SCHEMA = Schema(
     CODE,
     FORMAT,
+    FORMAT,
     SCHEMA,
     f"remove {CODE.record} and the folder {CODE.segments} beside it, and run `sleuth code index` again",
 )
@@ -250,6 +251,14 @@ def forget_unlisted(connection: Connection, repository: str) -> None:
     )
     connection.execute("DROP TABLE live")
     connection.execute("DELETE FROM blobs WHERE hash NOT IN (SELECT hash FROM files)")
+
+
+def insert_contents(connection: Connection, files: Sequence[tuple[str, Analysed]]) -> None:
+    """Write the contents of files, given with their hashes, and let go of them."""
+    contents = [(hash, file.content) for hash, file in files if file.content]
+    connection.executemany("INSERT OR REPLACE INTO blobs VALUES (?, ?)", contents)
+    for _, file in files:
+        file.content = b""
 
 
 def insert_files(

@@ -76,13 +76,18 @@ class Batch:
 
 
 class Shelf:
-    """The segments of one code index."""
+    """The segments of one code index.
+
+    Attributes:
+        damage: what was found wrong with segments while they were open, by name.
+    """
 
     def __init__(self, database: Database, words: Words) -> None:
         self._database = database
         self._folder = database.segments
         self._words = words
         self._opened: dict[str, segments.Opened] = {}
+        self.damage: dict[str, str] = {}
         self._guard = threading.Lock()
 
     def batch(self) -> Batch:
@@ -148,6 +153,8 @@ class Shelf:
                 f"segment {entry.name} was made with {entry.fingerprint!r}, not {leg.fingerprint!r}"
             )
         with self._guard:
+            if wrong := self.damage.get(entry.name):
+                raise self._damaged(wrong)
             opened = self._opened.get(entry.name)
             if opened is None:
                 try:
@@ -176,11 +183,31 @@ class Shelf:
                     del self._opened[name]
                     raise self._damaged(f"segment {name} was cut off while it was open")
 
+    def names(self) -> set[str]:
+        """Return the names of the segments that are open."""
+        with self._guard:
+            return set(self._opened)
+
+    def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
+        """Read every byte of an open segment; return whether all is as it was written. A damaged one is noted.
+
+        Args:
+            pause: as of `verify`.
+        """
+        opened = self._opened.get(name)
+        wrong = segments.verify(opened, pause) if opened else ""
+        if wrong:
+            with self._guard:
+                self.damage[name] = wrong
+                self._opened.pop(name, None)
+        return not wrong
+
     def forget(self, names: Sequence[str] | None = None) -> None:
         """Segments are gone: those named, or any."""
         with self._guard:
-            for name in list(self._opened) if names is None else names:
+            for name in [*self._opened, *self.damage] if names is None else names:
                 self._opened.pop(name, None)
+                self.damage.pop(name, None)
 
     def due(
         self,

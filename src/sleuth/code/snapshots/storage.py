@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sleuth.code.snapshots import record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
+from sleuth.code.snapshots.proof import Proof
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, SnapshotInfo
 from sleuth.code.snapshots.shelf import Batch, Shelf, ranges
 from sleuth.code.snapshots.snapshot import Snapshot
@@ -80,6 +81,7 @@ class CodeStorage:
         self.shelf = Shelf(self.database, words)
         self.memory = Memory()
         self._run: _Run | None = None
+        self.proof = Proof(self.database, self.shelf)
 
     # connections
 
@@ -159,6 +161,7 @@ class CodeStorage:
         """Let go of the database. Closing twice is fine."""
         if "analyser" in vars(self):
             self.analyser.close()
+        self.proof.stop()
         with self._guard:
             self._snapshots.clear()
         if self.writable:
@@ -307,6 +310,7 @@ class CodeStorage:
             snapshot = self._snapshots.pop(key, None)
         if snapshot is None:
             snapshot = Snapshot(self, repository, info)
+        self.proof.see()
         with self._guard:
             self._snapshots[key] = snapshot
             while len(self._snapshots) > _OPEN:
@@ -385,14 +389,7 @@ class CodeStorage:
     def add_contents(self, files: Sequence[tuple[str, Analysed]]) -> None:
         """Keep contents ahead of their file versions, while others are parsed; without those they mean nothing."""
         with self.transaction(durable=False) as connection:
-            self._insert_contents(connection, files)
-
-    @staticmethod
-    def _insert_contents(connection: Connection, files: Sequence[tuple[str, Analysed]]) -> None:
-        contents = [(hash, file.content) for hash, file in files if file.content]
-        connection.executemany("INSERT OR REPLACE INTO blobs VALUES (?, ?)", contents)
-        for _, file in files:
-            file.content = b""
+            record.insert_contents(connection, files)
 
     def add_files(self, repository: str, batch: Batch) -> list[int]:
         """Keep file versions with a segment per leg; their keys, in order."""
@@ -405,7 +402,7 @@ class CodeStorage:
                 built = self.shelf.write(connection, batch, key, chunk)
                 try:
                     record.insert_files(connection, repository, batch.files, key, chunk)
-                    self._insert_contents(connection, batch.files)
+                    record.insert_contents(connection, batch.files)
                 except BaseException:
                     for segment in built:
                         segment.discard()
@@ -472,6 +469,7 @@ class CodeStorage:
             self._snapshots.clear()
         self.shelf.forget()
         self.memory.forget()
+        self.proof.forget()
 
     def compact(self) -> None:
         """Merge each leg's segments into one, without the rows of file versions that are gone."""

@@ -81,15 +81,16 @@ class Flight:
     Args:
         first, last: the keys that it answers for.
         coder: writes its texts.
+        salt: of the index.
         pool: of one thread.
     """
 
     def __init__(  # noqa: PLR0917 - what is made, and of what
-        self, batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path,
-        pool: Callable[[], ThreadPoolExecutor],
+        self, batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], coder: Coder, salt: int,
+        folder: Path,        pool: Callable[[], ThreadPoolExecutor],
     ) -> None:  # fmt: skip
         self.batch = batch
-        self._work = partial(_prepare, batch, first, last, legs, coder, folder)
+        self._work = partial(_prepare, batch, first, last, legs, coder, salt, folder)
         large = len(batch.texts) >= _WORTH_A_THREAD
         self._future = pool().submit(self._work) if large else None
 
@@ -130,7 +131,7 @@ class Prepared:
 
 
 def _prepare(  # noqa: PLR0917 - what is made, and of what
-    batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], coder: Coder, folder: Path
+    batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], coder: Coder, salt: int, folder: Path
 ) -> Prepared:
     texts, learned = coder.encode(batch.texts)
     built: list[Built] = []
@@ -143,4 +144,4 @@ def _prepare(  # noqa: PLR0917 - what is made, and of what
         for segment in built:
             segment.discard()
         raise
-    return Prepared(built, tables_of(batch, keys, texts), learned)
+    return Prepared(built, tables_of(batch, keys, texts, salt), learned)

@@ -57,6 +57,10 @@ class Loaded:
     gaps: Mapping[str, tuple[tuple[int, int], ...]]
     files: Mapping[str, mmap.mmap]
 
+    def names(self) -> set[str]:
+        """Return the names of all segments."""
+        return {view.name for views in self.views.values() for view in views}
+
     def check_files(self) -> None:
         """Look at the length of every mapped file: reading beyond the end of one that was cut off kills the process.
 

@@ -10,6 +10,7 @@ import os
 import zlib
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from sleuth.errors import IndexUnsafeError
 from sleuth.store.disk.files import DOCUMENTS, open_file, opened_file
@@ -17,18 +18,33 @@ from sleuth.store.disk.files import DOCUMENTS, open_file, opened_file
 NAME = DOCUMENTS.mark
 
 
-def write(folder: Path, version: int) -> None:
-    """Note that `version` is committed. A mark that cannot be written is an old one: harmless."""
+class Mark(NamedTuple):
+    """What is noted beside a record.
+
+    Attributes:
+        version: the one that was committed last; None where the mark is damaged.
+        salt: of the record; None where none was noted.
+    """
+
+    version: int | None
+    salt: int | None = None
+
+
+def write(folder: Path, version: int, salt: int | None = None) -> None:
+    """Note that `version` of the record with this salt is committed.
+
+    A mark that cannot be written is an old one: harmless.
+    """
     with suppress(OSError, IndexUnsafeError):
         fd = open_file(folder / NAME, os.O_WRONLY | os.O_CREAT)
         try:
-            os.pwrite(fd, _text(version), 0)
+            os.pwrite(fd, _text(version, salt), 0)
         finally:
             os.close(fd)
 
 
-def read(folder: Path) -> int | None:
-    """Return the version noted last; 0 where none was; None where the mark is damaged.
+def read(folder: Path) -> Mark:
+    """Return what was noted last; version 0 where nothing was.
 
     Read it before the record: a commit may come in between.
     """
@@ -36,13 +52,18 @@ def read(folder: Path) -> int | None:
         with opened_file(folder / NAME) as fd:
             text = os.pread(fd, 64, 0)
     except FileNotFoundError:
-        return 0
+        return Mark(0)
     except OSError:
-        return None
-    version = text[:20]
-    return int(version) if version.isdigit() and text == _text(int(version)) else None
+        return Mark(None)
+    version, salt = text[:20], text[21:31]
+    if version.isdigit():
+        if text == _text(int(version), None):
+            return Mark(int(version))
+        if salt.isdigit() and text == _text(int(version), int(salt)):
+            return Mark(int(version), int(salt))
+    return Mark(None)
 
 
-def _text(version: int) -> bytes:
-    digits = b"%020d" % version
-    return b"%s %08x\n" % (digits, zlib.crc32(digits))
+def _text(version: int, salt: int | None) -> bytes:
+    numbers = b"%020d" % version if salt is None else b"%020d %010d" % (version, salt)
+    return b"%s %08x\n" % (numbers, zlib.crc32(numbers))

@@ -27,12 +27,13 @@ class Schema(NamedTuple):
 
     Attributes:
         names: what its parts are called in an index folder.
-        format: the version of its format.
+        oldest, format: the first and the last version of its format that is read; the last one is written.
         statements: what makes its tables.
         again: what to do about one of another format.
     """
 
     names: Names
+    oldest: int
     format: int
     statements: str
     again: str
@@ -127,7 +128,7 @@ def is_whole(folder: Path, schema: Schema) -> bool:
 def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> bool:
     """Return whether the tables were made: False for what a crash left of a creation."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == schema.format:
+    if schema.oldest <= version <= schema.format:
         _refuse_others(connection, path, schema)
         return True
     if not version and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:

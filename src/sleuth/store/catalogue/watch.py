@@ -1,4 +1,4 @@
-"""Proves the segments and rows of a store that stays open, a little at a time."""
+"""Proves the segments and rows of an index that stays open, a little at a time."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
-
-from sleuth.store.catalogue.manifest import Loaded
 
 RATE: Final = 64 << 20
 """Bytes of segments a second, which takes a twentieth of a core."""
@@ -45,23 +43,28 @@ class Watch:
         self._prove_rows = prove_rows
         self._rows_are_proven = False
         self._due = time.monotonic() + PATIENCE
-        self._seen: Loaded | None = None
+        self._seen: object = None
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def see(self, loaded: Loaded) -> None:
-        """Begin to prove what a reader sees, if it was not proven yet. Takes no time."""
-        if loaded is self._seen or time.monotonic() < self._due:
+    def see(self, seen: object, names: Callable[[], set[str]]) -> None:
+        """Begin to prove what a reader sees, if it was not proven yet. Takes no time.
+
+        Args:
+            seen: the same object as long as the segments are the same.
+            names: returns theirs.
+        """
+        if seen is self._seen or time.monotonic() < self._due:
             return
         with self._lock:
             if self._thread is not None or self._stopping.is_set():
                 return
-            self._seen = loaded
-            names = {view.name for views in loaded.views.values() for view in views} - self.proven
-            if names or not self._rows_are_proven:
+            self._seen = seen
+            left = names() - self.proven
+            if left or not self._rows_are_proven:
                 self._thread = threading.Thread(
-                    target=self._run, args=(sorted(names),), name="sleuth-watch", daemon=True
+                    target=self._run, args=(sorted(left),), name="sleuth-watch", daemon=True
                 )
                 self._thread.start()
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,12 @@ from sleuth.store.catalogue.lock import read_holder
 from sleuth.store.catalogue.manifest import SegmentEntry, Views
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.health import opening
+from sleuth.store.health.identity import written_salt
 from sleuth.store.health.proofs import (
     READD,
     REBUILD,
+    Connections,
+    Rest,
     Segments,
     check_coverage,
     check_orphans,
@@ -28,20 +30,20 @@ from sleuth.store.health.proofs import (
     check_structure,
     open_segment,
     open_segments,
+    prove_pieces,
+    prove_structure,
 )
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import bad_codebooks
 from sleuth.store.record.counters import Counters, Totals
 from sleuth.store.record.layout import Connection, DocumentRow, StoredChunk, has_checksum
+from sleuth.store.record.salt import noted_salt
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing.writer import Writer
 
 _ORDER = ("error", "warning", "ok")
-_AT_ONCE = 200
-"""Documents or cached vectors that are looked at with one connection while a store is open."""
 _LAST = 1 << 62
 """Above all keys."""
-Connections = Callable[[], AbstractContextManager[Connection]]
 
 
 def status(
@@ -66,7 +68,7 @@ def status(
     damage = (*filter(None, noted), *views.damage.values())
     return Status(
         path=str(path),
-        format=record.FORMAT,
+        format=connection.execute("PRAGMA user_version").fetchone()[0],
         version=version,
         counts=Counts(documents, chunks),
         record_bytes=size,
@@ -97,7 +99,7 @@ def _leg_status(
 
 def check(path: Path, connections: Connections, views: Views, *, full: bool) -> list[Finding]:
     """Return all findings, the worst first."""
-    noted = mark.read(path)
+    noted = mark.read(path).version
     folder = path / opening.SEGMENTS
     problems = []
     try:
@@ -121,6 +123,7 @@ def _check(
     if not broken:
         yield from _check_state(connection)
         if full:
+            yield from _check_salt(connection)
             yield from _check_rows(connection)
             yield from _check_embeddings(connection)
             for number, is_left in bad_codebooks(connection).items():
@@ -150,6 +153,19 @@ def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
         yield Finding("error", "record", lost, "add the newest documents again, then sleuth doctor --repair")
 
 
+def _check_salt(connection: Connection) -> Iterator[Finding]:
+    """Yield a salt that is not the one with which rows were written; they are looked at with theirs."""
+    salt = written_salt(connection, connection)
+    try:
+        is_noted = noted_salt(connection) == salt
+    except IndexDamagedError:
+        is_noted = False
+    if salt is not None:
+        connection.books.salt = salt
+    if not is_noted:
+        yield Finding("error", "record", "its salt is not the one that its rows were written with", REBUILD)
+
+
 def _check_state(connection: Connection) -> Iterator[Finding]:
     """Yield the counters, against the tables."""
     counters, totals = Counters.read(connection), Totals.read(connection)
@@ -177,7 +193,7 @@ def bad_documents(connection: Connection, first: int = 0, end: int = _LAST) -> d
     chunk = _next_chunk(chunks)
     documents = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents {among}", (first, end))
     for document in map(DocumentRow._make, documents):
-        whole = has_checksum(record.document_checksum, document)
+        whole = has_checksum(record.document_checksum, document, connection.salt)
         expected = 0
         while chunk is not None and chunk.key < document.key + max(document.chunks, 1):
             right = chunk.key == document.key + expected and chunk.n == expected
@@ -200,47 +216,37 @@ def is_whole_chunk(connection: Connection, stored: StoredChunk) -> bool:
     """Return whether a row of `chunks`, with its text as the record holds it, is as it was written."""
     try:
         chunk = record.plain(connection, stored)
-    except (IndexDamagedError, TypeError):  # TypeError: a text of another type than was written
+    except IndexDamagedError:
         return False
-    return has_checksum(record.chunk_checksum, chunk)
+    return has_checksum(record.chunk_checksum, chunk, connection.salt)
 
 
-def prove_rows(connections: Connections, rest: Callable[[float], object]) -> str:
-    """Look at all rows, some at a time; return what is wrong with the first ones that are not whole.
+def prove(path: Path, connections: Connections, views: Views, rest: Rest) -> str:
+    """Look at the structure of a record, its counters, what segments cover, and all rows; return the first damage.
 
     Args:
-        rest: called with the seconds of CPU time that each look took; no connection is held meanwhile.
+        rest: no connection is held while it waits.
     """
     return (
-        _prove(connections, "documents", _damaged_documents, rest)
-        or _prove(connections, "embeddings", _damaged_embeddings, rest)
-        or _prove(connections, "codebooks", _damaged_codebooks, rest)
+        prove_structure(connections, rest)
+        or _prove_state(path, connections, views, rest)
+        or prove_pieces(connections, "documents", _damaged_documents, rest)
+        or prove_pieces(connections, "embeddings", _damaged_embeddings, rest)
+        or prove_pieces(connections, "codebooks", _damaged_codebooks, rest)
     )
 
 
-def _prove(
-    connections: Connections,
-    table: str,
-    damage: Callable[[Connection, int, int], str],
-    rest: Callable[[float], object],
-) -> str:
-    """Return the first damage of a table.
-
-    Args:
-        table: one whose rows are numbered.
-        damage: says what is wrong with the rows from a first number on that are below an end; "" for nothing.
-    """
-    first, end = 0, 0
-    after = f"SELECT rowid FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?"
-    while end < _LAST:
-        began = time.thread_time()
-        with connections() as connection:
-            connection.execute("BEGIN")
-            (end,) = connection.execute(after, (first, _AT_ONCE)).fetchone() or (_LAST,)
-            if wrong := damage(connection, first, end):
-                return wrong
-        first = end
-        rest(time.thread_time() - began)
+def _prove_state(path: Path, connections: Connections, views: Views, rest: Rest) -> str:
+    """Return what a check of counters and coverage finds, save for segments: they are noted themselves."""
+    began = time.thread_time()
+    findings = check(path, connections, views, full=False)
+    rest(time.thread_time() - began)
+    bad = [
+        finding for finding in findings if finding.level != "ok" and finding.subject in {"record", "version"}
+    ]
+    lost = [finding for finding in findings if finding.level == "error" and finding.subject in views.legs]
+    for finding in (*bad, *(lost if not views.damage else ())):
+        return f"{finding.subject}: {finding.message}; `{finding.remedy}`"
     return ""
 
 
@@ -304,6 +310,9 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
         connection.execute("BEGIN")
         if broken := list(check_structure(connection)):
             raise IndexDamagedError(broken[0].message, path=str(path))
+        is_restored = any(_check_salt(connection))
+        if is_restored:
+            writer.repairs.restore_salt(connection.salt)
         bad = bad_documents(connection)
         embeddings = record.bad_embeddings(connection)
         for entry in manifest.entries(connection):
@@ -311,6 +320,8 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
             _, wrong = check_segment(entry, segment, full=True)
             if wrong:
                 views.damage[entry.name] = wrong
+    if is_restored:
+        messages.append(Repair("record", "its salt was damaged: restored from its rows"))
     if numbers := writer.repairs.restore_codebooks():
         messages.append(Repair("record", f"codebooks {numbers} were damaged: restored from their copies"))
     if bad:

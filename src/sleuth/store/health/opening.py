@@ -20,6 +20,7 @@ from sleuth.store.catalogue.segment_files import SUFFIX
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
+from sleuth.store.record.salt import new_salt, write_salt
 
 RECORD, SEGMENTS, LOCK = DOCUMENTS.record, DOCUMENTS.segments, DOCUMENTS.lock
 _FREE_SHARE = 0.25
@@ -27,6 +28,7 @@ _FREE_SHARE = 0.25
 
 DOCUMENTS_SCHEMA = Schema(
     DOCUMENTS,
+    record.OLDEST_FORMAT,
     record.FORMAT,
     record.SCHEMA,
     "open it with the version that made it, or index the documents again in another folder",
@@ -68,10 +70,21 @@ def create(folder: Path, settings: Mapping[str, Any]) -> None:
     schema.create(folder, DOCUMENTS_SCHEMA, filled_with(settings))
 
 
-def filled_with(settings: Mapping[str, Any]) -> Callable[[sqlite3.Connection], object]:
-    """Return what inserts the first rows of a record that is made with these settings."""
+def filled_with(
+    settings: Mapping[str, Any], salt: int | None = None
+) -> Callable[[sqlite3.Connection], object]:
+    """Return what inserts the first rows of a record that is made with these settings.
+
+    Args:
+        salt: of the index; a new one for None.
+    """
     text = record.to_json(settings, "settings") or "{}"
-    return lambda connection: connection.execute("INSERT INTO meta VALUES ('settings', ?)", (text,))
+
+    def fill(connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO meta VALUES ('settings', ?)", (text,))
+        write_salt(connection, new_salt() if salt is None else salt)
+
+    return fill
 
 
 def probe(folder: Path) -> Access:
@@ -118,7 +131,7 @@ def shrink(connection: Connection) -> None:
 def _remains(folder: Path) -> str:
     """Return what there is of an index besides its record."""
     files = len(list((folder / SEGMENTS).glob(f"*{SUFFIX}"))) if (folder / SEGMENTS).is_dir() else 0
-    noted = mark.read(folder)
+    noted = mark.read(folder).version
     if not files and not noted:
         return ""
     return (

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +23,16 @@ from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Finding
 
 REBUILD = "sleuth doctor --repair"
+_AT_ONCE = 200
+"""Rows that are looked at with one connection while an index is open."""
+_LAST = 1 << 62
+"""Above all keys."""
+_BY_TABLE = (3, 33, 0)
+"""The version of SQLite that checks one table by itself."""
+Connections = Callable[[], AbstractContextManager[Connection]]
+Damage = Callable[[Connection, int, int], str]
+Rest = Callable[[float], object]
+"""Is given the seconds of CPU time that a look took, and waits."""
 READD = "sleuth doctor --repair, then add the documents that it names again"
 Segments = list[tuple[SegmentEntry, Opened | SegmentMissingError | IndexDamagedError]]
 """By manifest entry, in its order: the segment, or why it does not open."""
@@ -62,6 +75,49 @@ def check_structure(connection: Connection) -> Iterator[Finding]:
         yield Finding("error", "record", f"SQLite's integrity check: {'; '.join(messages)}", READD)
     if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
         yield Finding("error", "record", f"{len(broken)} rows refer to rows that are not there", READD)
+
+
+def prove_structure(connections: Connections, rest: Rest) -> str:
+    """Return what SQLite finds wrong with a database, looking at one table after the other; "" for nothing."""
+    with connections() as connection:
+        tables = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        ]
+    for table in tables if sqlite3.sqlite_version_info >= _BY_TABLE else [""]:
+        began = time.thread_time()
+        with connections() as connection:
+            of_table = f"({quoted(table)})" if table else ""
+            messages = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check{of_table}")]
+        if messages != ["ok"]:
+            return f"SQLite's integrity check: {'; '.join(messages[:3])}; `{REBUILD}` salvages what is left"
+        rest(time.thread_time() - began)
+    return ""
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def prove_pieces(connections: Connections, table: str, damage: Damage, rest: Rest) -> str:
+    """Return the first damage of a table, some rows at a time; no connection is held between them.
+
+    Args:
+        table: one whose rows are numbered.
+        damage: says what is wrong with the rows from a first number on that are below an end; "" for nothing.
+    """
+    first, end = 0, 0
+    after = f"SELECT rowid FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?"
+    while end < _LAST:
+        began = time.thread_time()
+        with connections() as connection:
+            connection.execute("BEGIN")
+            (end,) = connection.execute(after, (first, _AT_ONCE)).fetchone() or (_LAST,)
+            if wrong := damage(connection, first, end):
+                return wrong
+        first = end
+        rest(time.thread_time() - began)
+    return ""
 
 
 def check_size(connection: Connection, file: Path) -> Iterator[Finding]:

@@ -21,6 +21,7 @@ from sleuth.store.catalogue import mark, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.health import opening
 from sleuth.store.health.checking import is_whole_chunk
+from sleuth.store.health.identity import written_salt
 from sleuth.store.health.replacing import (
     Replacement,
     insert,
@@ -33,6 +34,7 @@ from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import copy_codebooks, salvage_codebooks
 from sleuth.store.record.counters import Counters, Totals
 from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk, has_checksum
+from sleuth.store.record.salt import write_salt
 from sleuth.store.record.values import Repair
 
 _TABLES = {
@@ -69,7 +71,7 @@ class _Salvage:
     """What was read of a damaged record.
 
     Attributes:
-        version: of the new record.
+        version, salt: of the new record.
         documents: how many were written into it.
         lost: ids of the others, as far as they can be read.
         unnamed: how many more the old record counted; None where its counters are lost too.
@@ -77,6 +79,7 @@ class _Salvage:
     """
 
     version: int = 0
+    salt: int = 0
     documents: int = 0
     lost: dict[str, None] = field(default_factory=dict)
     unnamed: int | None = None
@@ -100,7 +103,7 @@ def salvage(database: Database, timeout: float, settings: Mapping[str, Any] | No
         database,
         timeout,
         lambda aside, rebuilt: _rebuilt(aside, rebuilt, path, settings),
-        lambda salvaged: mark.write(path, salvaged.version),
+        lambda salvaged: mark.write(path, salvaged.version, salvaged.salt),
     )
     return [] if replaced is None else _told(replaced)
 
@@ -180,9 +183,13 @@ def _rebuild(
     rebuilt.execute("BEGIN")
     schema.make_tables(rebuilt, opening.DOCUMENTS_SCHEMA, opening.filled_with(dict(settings)))
     codebooks, numbers = salvage_codebooks(scanned, rebuilt)
+    salt = written_salt(scanned, rebuilt)
+    if salt is not None:
+        write_salt(rebuilt, salt)
+    salvaged.salt = rebuilt.salt
     if numbers:
         salvaged.notes.append(Repair("record", f"codebooks {numbers} were lost, and the texts in them"))
-    before, noted = _counters(scanned), mark.read(path)
+    before, noted = _counters(scanned), mark.read(path).version
     _copy_documents(scanned, rebuilt, salvaged)
     copy_codebooks(rebuilt, codebooks)
     totals = Totals.read(rebuilt)
@@ -225,7 +232,7 @@ def _copy_documents(scanned: Connection, rebuilt: Connection, salvaged: _Salvage
         "AND key = (SELECT max(key) FROM documents WHERE id = one.id) ORDER BY key"
     )
     for document in map(DocumentRow._make, scanned.execute(newest)):
-        if not has_checksum(record.document_checksum, document):
+        if not has_checksum(record.document_checksum, document, rebuilt.salt):
             if isinstance(document.id, str):
                 salvaged.lost[document.id] = None
             continue
@@ -271,7 +278,7 @@ def _copy_embeddings(scanned: Connection, rebuilt: Connection) -> str:
     rebuilt.executemany("INSERT OR IGNORE INTO models VALUES (?, ?)", models)
     numbers, vectors = {model for model, _ in models}, 0
     for row in map(EmbeddingRow._make, _rows(scanned, "embeddings", record.EMBEDDING_COLUMNS)):
-        if row.model in numbers and has_checksum(record.embedding_checksum, row):
+        if row.model in numbers and has_checksum(record.embedding_checksum, row, rebuilt.salt):
             _insert(rebuilt, "embeddings", record.EMBEDDING_COLUMNS, row)
             vectors += 1
     listed = scanned.execute("SELECT count(DISTINCT hash) FROM hashes").fetchone()[0]

@@ -14,13 +14,17 @@ from pydantic import TypeAdapter
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue.manifest import Loaded, occupied
 from sleuth.store.legs.leg import Rows, SegmentView
+from sleuth.store.record.checksums import first_damaged
 from sleuth.store.record.layout import (
     DOCUMENT_COLUMNS,
     EMBEDDING_COLUMNS,
+    SIGN,
     Connection,
     DocumentRow,
     EmbeddingRow,
     check_text,
+    damaged_row,
+    document_checksum,
     embedding_checksum,
     from_json,
     has_checksum,
@@ -40,20 +44,21 @@ _DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM documents"
 _JOINED = "chunks c JOIN documents d ON d.key = c.key - c.n"
 
 # Rows are gathered into one: each one that is stepped to gives the interpreter's lock away, for which threads of
-# queries wait, and its metadata would be a JSON text of its own. SQLite escapes what JSON does not allow.
-_SCALARS = (
-    "json_array(c.key, n, page, start, line, lines, d.id, d.source, d.title, "
-    "length(CAST(text AS BLOB)), typeof(text) = 'blob')"
+# queries wait, and its metadata would be a JSON text of its own. SQLite escapes what JSON does not allow. Each value
+# has a line, for metadata are compared with checksums as they were written.
+_VALUES = (
+    "json_array(c.key, n, page, start, line, lines, c.checksum, chunks, size, modified_ns, d.checksum, "
+    "hex(content_hash), id, source, title, length(CAST(text AS BLOB)), typeof(text) = 'blob')"
 )
-_MAPPINGS = "ifnull(fields, 'null') || ',' || ifnull(c.metadata, 'null') || ',' || ifnull(d.metadata, 'null')"
-_ROWS = (
-    f"group_concat({_SCALARS} || ',' || {_MAPPINGS}, ','), CAST(group_concat(CAST(text AS TEXT), '') AS BLOB)"
-)
-_NAMES = "group_concat(json_array(c.key, id, n), ','), NULL"
+_MAPPINGS = ("fields", "c.metadata", "d.metadata")
+_LINES = 1 + len(_MAPPINGS)
+_LINED = " || ',\n' || ".join([_VALUES, *(f"ifnull({column}, 'null')" for column in _MAPPINGS)])
+_ROWS = f"group_concat({_LINED}, ',\n'), CAST(group_concat(CAST(text AS TEXT), '') AS BLOB)"
+_NAMES = "group_concat(json_array(c.key, id, n), ',')"
 
 
-class _Scalars(NamedTuple):
-    """The values of `_SCALARS`."""
+class _Gathered(NamedTuple):
+    """What `_VALUES` gathers of a chunk and its document; `first_damaged` knows the order."""
 
     key: int
     n: int
@@ -61,6 +66,12 @@ class _Scalars(NamedTuple):
     start: int
     line: int
     lines: int
+    checksum: int
+    chunks: int
+    size: int
+    modified_ns: int | None
+    document_checksum: int
+    content_hash: str
     document_id: str
     source: str | None
     title: str | None
@@ -69,63 +80,68 @@ class _Scalars(NamedTuple):
 
 
 class _Stored(NamedTuple):
-    """A chunk and its document as the record holds them."""
+    """A chunk and its document as they were written.
 
-    scalars: _Scalars
+    Attributes:
+        fields, own: of the chunk.
+        metadata: of the document.
+    """
+
+    values: _Gathered
     fields: dict[str, str] | None
+    own: dict[str, Any] | None
     metadata: dict[str, Any] | None
-    document: dict[str, Any] | None
     text: str
 
     @property
     def id(self) -> str:
         """The id of the chunk."""
-        return f"{self.scalars.document_id}#{self.scalars.n}"
+        return f"{self.values.document_id}#{self.values.n}"
 
     def shown(self) -> dict[str, Any]:
         """Return what a hit shows of the chunk and its document."""
-        scalars = self.scalars
+        values = self.values
         return shown(
-            scalars.source or scalars.document_id,
-            scalars.title,
-            self.document,
-            page=scalars.page,
-            line=scalars.line,
-            breaks=scalars.lines,
+            values.source or values.document_id,
+            values.title,
+            self.metadata,
+            page=values.page,
+            line=values.line,
+            breaks=values.lines,
             heading=(self.fields or {}).get("heading"),
-            own=self.metadata,
+            own=self.own,
         )
 
     def row(self) -> Row:
         """Return the chunk as callers of the store see it."""
-        scalars = self.scalars
+        values = self.values
         return Row(
-            scalars.key,
+            values.key,
             self.id,
-            scalars.document_id,
-            scalars.n,
+            values.document_id,
+            values.n,
             self.text,
             self.shown(),
             self.fields or {},
-            scalars.start,
-            scalars.start + len(self.text),
-            scalars.line,
-            scalars.line + scalars.lines,
-            scalars.page,
+            values.start,
+            values.start + len(self.text),
+            values.line,
+            values.line + values.lines,
+            values.page,
         )
 
     def chunk(self) -> Chunk:
         """Return the chunk as it was put."""
-        scalars = self.scalars
+        values = self.values
         return Chunk(
             self.text,
-            scalars.start,
-            scalars.start + len(self.text),
-            scalars.line,
-            scalars.line + scalars.lines,
-            scalars.page,
+            values.start,
+            values.start + len(self.text),
+            values.line,
+            values.line + values.lines,
+            values.page,
             self.fields or {},
-            self.metadata or {},
+            self.own or {},
         )
 
 
@@ -181,30 +197,42 @@ class IndexSnapshot:
         )
 
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
-        numbers, rows = list(map(int, keys)), {}
-        for values, texts in self._gather(_ROWS, numbers):
-            scalars = list(map(_Scalars._make, values[::4]))
-            sizes, coded = [row.bytes for row in scalars], [row.is_coded for row in scalars]
-            decoded = self._connection.books.decode_all(self._connection, texts, sizes, coded)
-            for row in map(_Stored, scalars, values[1::4], values[2::4], values[3::4], decoded):
-                rows[row.scalars.key] = row
+        """Return the chunks with these keys, after they and their documents were compared with their checksums."""
+        numbers, rows = list(map(int, keys)), dict[int, _Stored]()
+        for lines, coded in self._gather(_ROWS, numbers):
+            if lines is not None:
+                rows |= {row.values.key: row for row in self._proven(lines, coded)}
         return _in_order(numbers, rows)
 
-    def _gather(self, columns: str, keys: list[int]) -> Iterator[tuple[list[Any], bytes]]:
-        """Return metadata of the rows with these keys: the values of the first column, and the second column."""
+    def _proven(self, lines: str, coded: bytes) -> Iterable[_Stored]:
+        """Return gathered chunks, after they and their documents were compared with their checksums.
+
+        Raises:
+            IndexDamagedError: one is not as it was written.
+        """
+        parsed = _parsed(lines)
+        values = parsed[::_LINES]
         try:
-            gathered = list(select_in(self._connection, columns, _JOINED, "c.key", keys))
+            rows = list(map(_Gathered._make, values))
+            sizes, are_coded = [row.bytes for row in rows], [row.is_coded for row in rows]
+            texts = self._connection.books.decode_all(self._connection, coded, sizes, are_coded)
+            place = first_damaged(values, texts, lines, -SIGN, self._connection.salt)
+        except (IndexError, OverflowError, TypeError, ValueError) as error:  # other values than were written
+            raise damaged_row("a row of the record") from error
+        if place >= 0:
+            raise damaged_row(f"{rows[place].document_id}#{rows[place].n}")
+        mappings = (parsed[line::_LINES] for line in range(1, _LINES))
+        return map(_Stored, rows, *mappings, texts)
+
+    def _gather(self, columns: str, keys: list[int]) -> Iterator[tuple[Any, ...]]:
+        """Yield columns of the rows with these keys, each gathered into one value, of some rows at a time."""
+        try:
+            yield from list(select_in(self._connection, columns, _JOINED, "c.key", keys))
         except sqlite3.DataError:  # more than SQLite holds in one value
             if len(keys) == 1:
                 raise
             yield from self._gather(columns, keys[::2])
             yield from self._gather(columns, keys[1::2])
-            return
-        for values, texts in gathered:
-            try:
-                yield json.loads(f"[{values or ''}]"), texts
-            except ValueError as error:
-                raise IndexDamagedError(f"the record holds metadata that is none ({error})") from error
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """Return the chunk ids of these keys, in this order."""
@@ -215,8 +243,8 @@ class IndexSnapshot:
         numbers = list(map(int, keys))
         names = {
             key: (document_id, n)
-            for values, _ in self._gather(_NAMES, numbers)
-            for key, document_id, n in values
+            for (names,) in self._gather(_NAMES, numbers)
+            for key, document_id, n in _parsed(names)
         }
         return _in_order(numbers, names)
 
@@ -240,7 +268,7 @@ class IndexSnapshot:
         row = self._connection.execute(
             f"{_DOCUMENT} WHERE id = ?", (check_text(document_id, "document_id"),)
         ).fetchone()
-        return _document(DocumentRow._make(row)) if row else None
+        return _document(DocumentRow._make(row), self._connection.salt) if row else None
 
     def documents(self, under: str | None = None) -> Iterator[StoredDocument]:
         """Documents by key; with `under`, those whose source is this path, a row of it (`path#1`) or lies below it."""
@@ -250,7 +278,8 @@ class IndexSnapshot:
             "OR substr(coalesce(source, id), 1, length(?1) + 1) IN (?1 || '/', ?1 || '#') ORDER BY key",
             (root,),
         )
-        return map(_document, map(DocumentRow._make, rows))
+        salt = self._connection.salt
+        return (_document(DocumentRow._make(row), salt) for row in rows)
 
     def document_keys(self) -> NDArray[np.int64]:
         """Keys of all documents, ascending, shape (documents,).
@@ -273,13 +302,12 @@ class IndexSnapshot:
         """Return the documents with these keys, in this order. Every key must exist in this version."""
         numbers = list(map(int, keys))
         stored = select_in(self._connection, DOCUMENT_COLUMNS, "documents", "key", numbers)
-        rows = {row.key: _document(row) for row in map(DocumentRow._make, stored)}
+        rows = {row.key: _document(row, self._connection.salt) for row in map(DocumentRow._make, stored)}
         return _in_order(numbers, rows)
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
         """Return the chunks of a document as `Writer.put` takes them, in order."""
-        extent = self._extent(document_id)
-        return [stored.chunk() for stored in self._stored(range(extent.first, extent.first + extent.chunks))]
+        return [stored.chunk() for stored in self._chunks_of(document_id)]
 
     def notes(self) -> dict[str, str]:
         """Return what `Writer.note` was told, by name."""
@@ -288,8 +316,14 @@ class IndexSnapshot:
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """Return all chunks of a document, in order; empty where there is no such document."""
+        return [stored.row() for stored in self._chunks_of(document_id)]
+
+    def _chunks_of(self, document_id: str) -> list[_Stored]:
         extent = self._extent(document_id)
-        return self.rows(range(extent.first, extent.first + extent.chunks))
+        chunks = self._stored(range(extent.first, extent.first + extent.chunks))
+        if any(chunk.values.document_id != document_id for chunk in chunks):  # the index of ids is damaged
+            raise damaged_row(document_id)
+        return chunks
 
     def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
         """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
@@ -323,7 +357,20 @@ class IndexSnapshot:
             self._connection, EMBEDDING_COLUMNS, "embeddings", "hash", digests, also=("model", number)
         )
         rows = map(EmbeddingRow._make, stored)
-        return {row.hash.hex(): row.vector for row in rows if has_checksum(embedding_checksum, row)}
+        return {
+            row.hash.hex(): row.vector
+            for row in rows
+            if has_checksum(embedding_checksum, row, self._connection.salt)
+        }
+
+
+def _parsed(values: str | None) -> list[Any]:
+    """Return gathered JSON values."""
+    try:
+        parsed: list[Any] = json.loads(f"[{values or ''}]")
+    except (ValueError, RecursionError) as error:
+        raise IndexDamagedError(f"the record holds metadata that is none ({error})") from error
+    return parsed
 
 
 def _in_order(keys: list[int], values: Mapping[int, T]) -> list[T]:
@@ -335,7 +382,9 @@ def _in_order(keys: list[int], values: Mapping[int, T]) -> list[T]:
         ) from None
 
 
-def _document(row: DocumentRow) -> StoredDocument:
+def _document(row: DocumentRow, salt: int) -> StoredDocument:
+    if not has_checksum(document_checksum, row, salt):
+        raise damaged_row(str(row.id))
     source, title = row.source or row.id, row.title or ""
     metadata = {"source": source, **({"title": title} if title else {}), **from_json(row.metadata)}
     return StoredDocument(

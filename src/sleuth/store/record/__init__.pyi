@@ -9,6 +9,8 @@ from sleuth.store.record.textcode import decode_all as decode_all
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.store.record.checksums import first_damaged as first_damaged
+from sleuth.store.record.checksums import row_checksum as row_checksum
 from sleuth.store.record.codebook import sample as sample
 from sleuth.store.record.codebook import train as train
 from sleuth.store.record.layout import StoredChunk as StoredChunk

@@ -122,9 +122,14 @@ class Coder:
 
 
 class Codebooks:
-    """The codebooks of one record, loaded when a text asks for them."""
+    """The codebooks of one record, loaded when a text asks for them.
+
+    Attributes:
+        salt: of that record; None until a row asks for it.
+    """
 
     def __init__(self) -> None:
+        self.salt: int | None = None
         self._books: dict[int, Codebook] = {}
         self._learned: dict[int, bytes] = {}  # in a transaction that is not committed
 
@@ -136,6 +141,8 @@ class Codebooks:
         """
         if isinstance(stored, str):
             return stored
+        if not isinstance(stored, bytes):
+            raise _unreadable(f"it is {stored!r}")
         return self.decode_all(connection, stored, [len(stored)], [1])[0]
 
     def decode_all(

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sleuth.store.record.checksums import row_checksum
 from sleuth.store.record.layout import SIGN
 
 if TYPE_CHECKING:
@@ -31,11 +32,14 @@ class TableRows(NamedTuple):
     columns: Sequence[Sequence[Any]]
 
 
-def tables_of(batch: DocumentBatch, keys: Keys, texts: Sequence[str | bytes]) -> tuple[TableRows, TableRows]:
+def tables_of(
+    batch: DocumentBatch, keys: Keys, texts: Sequence[str | bytes], salt: int
+) -> tuple[TableRows, TableRows]:
     """Return the rows of `documents` and of `chunks`.
 
     Args:
         texts: of the chunks, as a `Coder` wrote them.
+        salt: of the index.
     """
     documents, chunks = len(batch.ids), len(batch.texts)
     document_keys, chunk_keys, places = keys.documents.tolist(), keys.chunks.tolist(), keys.places.tolist()
@@ -45,7 +49,7 @@ def tables_of(batch: DocumentBatch, keys: Keys, texts: Sequence[str | bytes]) ->
             "documents",
             {
                 "key": document_keys,
-                "checksum": _document_sums(batch, document_keys, metadata),
+                "checksum": _document_sums(batch, document_keys, metadata, salt),
                 "content_hash": batch.digests,
                 "id": batch.ids,
             },
@@ -63,7 +67,7 @@ def tables_of(batch: DocumentBatch, keys: Keys, texts: Sequence[str | bytes]) ->
             "chunks",
             {
                 "key": chunk_keys,
-                "checksum": _chunk_sums(batch, chunk_keys, places, fields, own),
+                "checksum": _chunk_sums(batch, chunk_keys, places, fields, own, salt),
                 "text": texts,
             },
             {
@@ -100,49 +104,47 @@ def _table(
     return TableRows(f"{name}({', '.join(names)})", f"({', '.join(marks)})", bound)
 
 
-def _document_sums(batch: DocumentBatch, keys: Sequence[int], metadata: Sequence[str | None]) -> list[int]:
+def _document_sums(
+    batch: DocumentBatch, keys: Sequence[int], metadata: Sequence[str | None], salt: int
+) -> list[int]:
     """`layout.document_checksum` of each document."""
-    n, crc = len(keys), zlib.crc32
+    n = len(keys)
     columns = (
+        keys,
         batch.counts.filled(n),
         batch.sizes.filled(n),
         batch.modified.filled(n),
+        batch.ids,
         batch.sources.filled(n),
         batch.titles.filled(n),
         [*metadata, *[None] * (n - len(metadata))],
     )
-    return [
-        crc(f"{key}|{count}|{size}|{time}|{id}\0{source}\0{title}\0{own}".encode(), crc(digest)) - SIGN
-        for key, digest, id, count, size, time, source, title, own in zip(
-            keys, batch.digests, batch.ids, *columns, strict=True
-        )
-    ]
+    rows = zip(batch.digests, zip(*columns, strict=True), strict=True)
+    return [(row_checksum(row, 4, 4, zlib.crc32(digest)) ^ salt) - SIGN for digest, row in rows]
 
 
-def _chunk_sums(
+def _chunk_sums(  # noqa: PLR0917 - columns in their order
     batch: DocumentBatch,
     keys: Sequence[int],
     places: Sequence[int],
     fields: Sequence[str | None],
     own: Sequence[str | None],
+    salt: int,
 ) -> list[int]:
     """`layout.chunk_checksum` of each chunk."""
-    n, crc = len(keys), zlib.crc32
+    n = len(keys)
     columns = (
+        keys,
+        places,
         batch.pages.filled(n),
         batch.starts.filled(n),
         batch.lines.filled(n),
         batch.breaks.filled(n),
         [*fields, *[None] * (n - len(fields))],
         [*own, *[None] * (n - len(own))],
+        batch.texts,
     )
-    return [
-        crc(text.encode(), crc(f"{key}|{place}|{page}|{start}|{line}|{breaks}|{field}\0{more}\0".encode()))
-        - SIGN
-        for key, place, text, page, start, line, breaks, field, more in zip(
-            keys, places, batch.texts, *columns, strict=True
-        )
-    ]
+    return [(row_checksum(row, 6, 6) ^ salt) - SIGN for row in zip(*columns, strict=True)]
 
 
 def insert(connection: sqlite3.Connection, table: TableRows) -> None:

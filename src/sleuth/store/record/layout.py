@@ -21,9 +21,13 @@ from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.disk.files import check_database
+from sleuth.store.record.checksums import row_checksum
 from sleuth.store.record.codebook import Codebooks
+from sleuth.store.record.salt import noted_salt
 
-FORMAT = 1
+FORMAT = 2
+OLDEST_FORMAT = 1
+"""That is read, too: its indexes have no salt."""
 APPLICATION = 0x534C5448
 """What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
 
@@ -134,6 +138,17 @@ class Connection(sqlite3.Connection):
 
     books: Codebooks
     held: sqlite3.Cursor | None = None
+
+    @property
+    def salt(self) -> int:
+        """The salt of its index.
+
+        Raises:
+            IndexDamagedError: it is none that a creation writes.
+        """
+        if self.books.salt is None:
+            self.books.salt = noted_salt(self)
+        return self.books.salt
 
     def hold(self) -> tuple[int, int]:
         """See the newest version from now on, and no other until `let_go`: its generation and number.
@@ -323,29 +338,34 @@ def check_texts(texts: Sequence[str], argument: str) -> Sequence[str]:
     return texts
 
 
-def document_checksum(row: DocumentRow) -> int:
-    """Return the CRC-32 of a row of `documents`."""
-    values = f"{row.key}|{row.chunks}|{row.size}|{row.modified_ns}|{row.id}\0{row.source}\0{row.title}\0{row.metadata}"
-    return zlib.crc32(values.encode(), zlib.crc32(row.content_hash)) - SIGN
+def document_checksum(row: DocumentRow, salt: int) -> int:
+    """Return the checksum of a row of `documents`: its CRC-32 and the salt of its index."""
+    return (row_checksum(row, 4, 6, zlib.crc32(row.content_hash)) ^ salt) - SIGN
 
 
-def chunk_checksum(row: StoredChunk) -> int:
-    """Return the CRC-32 of a row of `chunks`."""
-    place = f"{row.key}|{row.n}|{row.page}|{row.start}|{row.line}|{row.lines}"
-    return zlib.crc32(f"{place}|{row.fields}\0{row.metadata}\0{row.text}".encode()) - SIGN
+def chunk_checksum(row: StoredChunk, salt: int) -> int:
+    """Return the checksum of a row of `chunks`."""
+    return (row_checksum(row, 6, 7) ^ salt) - SIGN
 
 
-def embedding_checksum(row: EmbeddingRow) -> int:
-    """Return the CRC-32 of a row of `embeddings`."""
-    return zlib.crc32(row.vector, zlib.crc32(row.hash))
+def embedding_checksum(row: EmbeddingRow, salt: int) -> int:
+    """Return the checksum of a row of `embeddings`."""
+    return zlib.crc32(row.vector, zlib.crc32(row.hash)) ^ salt
 
 
-def has_checksum(checksum: Callable[[_Row], int], row: _Row) -> bool:
-    """Return whether the values of a row are those that were written."""
+def has_checksum(checksum: Callable[[_Row, int], int], row: _Row, salt: int) -> bool:
+    """Return whether the values of a row are those that were written into the index of this salt."""
     try:
-        return checksum(row) == row.checksum
-    except (AttributeError, TypeError, ValueError):  # a value of another type than was written
+        return checksum(row, salt) == row.checksum
+    except (AttributeError, OverflowError, TypeError, ValueError):  # a value of another type than was written
         return False
+
+
+def damaged_row(name: str) -> IndexDamagedError:
+    """Return the error of a document or a chunk that has not its checksum."""
+    return IndexDamagedError(
+        f"{name} is not as it was written: `sleuth doctor --repair` removes what is damaged, and says what to add again"
+    )
 
 
 def select_in(
@@ -385,14 +405,17 @@ def plain(connection: Connection, stored: tuple[Any, ...]) -> StoredChunk:
 
 
 def insert_embeddings(
-    connection: sqlite3.Connection, fingerprint: str, vectors: Iterable[tuple[bytes, bytes]]
+    connection: Connection, fingerprint: str, vectors: Iterable[tuple[bytes, bytes]]
 ) -> None:
     """Keep vectors by content hash, under a model that is noted where it is new."""
     connection.execute("INSERT OR IGNORE INTO models(fingerprint) VALUES (?)", (fingerprint,))
     model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()[0]
     connection.executemany(
         "INSERT OR REPLACE INTO embeddings(model, checksum, hash, vector) VALUES (?, ?, ?, ?)",
-        ((model, zlib.crc32(vector, zlib.crc32(name)), name, vector) for name, vector in vectors),
+        (
+            (model, zlib.crc32(vector, zlib.crc32(name)) ^ connection.salt, name, vector)
+            for name, vector in vectors
+        ),
     )
 
 
@@ -408,7 +431,7 @@ def keep_embeddings(connection: sqlite3.Connection, fingerprint: str) -> None:
     connection.execute("DELETE FROM models WHERE fingerprint != ?", (fingerprint,))
 
 
-def bad_embeddings(connection: sqlite3.Connection, first: int = 0, end: int = _MOST) -> list[int]:
+def bad_embeddings(connection: Connection, first: int = 0, end: int = _MOST) -> list[int]:
     """Return keys of cached vectors that are not as they were written.
 
     Args:
@@ -416,7 +439,7 @@ def bad_embeddings(connection: sqlite3.Connection, first: int = 0, end: int = _M
     """
     among = f"SELECT {EMBEDDING_COLUMNS} FROM embeddings WHERE key >= ? AND key < ?"
     rows = map(EmbeddingRow._make, connection.execute(among, (first, end)))
-    return [row.key for row in rows if not has_checksum(embedding_checksum, row)]
+    return [row.key for row in rows if not has_checksum(embedding_checksum, row, connection.salt)]
 
 
 def delete_embeddings(connection: sqlite3.Connection, fingerprint: str) -> int:

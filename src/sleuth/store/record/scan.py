@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError
 from sleuth.store.legs.leg import Rows
 from sleuth.store.record.batch import DocumentBatch, Keys
-from sleuth.store.record.layout import CHUNK_COLUMNS, DOCUMENT_COLUMNS, Connection, DocumentRow, plain
+from sleuth.store.record.layout import (
+    CHUNK_COLUMNS,
+    DOCUMENT_COLUMNS,
+    Connection,
+    DocumentRow,
+    StoredChunk,
+    chunk_checksum,
+    damaged_row,
+    document_checksum,
+    has_checksum,
+    plain,
+)
 from sleuth.store.record.rows import rows_of, spread_ranks
 
 BATCH_BYTES = 64 << 20
@@ -36,7 +47,11 @@ def rows_between(
 def batches_between(
     connection: Connection, first: int, last: int, batch_bytes: int = BATCH_BYTES
 ) -> Iterator[tuple[DocumentBatch, Keys]]:
-    """Yield the documents with keys in a range; two cursors walk side by side."""
+    """Yield the documents with keys in a range, compared with their checksums; two cursors walk side by side.
+
+    Raises:
+        IndexDamagedError: one has lost a chunk, or is not as it was written; names it.
+    """
     documents = connection.execute(
         f"SELECT {DOCUMENT_COLUMNS} FROM documents WHERE key BETWEEN ? AND ? ORDER BY key", (first, last)
     )
@@ -50,6 +65,8 @@ def batches_between(
             raise IndexDamagedError(
                 f"the record has lost chunks of {document.id!r}: `sleuth doctor --full` says what remains"
             )
+        if not _are_whole(connection, document, own):
+            raise damaged_row(document.id)
         batch.add_stored(document, own)
         keys.append(document.key)
         if batch.characters >= batch_bytes:
@@ -57,6 +74,13 @@ def batches_between(
             batch, keys = DocumentBatch(), []
     if keys:
         yield batch, Keys.of(np.array(keys, np.int64), batch.chunk_counts())
+
+
+def _are_whole(connection: Connection, document: DocumentRow, chunks: Sequence[StoredChunk]) -> bool:
+    salt = connection.salt
+    return has_checksum(document_checksum, document, salt) and all(
+        has_checksum(chunk_checksum, chunk, salt) for chunk in chunks
+    )
 
 
 def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:

@@ -153,7 +153,7 @@ class PendingDocuments:
         counters = self._transaction.begin()
         first, counters.next_key = counters.next_key, counters.next_key + batch.span()
         last = counters.next_key - 1
-        return Flight(batch, first, last, self._legs, coder, path / "segments", self._thread)
+        return Flight(batch, first, last, self._legs, coder, connection.salt, path / "segments", self._thread)
 
     def _landed(self) -> Flight | None:
         """Wait for the batch under way and return it, ready to be written. Interrupted, it stays under way."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import restore_codebooks
 from sleuth.store.record.counters import Totals
+from sleuth.store.record.salt import write_salt
 from sleuth.store.writing.transaction import KeyRange, Transaction
 
 
@@ -33,6 +34,11 @@ class Repairs:
         """Remove cached vectors."""
         with self._transaction.changing() as connection:
             connection.executemany("DELETE FROM embeddings WHERE key = ?", ((key,) for key in keys))
+
+    def restore_salt(self, salt: int) -> None:
+        """Keep the salt that rows were written with."""
+        with self._transaction.changing() as connection:
+            write_salt(connection, salt)
 
     def restore_codebooks(self) -> list[int]:
         """Write damaged copies of codebooks anew; the numbers of those codebooks."""

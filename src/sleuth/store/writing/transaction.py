@@ -123,7 +123,7 @@ class Transaction:
             self._abandon()
             self._merges.forget(merged)
             raise
-        mark.write(self.path, counters.version)
+        mark.write(self.path, counters.version, self.connection.salt)
         self.connection.books.keep()
         for built in self.built:
             built.release()

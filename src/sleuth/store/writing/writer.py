@@ -152,10 +152,13 @@ class Writer:
             stored = connection.execute(
                 f"SELECT {record.DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (document_id,)
             ).fetchone()
-            row = DocumentRow._make(stored)._replace(size=size, modified_ns=modified_ns)
+            before = DocumentRow._make(stored)
+            if not record.has_checksum(record.document_checksum, before, connection.salt):
+                raise record.damaged_row(document_id)
+            row = before._replace(size=size, modified_ns=modified_ns)
             connection.execute(
                 "UPDATE documents SET size = ?, modified_ns = ?, checksum = ? WHERE key = ?",
-                (size, modified_ns, record.document_checksum(row), row.key),
+                (size, modified_ns, record.document_checksum(row, connection.salt), row.key),
             )
 
     def note(self, name: str, value: str) -> None:

@@ -64,7 +64,7 @@ def _spelled(value: Any) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def print_code(folder: Path, code: dict[str, int]) -> None:
+def print_code(folder: Path, code: dict[str, Any]) -> None:
     """Print the status of a code index as a small table."""
     from rich.markup import escape
     from rich.table import Table
@@ -72,7 +72,8 @@ def print_code(folder: Path, code: dict[str, int]) -> None:
     facts = Table.grid(padding=(0, 2))
     facts.add_row("code", escape(str(folder)))
     for name, value in code.items():
-        facts.add_row(name, human_bytes(value) if name == "bytes" else f"{value:,}")
+        if name != "damage":  # found by processes that stay open only
+            facts.add_row(name, human_bytes(value) if name == "bytes" else f"{value:,}")
     say()
     console().print(facts)
 

@@ -1,0 +1,125 @@
+"""Rows of another index are damage, and an index tells from its rows which salt is its own."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from sleuth.errors import IndexDamagedError
+from sleuth.store import Store
+from sleuth.store.catalogue import building
+from tests.store.words import SumsLeg, faults, put
+
+RECORD, PAGE = "record.sqlite", 8192
+
+
+def make(path: Path, of: str) -> None:
+    """An index whose documents have the ids and keys of any other, and other texts."""
+    rng = random.Random(of)
+    with Store.open(path, create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            for i in range(120):
+                put(writer, f"d{i}", " ".join([of, *rng.choices("abcdefghi", k=200)]))
+            writer.put_embeddings("model", {f"{i:02x}": of.encode() * 9 for i in range(120)})
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two indexes, segments in files."""
+    home = tmp_path_factory.mktemp("sound")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "INLINE_BYTES", 0)
+        make(home / "own", "own")
+        make(home / "foreign", "foreign")
+    return home
+
+
+@pytest.fixture
+def path(sound: Path, tmp_path: Path) -> Path:
+    """A copy of the first one."""
+    return Path(shutil.copytree(sound / "own", tmp_path / "index"))
+
+
+def texts(path: Path) -> Iterator[str]:
+    """Texts of an index as far as they can be read."""
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        with store.reader() as snapshot:
+            for i in range(120):
+                try:
+                    yield from (row.text for row in snapshot.chunks_of(f"d{i}"))
+                    yield from (
+                        vector.decode() for vector in snapshot.embeddings("model", [f"{i:02x}"]).values()
+                    )
+                except IndexDamagedError:
+                    continue
+
+
+def test_no_page_of_another_index_gives_a_text(sound: Path, path: Path) -> None:
+    """Whichever page is swapped with that of another index: its texts are never shown, before a repair and after it."""
+    own, foreign = ((sound / name / RECORD).read_bytes() for name in ("own", "foreign"))
+    assert len(own) > 5 * PAGE
+    shown = 0
+    for start in range(0, len(own), PAGE):
+        (path / RECORD).write_bytes(own[:start] + foreign[start : start + PAGE] + own[start + PAGE :])
+        for step in ("damaged", "repaired"):
+            try:
+                if step == "repaired":
+                    Store.salvage(path)
+                    with Store.open(path) as store:
+                        store.attach([SumsLeg()])
+                        store.repair()
+                        assert faults(store) == []
+                read = list(texts(path))
+            except IndexDamagedError:
+                continue
+            assert all(text.startswith("own") for text in read), (start, step)
+            shown += len(read)
+        shutil.rmtree(path)
+        shutil.copytree(sound / "own", path)
+    assert shown > 1000
+
+
+@pytest.mark.parametrize("change", ["value = '7'", "value = 'x'", "name = 'other'", "value = '-1'"])
+@pytest.mark.parametrize("is_noted", [True, False])
+def test_a_damaged_salt(path: Path, change: str, is_noted: bool) -> None:
+    """A salt that is damaged is told from the rows: a check says it, a repair restores it, and nothing is lost."""
+    with closing(sqlite3.connect(path / RECORD)) as connection, connection:
+        assert connection.execute(f"UPDATE meta SET {change} WHERE name = 'salt'").rowcount == 1
+    if not is_noted:  # beside the record
+        (path / "version").unlink()
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        assert any("its salt is not" in fault for fault in faults(store))
+        assert any("salt" in repair.why for repair in store.repair())
+    assert len(list(texts(path))) == 240
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        assert faults(store) == []
+
+
+def test_the_record_of_another_index(sound: Path, path: Path) -> None:
+    """A record in the place of another's does not open; without the note beside it, it is taken as it is."""
+    shutil.copy(sound / "foreign" / RECORD, path / RECORD)
+    with pytest.raises(IndexDamagedError, match="is of another index than its file version"):
+        Store.open(path)
+    (path / "version").unlink()
+    assert all(text.startswith("foreign") for text in texts(path))
+
+
+def test_the_note_of_another_index(sound: Path, path: Path) -> None:
+    """A note in the place of another's is told from the segments, and written again by a repair."""
+    shutil.copy(sound / "foreign" / "version", path / "version")
+    with Store.open(path) as store:
+        assert any("disagree on the salt" in repair.why for repair in store.attach([SumsLeg()]))
+        store.repair()
+    with Store.open(path) as store:
+        assert store.attach([SumsLeg()]) == []
+    assert len(list(texts(path))) == 240
