@@ -97,6 +97,25 @@ def pdf_of(content: str, resources: str, further: Sequence[str]) -> bytes:
     return _pdf_file(objects, "/Root 1 0 R")
 
 
+def filled_form(label: str, value: str) -> bytes:
+    """Return a PDF of one page with a label and a field of text that is filled in."""
+    field = f"BT /F1 12 Tf 2 4 Td ({value}) Tj ET"
+    content = f"BT /F1 12 Tf 72 720 Td ({label}) Tj ET"
+    resources = "/Resources << /Font << /F1 3 0 R >> >>"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [6 0 R] /DR << /Font << /F1 3 0 R >> >> >> >>",
+        "<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+        "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+        f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 5 0 R {resources} /Annots [6 0 R] >>",
+        f"<< /Length {len(content)} >>\nstream\n{content}\nendstream",
+        f"<< /Type /Annot /Subtype /Widget /FT /Tx /T (name) /V ({value}) /F 4 /DA (/F1 12 Tf) /P 4 0 R"
+        " /Rect [72 680 300 700] /AP << /N 7 0 R >> >>",
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 228 20] {resources} /Length {len(field)} >>"
+        f"\nstream\n{field}\nendstream",
+    ]
+    return _pdf_file(objects, "/Root 1 0 R")
+
+
 def _pdf_file(objects: Sequence[str], trailer: str) -> bytes:
     out = BytesIO(b"%PDF-1.4\n")
     out.seek(0, 2)

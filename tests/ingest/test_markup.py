@@ -117,6 +117,16 @@ def test_latex(tmp_path: Path) -> None:
     assert len(lines) == len(LATEX.split("\n"))
 
 
+def test_latex_about_latex(tmp_path: Path) -> None:
+    """Code that begins after a command does not end the document, and the names of programs are words."""
+    source = (
+        "\\begin{document}\n{\\small\\begin{verbatim}\n\\end{document}\n\\end{verbatim}}\n"
+        "Use \\LaTeX\\ and \\BibTeX{}, not\\ \\TeX.\n\\end{document}\n"
+    )
+    lines = only(tmp_path / "a.tex", source).page_content.split("\n")
+    assert lines[1:5] == ["```", "\\end{document}", "```", "Use LaTeX and BibTeX, not TeX."]
+
+
 def test_org(tmp_path: Path) -> None:
     """Headings lose their states and tags; drawers are left out; code and tables stay."""
     content = only(tmp_path / "a.org", ORG)

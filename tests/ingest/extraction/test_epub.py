@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 from ebooklib import epub
@@ -31,3 +32,17 @@ def test_a_book(tmp_path: Path) -> None:
     book.spine = []
     epub.write_epub(str(tmp_path / "b.epub"), book)
     assert reason(tmp_path / "b.epub") == "no text in its chapters"
+
+
+def test_a_book_that_lists_more_than_it_holds(tmp_path: Path) -> None:
+    """Chapters named by a place inside a file are read once, and those that are missing are left out."""
+    container = '<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>'
+    hrefs = ("one.xhtml", "one.xhtml#second", "missing.xhtml")
+    items = "".join(f'<item id="i{number}" href="{href}"/>' for number, href in enumerate(hrefs))
+    spine = "".join(f'<itemref idref="i{number}"/>' for number in range(len(hrefs)))
+    package = f"<package><manifest>{items}</manifest><spine>{spine}</spine></package>"
+    with zipfile.ZipFile(tmp_path / "a.epub", "w") as archive:
+        archive.writestr("META-INF/container.xml", container)
+        archive.writestr("book.opf", package)
+        archive.writestr("one.xhtml", "<html><body><p>The only chapter.</p></body></html>")
+    assert only(tmp_path / "a.epub").page_content == "The only chapter."

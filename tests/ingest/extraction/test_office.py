@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from base64 import b64decode
 from datetime import date
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +18,11 @@ from pptx.util import Inches
 from sleuth.ingest.extraction import name_columns
 from sleuth.text import Chunker
 from tests.ingest.extraction.reading import only, reason
+from tests.ingest.files import docx_of
+
+PNG = b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII="
+)
 
 
 def test_a_word_document(tmp_path: Path) -> None:
@@ -37,6 +43,15 @@ def test_a_word_document(tmp_path: Path) -> None:
     assert "| Person: Person 59 | Task: washes the cups of room 59 |" in content.page_content
     for chunk in Chunker(100, 0).split(content)[2:]:
         assert "Task: washes" in chunk.text
+
+
+def test_numbers_of_figures(tmp_path: Path) -> None:
+    """Text inside simple fields, such as the number of a figure, is kept."""
+    body = (
+        '<w:p><w:r><w:t xml:space="preserve">Figure </w:t></w:r><w:fldSimple w:instr=" SEQ Figure ">'
+        "<w:r><w:t>7</w:t></w:r></w:fldSimple><w:r><w:t>: the lock.</w:t></w:r></w:p>"
+    )
+    assert only(tmp_path / "a.docx", docx_of(body)).page_content == "Figure 7: the lock."
 
 
 CELL = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>"
@@ -97,6 +112,21 @@ def test_a_presentation(tmp_path: Path) -> None:
     )
     assert (content.metadata["title"], content.metadata["author"]) == ("Roadmap", "Ada")
     assert content.metadata["slides"] == 2
+
+
+def test_a_picture_as_title(tmp_path: Path) -> None:
+    """A slide whose title is a picture is read without a title."""
+    presentation = pptx.Presentation()
+    layout = presentation.slide_layouts[8]
+    slide = presentation.slides.add_slide(layout)
+    picture = slide.placeholders[1]
+    slide.shapes.title._element.getparent().remove(slide.shapes.title._element)
+    picture._element.ph.set("type", "pic")
+    picture._element.ph.set("idx", "0")
+    picture.insert_picture(BytesIO(PNG))
+    slide.placeholders[2].text = "Boats at noon"
+    presentation.save(str(tmp_path / "a.pptx"))
+    assert only(tmp_path / "a.pptx").page_content == "# Slide 1\n\nBoats at noon"
 
 
 def test_slides_of_titles_alone(tmp_path: Path) -> None:
@@ -180,6 +210,18 @@ def test_an_opendocument_spreadsheet(tmp_path: Path) -> None:
     )
 
 
+def test_a_sheet_with_an_odd_number(tmp_path: Path) -> None:
+    """A sheet that is not readable as a spreadsheet is read as a document with tables."""
+    book = opendocument.OpenDocumentSpreadsheet()
+    sheet = odf_table([["Fruit", "Price"], ["apple", "two"]])
+    cell = sheet.childNodes[-1].childNodes[-1]
+    cell.setAttribute("valuetype", "float")
+    cell.setAttribute("value", "2,5")
+    book.spreadsheet.addElement(sheet)
+    book.save(str(tmp_path / "a.ods"))
+    assert "| apple | two |" in only(tmp_path / "a.ods").page_content
+
+
 def test_an_opendocument_presentation(tmp_path: Path) -> None:
     """Slides of a presentation of odfpy are sections."""
     show = opendocument.OpenDocumentPresentation()
@@ -201,6 +243,12 @@ def test_rtf(tmp_path: Path) -> None:
     assert content.page_content == "Warm up\nStretch both arms."
     assert content.metadata["title"] == "The Übung"
     assert reason(tmp_path / "b.rtf", "words").startswith("not readable as RTF")
+
+
+def test_notes_of_rtf(tmp_path: Path) -> None:
+    """A footnote stands where it is referred to."""
+    source = r"{\rtf1\ansi The lock{\super\chftn}{\footnote\pard\plain  was built in 1840} leaks.\par}"
+    assert only(tmp_path / "a.rtf", source).page_content == "The lock was built in 1840 leaks."
 
 
 @pytest.mark.parametrize("extension", ["pptx", "xlsx", "xls", "ods", "odt", "odp", "epub"])

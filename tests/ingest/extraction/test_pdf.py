@@ -12,7 +12,7 @@ from sleuth import Engine
 from sleuth.ingest import ReadOptions, Skipped
 from sleuth.text import Chunker
 from tests.ingest.extraction.reading import load, only, reason
-from tests.ingest.files import Placed, placed_pdf
+from tests.ingest.files import Placed, filled_form, placed_pdf
 
 LEFT = (
     "The left column tells how the",
@@ -109,6 +109,12 @@ def test_outline(tmp_path: Path) -> None:
         (1, "1 Stones"),
         (2, "2 Timber from the northern woods"),
     ]
+
+
+def test_a_filled_form(tmp_path: Path) -> None:
+    """What is filled in stands on the page."""
+    content = only(tmp_path / "a.pdf", filled_form("Name of the ship:", "Aurora of Bergen")).page_content
+    assert content.split("\n") == ["Name of the ship:", "Aurora of Bergen"]
 
 
 def recogniser(folder: Path) -> list[str]:

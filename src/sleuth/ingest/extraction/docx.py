@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
+from typing import Final
+from zipfile import ZipFile
 
 from sleuth.ingest.extraction.html import html_to_markdown
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
 from sleuth.ingest.extraction.tables import name_columns
 from sleuth.ingest.extraction.zips import opened_zip
+
+_BODY: Final = "word/document.xml"
+_field = re.compile(rb"</?w:fldSimple\b[^>]*>")
 
 
 def extract_docx(data: bytes, limit: int) -> Extracted:
@@ -19,8 +25,8 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     """
     import mammoth
 
-    with opened_zip(data, limit, "docx"):
-        pass
+    with opened_zip(data, limit, "docx") as archive:
+        data = _without_fields(archive, data)
     try:
         image = mammoth.images.img_element(_no_image)
         html = mammoth.convert_to_html(BytesIO(data), convert_image=image).value
@@ -32,6 +38,18 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     if not text:
         raise ExtractionError("no text in it")
     return Extracted(within(name_columns(text), limit), title)
+
+
+def _without_fields(archive: ZipFile, data: bytes) -> bytes:
+    """Return a file whose simple fields, as numbers of figures, are plain text: mammoth would leave them out."""
+    if _BODY not in archive.namelist() or b"fldSimple" not in (body := archive.read(_BODY)):
+        return data
+    out = BytesIO()
+    with ZipFile(out, "w") as copy:
+        for member in archive.infolist():
+            content = _field.sub(b"", body) if member.filename == _BODY else archive.read(member)
+            copy.writestr(member.filename, content)
+    return out.getvalue()
 
 
 def _no_image(image: object) -> dict[str, str]:

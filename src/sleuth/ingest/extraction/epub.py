@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urldefrag
 
 from sleuth.ingest.extraction.html import html_to_markdown, is_nested_too_deeply
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
@@ -41,12 +41,13 @@ def extract_epub(data: bytes, limit: int) -> Extracted:
         place = _package_path(archive.read("META-INF/container.xml"))
         package = _package(archive.read(place))
         folder = posixpath.dirname(place)
+        members = frozenset(archive.namelist())
         chapters = []
         length = 0
-        for id in dict.fromkeys(package.spine):
-            if id not in package.files:
+        for href in dict.fromkeys(package.files[id] for id in package.spine if id in package.files):
+            path = posixpath.normpath(posixpath.join(folder, unquote(href)))
+            if path not in members:  # some programs list more than they write
                 continue
-            path = posixpath.normpath(posixpath.join(folder, unquote(package.files[id])))
             page = archive.read(path).decode("utf-8", "replace")
             if is_nested_too_deeply(page):
                 raise ExtractionError("elements nested too deeply", limit=True)
@@ -81,7 +82,7 @@ def _package(data: bytes) -> _Package:
     def start(name: str, attributes: Mapping[str, str]) -> None:
         nonlocal open_fact
         if name == "item" and "nav" not in attributes.get("properties", "").split():
-            package.files[attributes.get("id", "")] = attributes.get("href", "")
+            package.files[attributes.get("id", "")] = urldefrag(attributes.get("href", "")).url
         elif name == "itemref":
             package.spine.append(attributes.get("idref", ""))
         elif name in ("title", "creator") and name not in package.facts:

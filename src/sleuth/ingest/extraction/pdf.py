@@ -55,6 +55,8 @@ def extract_pdf(data: bytes, limit: int) -> Extracted:
 
     pdf = opened_pdf(data)
     try:
+        if pdf.get_formtype():
+            pdf.init_forms()
         title, metadata = _about(pdf)
         headings = _outline(pdf)
         silent: list[int] = []
@@ -97,6 +99,10 @@ def _read(pdf: pypdfium2.PdfDocument, limit: int, silent: list[int]) -> Iterator
     for number in range(len(pdf)):
         page = pdf[number]
         try:
+            if pdf.formenv is not None:
+                page.flatten()  # what is filled in becomes text of the page
+                page.close()
+                page = pdf[number]
             words = page.get_textpage()
             try:
                 lines = page_lines(words)

@@ -44,7 +44,9 @@ def extract_pptx(data: bytes, limit: int) -> Extracted:
 
 def _slide(number: int, slide: Slide) -> str:
     heading = slide.shapes.title
-    title = " ".join(heading.text_frame.text.split()) if heading is not None else ""
+    title = (
+        " ".join(heading.text_frame.text.split()) if heading is not None and heading.has_text_frame else ""
+    )
     parts = [f"# Slide {number}: {title}" if title else f"# Slide {number}"]
     for shape in _shapes(slide.shapes):
         if heading is not None and shape.shape_id == heading.shape_id:

@@ -10,6 +10,8 @@ from sleuth.ingest.extraction.tables import name_columns
 
 _row = re.compile(r"\\trowd\b.*?\\row\b", re.DOTALL)
 _paragraph = re.compile(r"\\par(?![a-z])")
+_footnote = re.compile(r"\{\\footnote(?![a-z])")
+"""striprtf leaves notes out; as groups of plain text they stand where they are referred to."""
 _title = re.compile(r"\{\\title ([^{}]{1,500})\}")
 
 
@@ -25,7 +27,7 @@ def extract_rtf(data: bytes, limit: int) -> Extracted:
     plain: Callable[..., str] = striprtf.rtf_to_text
     if not data.lstrip().startswith(b"{\\rtf"):
         raise ExtractionError("not readable as RTF: it does not start with {\\rtf")
-    source = data.decode("latin-1")
+    source = _footnote.sub(r"{\\plain ", data.decode("latin-1"))
     try:
         # The paragraphs of a cell would break its row into lines.
         text = plain(_row.sub(lambda row: _paragraph.sub(r"\\~ ", row[0]), source), errors="replace")

@@ -7,6 +7,7 @@ from datetime import date, datetime, time, timedelta
 from io import BytesIO
 from typing import Any, Final
 
+from sleuth.ingest.extraction.opendocument import extract_opendocument
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
 from sleuth.ingest.extraction.tables import named_row
 from sleuth.ingest.extraction.zips import opened_zip
@@ -44,9 +45,31 @@ def extract_spreadsheet(data: bytes, limit: int) -> Extracted:
                 sheets.append("\n".join([f"# {name}", "", *lines]))
     except (python_calamine.CalamineError, OSError, ValueError) as error:
         raise ExtractionError(_reason(error)) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # of pyo3: no Exception, and in no module
+            raise
+        raise ExtractionError(f"not readable as a spreadsheet: {error}") from None
     if not sheets:
         raise ExtractionError("no text in its sheets")
     return Extracted("\n\n".join(sheets), metadata={"sheets": len(book.sheet_names)})
+
+
+def extract_ods(data: bytes, limit: int) -> Extracted:
+    """Extract a sheet of OpenDocument, as a document with tables where it is not readable as a spreadsheet.
+
+    Args:
+        data: the file.
+        limit: most bytes of the unpacked archive, and most characters of text.
+    """
+    try:
+        return extract_spreadsheet(data, limit)
+    except ExtractionError as error:
+        if error.limit:
+            raise
+        try:
+            return extract_opendocument(data, limit)
+        except ExtractionError:
+            raise error from None
 
 
 def _reason(error: Exception) -> str:

@@ -20,7 +20,7 @@ _READERS: Final = {
     "docx": "docx:extract_docx",
     "pptx": "pptx:extract_pptx",
     "xlsx": "spreadsheet:extract_spreadsheet",
-    "ods": "spreadsheet:extract_spreadsheet",
+    "ods": "spreadsheet:extract_ods",
     "odt": "opendocument:extract_opendocument",
     "odp": "opendocument:extract_opendocument",
     "flat-odf": "opendocument:extract_opendocument",

@@ -25,14 +25,16 @@ _title = re.compile(r"\\title(?:\[[^\]]{0,300}\])?\{((?:[^{}]|\{[^{}]{0,300}\}){
 _dropped = re.compile(r"\\(?:label|ref|eqref|pageref|cite[a-z]{0,10}|vspace|hspace|includegraphics|input|include)\*?"
                       r"(?:\[[^\[\]]{0,300}\]){0,2}\{[^{}]{0,1000}\}")  # fmt: skip
 _command = re.compile(r"\\[a-zA-Z]{1,40}\*?(?:\[[^\[\]]{0,300}\])?\{([^{}]{0,10000})\}")
+_verbatim = re.compile(rf"\\begin\{{({'|'.join(sorted(_VERBATIM))})\*?\}}")
+_logo = re.compile(r"\\((?:Xe|Lua)?(?:La)?TeX|BibTeX)(?![a-zA-Z])(?:\{\}|[ ])?")
 _bare = re.compile(r"\\[a-zA-Z]{1,40}\*?[ ]?|[{}]")
 _accent = re.compile(r"\\(?:([\"'`^~=.])\{?\\?([a-zA-Z])\}?|([cvu])\{([a-zA-Z])\})")
 _COMBINING: Final = {
     '"': "\u0308", "'": "\u0301", "`": "\u0300", "^": "\u0302", "~": "\u0303", "=": "\u0304", ".": "\u0307",
     "c": "\u0327", "v": "\u030c", "u": "\u0306",
 }  # fmt: skip
-_SIGNS: Final = (("\\\\", ""), ("\\&", "&"), ("\\%", "%"), ("\\_", "_"), ("\\#", "#"), ("~", " "), ("``", "“"),
-                 ("''", "”"), ("---", "—"), ("--", "–"), ("\\ss", "ß"))  # fmt: skip
+_SIGNS: Final = (("\\\\", ""), ("\\ ", " "), ("\\&", "&"), ("\\%", "%"), ("\\_", "_"), ("\\#", "#"), ("~", " "),
+                 ("``", "“"), ("''", "”"), ("---", "—"), ("--", "–"), ("\\ss", "ß"))  # fmt: skip
 
 
 def load_latex(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
@@ -56,8 +58,8 @@ def load_latex(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             lines.append("")
         elif not is_body:
             lines.append("")
-        elif environment and environment.group(1) == "begin" and environment.group(2) in _VERBATIM:
-            verbatim = environment.group(2)
+        elif opening := _verbatim.search(line):
+            verbatim = opening.group(1)
             lines.append("```")
         elif match := _heading.match(line):
             name = plain_line(match[2]).strip()
@@ -89,6 +91,7 @@ def _accented(match: re.Match[str]) -> str:
 
 def _prose(text: str) -> str:
     text = _accent.sub(_accented, text)
+    text = _logo.sub(r"\1", text)
     text = _dropped.sub("", text)
     for sign, plain in _SIGNS:
         text = text.replace(sign, plain)
