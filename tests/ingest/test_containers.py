@@ -10,6 +10,9 @@ import mailbox
 import tarfile
 import zipfile
 from email.message import EmailMessage
+from email.mime.message import MIMEMessage
+from email.mime.multipart import MIMEMultipart
+from email.mime.text import MIMEText
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +126,41 @@ def test_a_saved_page(tmp_path: Path) -> None:
     message.add_related(b"\x89PNG", "image", "png", cid="<a>")
     content = only(tmp_path / "a.mhtml", message.as_bytes())
     assert (content.page_content, content.metadata["url"]) == ("# Ships\n\nTwo.", "https://x.org/harbour")
+
+
+def test_text_below_an_attachment(tmp_path: Path) -> None:
+    """Parts of plain text without a name belong to the body, also those inside other parts."""
+    message = MIMEMultipart()
+    message["From"] = "ann@x.org"
+    inner = MIMEMultipart()
+    inner.attach(MIMEText("Bo adds this."))
+    for part in (
+        MIMEText("The boat leaves."),
+        mail(a_txt=b"Enclosed."),
+        inner,
+        MIMEText("The list's footer."),
+    ):
+        message.attach(MIMEMessage(part) if isinstance(part, EmailMessage) else part)
+    first, *rest = load(tmp_path / "a.eml", message.as_bytes())
+    assert isinstance(first, Document)
+    assert first.page_content.endswith("\n\nThe boat leaves.\n\nBo adds this.\n\nThe list's footer.")
+    assert "Enclosed." in texts(rest).values()
+
+
+def test_a_digest(tmp_path: Path) -> None:
+    """A mail that holds other mails alone is read, also from a mailbox that begins with a blank line."""
+    message = MIMEMultipart("digest")
+    message["From"] = "list@x.org"
+    for text in ("First word.", "Second word."):
+        enclosed = MIMEText(text)
+        enclosed["From"] = "bo@x.org"
+        message.attach(MIMEMessage(enclosed))
+    box = b"\nFrom list@x.org Mon Jan  1 09:00:00 2024\n" + message.as_bytes() + b"\n"
+    for name, data in (("a.eml", message.as_bytes()), ("a.mbox", box)):
+        contents = [
+            record.page_content for record in load(tmp_path / name, data) if isinstance(record, Document)
+        ]
+        assert [content.split("\n\n")[1] for content in contents] == ["First word.", "Second word."]
 
 
 @pytest.mark.parametrize("name", ["a.eml", "a.mhtml"])

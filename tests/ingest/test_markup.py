@@ -256,6 +256,12 @@ def test_bibtex(tmp_path: Path) -> None:
     )
 
 
+def test_bibtex_without_keys(tmp_path: Path) -> None:
+    """Entries that programs write without a key are read."""
+    content = only(tmp_path / "a.bib", "@article{,\n title = {Tides}, year = 1990}\n@misc{,\n year = 2001}\n")
+    assert content.page_content == "# Tides\n\narticle\nyear: 1990\n\n# misc\n\nmisc\nyear: 2001"
+
+
 def test_a_notebook(tmp_path: Path) -> None:
     """Texts, code with its language and printed outputs of a notebook of nbformat are read; pictures are not."""
     nb: Any = nbformat.v4

@@ -54,6 +54,14 @@ def test_numbers_of_figures(tmp_path: Path) -> None:
     assert only(tmp_path / "a.docx", docx_of(body)).page_content == "Figure 7: the lock."
 
 
+def test_words_with_their_readings(tmp_path: Path) -> None:
+    """Words below ruby are text, their readings are left out."""
+    run = "<w:r><w:t>{}</w:t></w:r>"
+    reading, word = run.format("とうきょう"), run.format("東京")
+    ruby = f"<w:r><w:ruby><w:rubyPr/><w:rt>{reading}</w:rt><w:rubyBase>{word}</w:rubyBase></w:ruby></w:r>"
+    assert only(tmp_path / "a.docx", docx_of(f"<w:p>{ruby}{run.format('駅')}</w:p>")).page_content == "東京駅"
+
+
 CELL = "<table:table-cell{}><text:p>{}</text:p></table:table-cell>"
 FLAT = (
     '<?xml version="1.0"?><office:document xmlns:office="o" xmlns:text="t" xmlns:table="b" xmlns:dc="d">'
@@ -77,6 +85,16 @@ def test_flat_opendocument(tmp_path: Path) -> None:
     assert only(tmp_path / "a.fods", FLAT.format(sheet)).page_content == (
         "## May\n\n| Person | Desk | Floor | Room |\n| Ann |  |  | 12 |"
     )
+
+
+def test_notes_of_opendocument(tmp_path: Path) -> None:
+    """A note stands below its paragraph, whose sentence stays whole."""
+    body = "<text:note-body><text:p>Since 1840.</text:p></text:note-body>"
+    note = f"<text:note><text:note-citation>1</text:note-citation>{body}</text:note>"
+    content = only(
+        tmp_path / "a.fodt", FLAT.format(f"<text:p>The lock{note} leaks.</text:p><text:p>End.</text:p>")
+    )
+    assert content.page_content == "The lock leaks.\n\nSince 1840.\n\nEnd."
 
 
 def test_tables_of_rtf(tmp_path: Path) -> None:
@@ -249,6 +267,15 @@ def test_notes_of_rtf(tmp_path: Path) -> None:
     """A footnote stands where it is referred to."""
     source = r"{\rtf1\ansi The lock{\super\chftn}{\footnote\pard\plain  was built in 1840} leaks.\par}"
     assert only(tmp_path / "a.rtf", source).page_content == "The lock was built in 1840 leaks."
+
+
+def test_formulas_of_rtf(tmp_path: Path) -> None:
+    """Text after the picture of a formula is read."""
+    picture = r"{\mmathPict{\*\shppict{\pict{\*\picprop{\sp{\sn a}{\sv 75}}}\emfblip 0100}}}"
+    source = r"{\rtf1\ansi {Too much {\mmath{\*\moMath {\i x}}%s} activation harms.}\par}"
+    content = only(tmp_path / "a.rtf", source % picture).page_content
+    assert content.startswith("Too much")
+    assert content.endswith("activation harms.")
 
 
 @pytest.mark.parametrize("extension", ["pptx", "xlsx", "xls", "ods", "odt", "odp", "epub"])

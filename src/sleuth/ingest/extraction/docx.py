@@ -13,7 +13,7 @@ from sleuth.ingest.extraction.tables import name_columns
 from sleuth.ingest.extraction.zips import opened_zip
 
 _BODY: Final = "word/document.xml"
-_field = re.compile(rb"</?w:fldSimple\b[^>]*>")
+_wrapping = re.compile(rb"(?s)</?w:(?:fldSimple|ruby|rubyBase)\b[^>]*>|<w:(rt|rubyPr)>.*?</w:\1>")
 
 
 def extract_docx(data: bytes, limit: int) -> Extracted:
@@ -26,7 +26,7 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     import mammoth
 
     with opened_zip(data, limit, "docx") as archive:
-        data = _without_fields(archive, data)
+        data = _unwrapped(archive, data)
     try:
         image = mammoth.images.img_element(_no_image)
         html = mammoth.convert_to_html(BytesIO(data), convert_image=image).value
@@ -40,14 +40,14 @@ def extract_docx(data: bytes, limit: int) -> Extracted:
     return Extracted(within(name_columns(text), limit), title)
 
 
-def _without_fields(archive: ZipFile, data: bytes) -> bytes:
-    """Return a file whose simple fields, as numbers of figures, are plain text: mammoth would leave them out."""
-    if _BODY not in archive.namelist() or b"fldSimple" not in (body := archive.read(_BODY)):
+def _unwrapped(archive: ZipFile, data: bytes) -> bytes:
+    """Return a file in which simple fields (numbers of figures) and text below ruby are text: mammoth drops them."""
+    if _BODY not in archive.namelist() or not _wrapping.search(body := archive.read(_BODY)):
         return data
     out = BytesIO()
     with ZipFile(out, "w") as copy:
         for member in archive.infolist():
-            content = _field.sub(b"", body) if member.filename == _BODY else archive.read(member)
+            content = _wrapping.sub(b"", body) if member.filename == _BODY else archive.read(member)
             copy.writestr(member.filename, content)
     return out.getvalue()
 

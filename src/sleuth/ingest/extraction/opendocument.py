@@ -19,7 +19,6 @@ _ELEMENTS: Final = {
     "table": "table",
     "table-row": "tr",
     "table-cell": "td",
-    "note-body": "blockquote",
 }
 """Elements of HTML for those of OpenDocument."""
 _LEFT_OUT: Final = frozenset(
@@ -62,6 +61,8 @@ class _OdfBody:
         self.inside = 0  # depth inside the body
         self.headings: list[str] = []
         self.is_sheets = False
+        self.outer: list[list[str]] = []  # what is written around the notes that are open
+        self.notes: list[str] = []  # of the paragraph that is open
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self.inside += name == "body"
@@ -77,11 +78,10 @@ class _OdfBody:
             self.slides += 1
             self.parts.append(f"<h1>Slide {self.slides}: {escape(attributes.get('draw:name', ''))}</h1>")
         elif name in _ELEMENTS:
-            if name == "table" and self.is_sheets:
-                self.parts.append(f"<h2>{escape(attributes.get('table:name', ''))}</h2>")
-            if name == "table-cell":
-                self.parts.append("<td></td>" * (_repeats(attributes) - 1))
-            self.parts.append(f"<{_ELEMENTS[name]}>")
+            self.parts.append(self._before(name, attributes) + f"<{_ELEMENTS[name]}>")
+        elif name == "note-body":
+            self.outer.append(self.parts)
+            self.parts = []
         elif name == "covered-table-cell":
             self.parts.append("<td></td>" * _repeats(attributes))
         elif name == "spreadsheet":
@@ -94,6 +94,12 @@ class _OdfBody:
             count = attributes.get("text:c", "1")
             self.parts.append(" " * (min(int(count), _MOST_BLANKS) if count.isdecimal() else 1))
 
+    def _before(self, name: str, attributes: Mapping[str, str]) -> str:
+        """Return what stands before an element: the name of a sheet, cells that are left blank."""
+        if name == "table" and self.is_sheets:
+            return f"<h2>{escape(attributes.get('table:name', ''))}</h2>"
+        return "<td></td>" * (_repeats(attributes) - 1) if name == "table-cell" else ""
+
     def end(self, name: str) -> None:
         if not self.inside:
             return
@@ -102,8 +108,20 @@ class _OdfBody:
             self.skipping -= 1
         elif name == "h" and self.headings:
             self.parts.append(f"</{self.headings.pop()}>")
+            self._end_paragraph()
+        elif name == "note-body" and self.outer:
+            self.notes.append(f"<blockquote>{''.join(self.parts)}</blockquote>")
+            self.parts = self.outer.pop()
         elif name in _ELEMENTS:
             self.parts.append(f"</{_ELEMENTS[name]}>")
+            if name == "p":
+                self._end_paragraph()
+
+    def _end_paragraph(self) -> None:
+        """Write the notes below the paragraph that they belong to: inside, they would break its sentences."""
+        if not self.outer:
+            self.parts += self.notes
+            self.notes = []
 
     def text(self, text: str) -> None:
         if self.inside and not self.skipping:

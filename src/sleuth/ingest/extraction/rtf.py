@@ -12,6 +12,8 @@ _row = re.compile(r"\\trowd\b.*?\\row\b", re.DOTALL)
 _paragraph = re.compile(r"\\par(?![a-z])")
 _footnote = re.compile(r"\{\\footnote(?![a-z])")
 """striprtf leaves notes out; as groups of plain text they stand where they are referred to."""
+_picture = re.compile(r"\{(?:\\\*)?\\(?:shppict|nonshppict|mmathPict|pict)(?![a-zA-Z])")
+_brace = re.compile(r"\\[\s\S]|[{}]")
 _title = re.compile(r"\{\\title ([^{}]{1,500})\}")
 
 
@@ -27,7 +29,7 @@ def extract_rtf(data: bytes, limit: int) -> Extracted:
     plain: Callable[..., str] = striprtf.rtf_to_text
     if not data.lstrip().startswith(b"{\\rtf"):
         raise ExtractionError("not readable as RTF: it does not start with {\\rtf")
-    source = _footnote.sub(r"{\\plain ", data.decode("latin-1"))
+    source = _footnote.sub(r"{\\plain ", _without_pictures(data.decode("latin-1")))
     try:
         # The paragraphs of a cell would break its row into lines.
         text = plain(_row.sub(lambda row: _paragraph.sub(r"\\~ ", row[0]), source), errors="replace")
@@ -40,6 +42,21 @@ def extract_rtf(data: bytes, limit: int) -> Extracted:
     title = plain(f"{{\\rtf1\\ansi {match[1]}}}", errors="replace").strip() if match else ""
     text = name_columns(_tables(text)) if "\\row" in source else text
     return Extracted(within(text.encode("utf-8", "replace").decode(), limit), title)
+
+
+def _without_pictures(source: str) -> str:
+    """Return the file without groups that hold pictures: striprtf would end at some, as those of formulas."""
+    parts = []
+    place = 0
+    while picture := _picture.search(source, place):
+        parts.append(source[place : picture.start()])
+        place, depth = len(source), 0
+        for sign in _brace.finditer(source, picture.start()):
+            depth += (sign[0] == "{") - (sign[0] == "}")
+            if not depth:
+                place = sign.end()
+                break
+    return "".join([*parts, source[place:]])
 
 
 def _tables(text: str) -> str:

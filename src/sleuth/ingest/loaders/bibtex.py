@@ -12,7 +12,7 @@ from sleuth.ingest.loaders.plain import document
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
 
-_entry = re.compile(r"@(\w{1,40})\s{0,20}[{(]\s{0,20}([^\s,{}()=]{1,300})\s{0,20},")
+_entry = re.compile(r"@(\w{1,40})\s{0,20}[{(]\s{0,20}([^\s,{}()=]{0,300})\s{0,20},")
 _field = re.compile(r"\s{0,200},?\s{0,200}([\w-]{1,60})\s{0,20}=\s{0,20}")
 _SILENT: Final = frozenset(
     {"title", "file", "abstract", "owner", "timestamp", "date-added", "date-modified", "bdsk-url-1"}
@@ -54,7 +54,7 @@ def _value(text: str, place: int) -> tuple[str, int]:
 
 
 def _section(key: str, kind: str, fields: dict[str, str]) -> str:
-    lines = [f"# {fields.get('title') or key}", "", f"{kind}: {key}"]
+    lines = [f"# {fields.get('title') or key or kind}", "", f"{kind}: {key}".removesuffix(": ")]
     lines += [f"{name}: {value}" for name, value in fields.items() if value and name not in _SILENT]
     if fields.get("abstract"):
         lines += ["", fields["abstract"]]

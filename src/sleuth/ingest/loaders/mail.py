@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
 from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from typing import Any, Final
 
 from sleuth.errors import LoadError
@@ -21,7 +21,7 @@ from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
 _HEADERS: Final = {"from": "From", "to": "To", "cc": "Cc"}
-_message_start = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{0,1000}\r?\n")
+_message_start = re.compile(rb"(?:\A\s{0,100}|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{0,1000}\r?\n")
 _escaped_from = re.compile(rb"^>(>{0,100}From )", re.MULTILINE)
 _quotation = re.compile(r"<(/?)blockquote\b[^>]{0,2000}>", re.IGNORECASE)
 _IN, _OUT = "\ue000", "\ue001"
@@ -42,8 +42,10 @@ def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
         headers = _headers(message)
         text = mail_text(headers, _body(message))
         title = {"title": headers.pop("subject")} if "subject" in headers else {}
-        yield document(file, text, {**headers, **title})
-        for number, part in enumerate(_attachments(message), 1):
+        attachments = list(_attachments(message))
+        if text or not attachments:  # a digest may hold mails alone
+            yield document(file, text, {**headers, **title})
+        for number, part in enumerate(attachments, 1):
             yield from load_member(file, _attached(part, number), options)
 
 
@@ -135,11 +137,23 @@ def _header(message: EmailMessage, name: str) -> str:
 
 
 def _body(message: EmailMessage) -> str:
+    """Return the body, and what further parts of plain text say that have no name, as those below an attachment."""
     part = message.get_body(("plain", "html"))
     if part is None:
         return ""
     text = _decoded(part)
-    return html_body(text) if part.get_content_type() == "text/html" else text
+    texts = [html_body(text) if part.get_content_type() == "text/html" else text]
+    texts += [_decoded(further) for further in _plain_parts(message) if further is not part]
+    return "\n\n".join(filter(str.strip, texts))
+
+
+def _plain_parts(message: MIMEPart) -> Iterator[Any]:
+    """Yield the parts of plain text that are no attachments, those of enclosed messages left out."""
+    for part in message.iter_parts() if message.get_content_maintype() == "multipart" else ():
+        if part.is_multipart() and part.get_content_maintype() == "multipart":
+            yield from _plain_parts(part)
+        elif part.get_content_type() == "text/plain" and not (part.get_filename() or part.is_attachment()):
+            yield part
 
 
 def _decoded(part: Any) -> str:
