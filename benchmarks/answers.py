@@ -104,7 +104,8 @@ def weigh(
     bags = {doc["_id"]: frozenset(English(f"{doc.get('title', '')} {doc['text']}")) for doc in docs}
     df = Counter(term for bag in bags.values() for term in bag)
     rows: dict[str, list[Evidence]] = {"answerable": [], "taken away": [], "foreign": []}
-    with tempfile.TemporaryDirectory() as folder, Engine.open(folder, create=True) as engine:
+    model = None if embedder else ""
+    with tempfile.TemporaryDirectory() as folder, Engine.open(folder, create=True, embedder=model) as engine:
         engine.add(
             Document(doc["text"], {"title": doc.get("title", ""), "doc": doc["_id"]}, id=doc["_id"])
             for doc in docs
@@ -118,8 +119,7 @@ def weigh(
                 return {t: bm25_idf(df[t] - sum(t in bags[id] for id in gone), n) for t in terms}
 
             items = list(engine.retrieve(question, 8, filter={"doc": {"$nin": gone}} if gone else None))
-            model = engine.embedder if embedder else None
-            return weigh_evidence(question, items, analyze=English, rarity=rarity, embedder=model)
+            return weigh_evidence(question, items, analyze=English, rarity=rarity, embedder=engine.embedder)
 
         for id, question in queries.items():
             if answered_only and engine.retrieve(question, 1)[0].metadata["doc"] not in relevant[id]:

@@ -206,15 +206,15 @@ def by_sleuth(found: Sequence[Sample]) -> Iterator[Outcome]:
 PEER: Final = """
 import json, resource, sys, time
 from markitdown import MarkItDown
-reader = MarkItDown()
+reader, out, sys.stdout = MarkItDown(), sys.stdout, sys.stderr
 for path in sys.stdin.read().splitlines():
     start, reason = time.perf_counter(), ""
     try:
         text = reader.convert(path).markdown
     except Exception as error:
         text, reason = "", type(error).__name__
-    print(json.dumps([text, reason, time.perf_counter() - start]), flush=True)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    print(json.dumps([text, reason, time.perf_counter() - start]), file=out, flush=True)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=out)
 """
 
 

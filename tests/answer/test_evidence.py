@@ -71,6 +71,18 @@ def test_near_words_count() -> None:
     assert with_words.passage == pytest.approx(1.0)
 
 
+def test_forms_of_a_word_count() -> None:
+    """Without an embedder, a missing word counts by the nearest word that begins with the same letters."""
+    passage = item("a", "The harbour is located in Bergen.")
+
+    def covered(question: str) -> float:
+        return weigh_evidence(question, [passage], analyze=plain_words, rarity=even).passage
+
+    assert covered("location") == pytest.approx(2 * 5 / 15)  # "locat" of "location" and "located"
+    assert covered("locust") == 0.0  # begins alike, and is another word
+    assert covered("hart") == 0.0
+
+
 class Weighing(Embedder):
     """An embedder that has learnt that "kind" says little."""
 

@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from sleuth.answer.names import names_and_numbers_of
@@ -27,6 +28,12 @@ Rarity = Callable[[Iterable[str]], Mapping[str, float]]
 RELATED = 0.2
 """Cosine of two words below which they have nothing to do with each other, in WordLlama's vectors."""
 
+STEM = 4
+"""First letters that two forms of a word share at least."""
+
+ALIKE = 0.6
+"""Share of the letters of two words that they begin with together, from which they count as forms of one word."""
+
 RIVALS = 3
 """Passages with which the best one is compared."""
 
@@ -43,7 +50,7 @@ class Evidence:
     Attributes:
         passage: share of the question's words that the passage and its title hold, each weighed by how much it says in
             any corpus, where an embedder has learnt that; else by its idf. A word that is missing counts by its nearest
-            word of the passage, where an embedder compares words.
+            word of the passage: in meaning, where an embedder compares words, else by its first letters.
         sentence: the same for the best sentence of the passage, without the title, weighed by idf.
         meaning: cosine of the question with the sentence nearest to it; 0 without an embedder.
         lead: by how much the best passage beats the mean of the next three, as a share of its score, times `passage`:
@@ -178,12 +185,14 @@ def _coverage(
     """Return for each sentence how far it holds each term, 0 to 1."""
     held = [set(analyze(sentence)) for sentence in sentences]
     covers = [{term: 1.0 if term in terms else 0.0 for term in words} for terms in held]
+    missing = [term for term in words if not all(term in terms for terms in held)]
+    tokens = [list(dict.fromkeys(_WORD.findall(sentence.lower()))) for sentence in sentences]
     if embedder is None:
+        for cover, sentence in zip(covers, tokens, strict=True):
+            cover |= {term: max(cover[term], _nearest_form(words[term], sentence)) for term in missing}
         return covers
     import numpy as np
 
-    missing = [term for term in words if not all(term in terms for terms in held)]
-    tokens = [list(dict.fromkeys(_WORD.findall(sentence.lower()))) for sentence in sentences]
     vocabulary = list(dict.fromkeys(token for sentence in tokens for token in sentence))
     if not missing or not vocabulary:
         return covers
@@ -197,6 +206,21 @@ def _coverage(
             for term, value in zip(missing, near[:, columns].max(axis=1).tolist(), strict=True):
                 cover[term] = max(cover[term], value)
     return covers
+
+
+def _nearest_form(word: str, others: Sequence[str]) -> float:
+    """Return how far the nearest of other words may be a form of a word, such as "located" of "location", 0 to 1."""
+    forms = (
+        2 * sum(1 for _ in takewhile(_are_equal, zip(word, other, strict=False))) / (len(word) + len(other))
+        for other in others
+        if len(word) >= STEM and other.startswith(word[:STEM])
+    )
+    nearest = max(forms, default=0.0)
+    return nearest if nearest >= ALIKE else 0.0
+
+
+def _are_equal(letters: tuple[str, str]) -> bool:
+    return letters[0] == letters[1]
 
 
 def _meaning(question: str, sentences: Sequence[str], embedder: Embedder | None) -> float:
