@@ -205,8 +205,9 @@ def by_sleuth(found: Sequence[Sample]) -> Iterator[Outcome]:
 
 PEER: Final = """
 import json, resource, sys, time
+out, sys.stdout = sys.stdout, sys.stderr  # some readers print
 from markitdown import MarkItDown
-reader, out, sys.stdout = MarkItDown(), sys.stdout, sys.stderr
+reader = MarkItDown()
 for path in sys.stdin.read().splitlines():
     start, reason = time.perf_counter(), ""
     try:

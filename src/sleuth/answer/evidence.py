@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from sleuth.answer.names import names_and_numbers_of
@@ -211,16 +212,12 @@ def _coverage(
 def _nearest_form(word: str, others: Sequence[str]) -> float:
     """Return how far the nearest of other words may be a form of a word, such as "located" of "location", 0 to 1."""
     forms = (
-        2 * sum(1 for _ in takewhile(_are_equal, zip(word, other, strict=False))) / (len(word) + len(other))
+        2 * sum(takewhile(bool, map(eq, word, other))) / (len(word) + len(other))
         for other in others
         if len(word) >= STEM and other.startswith(word[:STEM])
     )
     nearest = max(forms, default=0.0)
     return nearest if nearest >= ALIKE else 0.0
-
-
-def _are_equal(letters: tuple[str, str]) -> bool:
-    return letters[0] == letters[1]
 
 
 def _meaning(question: str, sentences: Sequence[str], embedder: Embedder | None) -> float:
