@@ -89,12 +89,13 @@ def corpus() -> Corpus:
 
 
 def queries(n: int, seed: int) -> list[list[int]]:
-    """Return queries of one to five words: rare ones, frequent ones, and both."""
+    """Return queries of one to five words: rare ones, frequent ones, both; and of a hundred, most of them rare."""
     rng = np.random.default_rng(seed)
     kinds: list[Callable[[], NDArray[np.int64]]] = [
         lambda: rng.integers(300, VOCABULARY, rng.integers(1, 6)),
         lambda: rng.integers(0, 30, rng.integers(1, 4)),
         lambda: np.concatenate([rng.integers(40, 1500, rng.integers(1, 4)), rng.integers(0, 40, 2)]),
+        lambda: np.concatenate([rng.integers(300, VOCABULARY, 98), rng.integers(0, 40, 2)]),
     ]
     return [kinds[i % len(kinds)]().tolist() for i in range(n)]
 

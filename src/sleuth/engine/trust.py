@@ -36,6 +36,6 @@ def agreement(lexical: Hits, dense: Hits) -> float:
 
 def _first(hits: Hits, n: int) -> set[int]:
     """Return the keys of the first `n` hits and of those that tie with the last of them, whose order is not settled."""
-    if len(hits) > n:
+    if len(hits) > n and hits.scores[n] == hits.scores[n - 1]:
         n = int(np.count_nonzero(hits.scores >= hits.scores[n - 1]))
     return set(hits.keys[:n].tolist())

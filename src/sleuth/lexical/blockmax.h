@@ -19,6 +19,13 @@
 #define GROUP_SHIFT  6   /* rows per entry of `firsts` */
 #define PRUNED_TERMS 128 /* more are scored in full; 80 terms take a third of that time when they are pruned */
 #define COLUMN       16  /* blocks per seed candidate */
+#define REGION_SHIFT 10  /* rows per set of terms: of many languages, most terms are in few rows */
+#define SET_WORDS    (PRUNED_TERMS / 64)
+
+/* Visits the members of a set of terms, ascending. */
+#define EACH_TERM(j, set)                                                                                              \
+    for (int word_ = 0, j = 0; word_ < SET_WORDS; word_++)                                                             \
+        for (uint64_t left_ = (set)[word_]; left_ && (j = word_ * 64 + __builtin_ctzll(left_), 1); left_ &= left_ - 1)
 
 typedef struct {
     Postings postings;
@@ -51,6 +58,7 @@ typedef struct {
     const uint64_t *mask; /* rows that may answer; NULL for all */
     Top top;
     float *bounds;
+    uint64_t *held; /* per region of rows, the set of terms that may be in it */
     Path path;
 } Search;
 
@@ -58,7 +66,12 @@ typedef struct {
 typedef struct {
     float *scores, *bounds, *columns;
     uint32_t *found, *ordered, *firsts;
+    uint64_t *held;
 } Areas;
+
+static inline uint64_t groups_of(uint32_t n) { return ((uint64_t)n + (1u << GROUP_SHIFT) - 1) >> GROUP_SHIFT; }
+
+static inline uint64_t regions_of(uint32_t n) { return ((uint64_t)n + (1u << REGION_SHIFT) - 1) >> REGION_SHIFT; }
 
 /* Whether a row may answer. */
 static inline int may_answer(const Search *s, uint32_t doc) { return !s->mask || has_bit(s->mask, doc); }
@@ -208,12 +221,27 @@ static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
             uint32_t doc = list_doc(p->entries[i]);
             if (may_answer(s, doc)) bounds[doc >> BLOCK_SHIFT] += t->unit * (float)p->impacts[i];
             t->firsts[doc >> GROUP_SHIFT] = (uint32_t)i;
+            s->held[(doc >> REGION_SHIFT) * SET_WORDS + j / 64] |= 1ull << j % 64;
         }
     }
     for (uint64_t b = blocks; b < room; b++) bounds[b] = -1;
     if (s->mask)
         for (uint64_t b = 0; b < blocks; b++)
             if (!(uint16_t)(s->mask[b >> 2] >> (b & 3) * 16)) bounds[b] = -1;
+}
+
+/* The terms that may be in a block. */
+static inline const uint64_t *terms_in(const Search *s, uint32_t block) {
+    return s->held + ((uint64_t)block << BLOCK_SHIFT >> REGION_SHIFT) * SET_WORDS;
+}
+
+/* Begins the set of each region with the terms that have no list. */
+static void begin_sets(Search *s) {
+    uint64_t dense[SET_WORDS] = {0};
+    for (int j = 0; j < s->n_terms; j++)
+        if (!s->terms[j].postings.entries) dense[j / 64] |= 1ull << j % 64;
+    for (uint64_t region = 0; region < regions_of(s->n); region++)
+        memcpy(s->held + region * SET_WORDS, dense, sizeof dense);
 }
 
 /* The first posting of a list at or after row `base`, which begins a block; the end of the list where its group has
@@ -227,12 +255,13 @@ static inline uint64_t list_from(const Term *t, uint32_t base) {
 }
 
 /* The most that a row of a block can score. Lists tell which row each of their impacts belongs to, so those of
- * different rows need not be summed. Per term: the most it adds to a row, and of a list the first posting in the block.
+ * different rows need not be summed. Per term that may be in it: the most it adds to a row, and of a list the first
+ * posting in the block.
  */
 static float bound_of(const Search *s, uint32_t block, float *most, uint64_t *from) {
     float sums[BLOCK] = {0}, best = 0, rest = 0;
     uint32_t base = block << BLOCK_SHIFT, doc;
-    for (int j = 0; j < s->n_terms; j++) {
+    EACH_TERM(j, terms_in(s, block)) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
         if (!p->entries) {
@@ -258,9 +287,9 @@ static void visit(Search *s, uint32_t block) {
     uint64_t from[PRUNED_TERMS];
     uint32_t base = block << BLOCK_SHIFT, doc;
     if (bound_of(s, block, most, from) < s->top.threshold) return;
-    for (int j = 0; j < s->n_terms; j++) left += most[j];
+    EACH_TERM(j, terms_in(s, block)) left += most[j];
     left *= 1.00001f;
-    for (int j = 0; j < s->n_terms; j++) {
+    EACH_TERM(j, terms_in(s, block)) {
         const Term *t = s->terms + j;
         const Postings *p = &t->postings;
         if (most[j] == 0) continue;
@@ -335,8 +364,6 @@ static void seed(Search *s, uint64_t room, float *columns, uint32_t *found, uint
 /* Room for the bounds of a segment's blocks, a multiple of 64 and of COLUMN. */
 static inline uint64_t room_of(uint32_t n) { return ((uint64_t)n + 4095) / 4096 * 256; }
 
-static inline uint64_t groups_of(uint32_t n) { return ((uint64_t)n + (1u << GROUP_SHIFT) - 1) >> GROUP_SHIFT; }
-
 static void search_blocks(Search *s, Term *terms, const Areas *areas) {
     uint64_t blocks = ((uint64_t)s->n + BLOCK - 1) >> BLOCK_SHIFT, room = room_of(s->n);
     uint32_t *firsts = areas->firsts;
@@ -346,6 +373,8 @@ static void search_blocks(Search *s, Term *terms, const Areas *areas) {
             firsts += groups_of(s->n);
         }
     s->bounds = areas->bounds;
+    s->held = areas->held;
+    begin_sets(s);
     add_bounds(s, blocks, room);
     seed(s, room, areas->columns, areas->found, areas->ordered, s->top.k + 8);
     float low = s->top.threshold > 0 ? s->top.threshold : 1e-30f;

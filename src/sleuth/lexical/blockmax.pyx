@@ -45,9 +45,11 @@ cdef extern from "blockmax.h" nogil:
         uint32_t *found
         uint32_t *ordered
         uint32_t *firsts
-    int PRUNED_TERMS, COLUMN
+        uint64_t *held
+    int PRUNED_TERMS, COLUMN, SET_WORDS
     uint64_t room_of(uint32_t n)
     uint64_t groups_of(uint32_t n)
+    uint64_t regions_of(uint32_t n)
     uint64_t search_parts(Search*, int, uint64_t, Hit*, Hit**, Hit*, const Areas*)
     float score_one(const Term*, int, int, uint32_t)
     int popcount "__builtin_popcountll"(uint64_t)
@@ -71,6 +73,7 @@ cdef enum:
     FOUND
     ORDERED
     FIRSTS
+    HELD
     AREAS
 
 
@@ -319,7 +322,7 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
 
 cdef int _reserve(Scratch scratch, const Search* parts, Py_ssize_t n_parts, Areas* areas) except -1:
     """Make room for what any of the segments needs."""
-    cdef uint64_t rows = 0, room = 0, firsts = 0, lists
+    cdef uint64_t rows = 0, room = 0, firsts = 0, regions = 0, lists
     cdef Py_ssize_t p
     cdef int j
     for p in range(n_parts):
@@ -327,6 +330,7 @@ cdef int _reserve(Scratch scratch, const Search* parts, Py_ssize_t n_parts, Area
             rows = max(rows, parts[p].n)
         elif parts[p].n_terms and parts[p].path == BLOCKS:
             room = max(room, room_of(parts[p].n))
+            regions = max(regions, regions_of(parts[p].n))
             lists = 0
             for j in range(parts[p].n_terms):
                 lists += parts[p].terms[j].postings.entries != NULL
@@ -336,6 +340,7 @@ cdef int _reserve(Scratch scratch, const Search* parts, Py_ssize_t n_parts, Area
     areas.found = <uint32_t*>scratch.area(FOUND, room * sizeof(uint32_t))
     areas.ordered = <uint32_t*>scratch.area(ORDERED, room * sizeof(uint32_t))
     areas.firsts = <uint32_t*>scratch.area(FIRSTS, firsts * sizeof(uint32_t))
+    areas.held = <uint64_t*>scratch.area(HELD, regions * SET_WORDS * sizeof(uint64_t))
     return 0
 
 
