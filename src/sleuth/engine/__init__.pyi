@@ -53,5 +53,6 @@ from sleuth.engine.search import check_legs as check_legs
 from sleuth.engine.search import embedded as embedded
 from sleuth.engine.selection import Selection as Selection
 from sleuth.engine.sources import SPELLINGS as SPELLINGS
+from sleuth.engine.spelling import suggestions as suggestions
 from sleuth.engine.trust import agreement as agreement
 from sleuth.engine.trust import trust_in_vectors as trust_in_vectors
