@@ -4,7 +4,8 @@
     python -m benchmarks.robustness --sets scifact cranfield --queries 80
 
 Prints nDCG@10 of words and of the default for each variant, the mean over collections, and what each lost against the
-text as it is. Collections are folders in BEIR layout under .data/, of which a sample is used.
+text as it is; then the gain of the default over words in each collection and variant. Collections are folders in BEIR
+layout under .data/, of which a sample is used.
 """
 
 from __future__ import annotations
@@ -116,12 +117,17 @@ def main() -> None:
     ]
     print("| text | words | default | loss of words | loss of default |\n|---|---|---|---|---|")
     base: list[float] = []
+    gains: dict[str, list[float]] = {}
     for name, variant in VARIANTS.items():
         rows = [measure(*some, variant) for some in samples]
+        gains[name] = [default - words for words, default in rows]
         means = [statistics.fmean(column) for column in zip(*rows, strict=True)]
         base = base or means
         losses = [before - now for before, now in zip(base, means, strict=True)]
         print(f"| {name} | " + " | ".join(f"{value:.3f}" for value in (*means, *losses)) + " |", flush=True)
+    print("\n| gain of the default | " + " | ".join(gains) + " |\n|---" + "|---" * len(gains) + "|")
+    for (collection, _), *row in zip(samples, *gains.values(), strict=True):
+        print(f"| {collection.folder.name} | " + " | ".join(f"{gain:+.3f}" for gain in row) + " |")
 
 
 def sample(collection: Collection, queries: int, documents: int) -> tuple[Collection, list[Document]]:
