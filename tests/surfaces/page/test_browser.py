@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -120,6 +121,34 @@ def test_code_leads_to_definition_and_references(look: Any) -> None:
     assert uses.count() >= 1
     uses.first.locator("a.open").click()
     page.wait_for_selector(".line.cited")
+
+
+def test_changes_that_code_results_lack_are_told(look: Any, corpus: Path) -> None:
+    """The page says how many files of the code changed since, and nothing where none did or no code was asked for."""
+    changed = corpus / "code" / "later.py"
+    opened = look()
+    assert opened.open("/?q=TokenBucket&in=code").locator(".stale").count() == 0
+    changed.write_text("def later():\n    return 1\n", "utf-8")
+    try:
+        told = _stale_sentence(opened, lambda texts: texts != [])
+        assert told == [
+            "1 file of the code changed since it was indexed: results from code may lack the changes."
+        ]
+        assert opened.open("/?q=tokens&in=docs").locator(".stale").count() == 0
+    finally:
+        changed.unlink()
+    assert _stale_sentence(opened, lambda texts: texts == []) == []
+
+
+def _stale_sentence(opened: Any, is_enough: Callable[[list[str]], bool]) -> list[str]:
+    """Return what the page says of changes once that is enough; the files are compared in the background."""
+    texts: list[str] = []
+    for _ in range(60):
+        texts = opened.open("/?q=TokenBucket&in=code").locator(".stale").all_inner_texts()
+        if is_enough(texts):
+            break
+        time.sleep(0.25)
+    return texts
 
 
 def test_dark_where_the_system_is_dark(look: Any) -> None:

@@ -39,7 +39,10 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
             "more": False,
             "answer": None,
             "failures": [],
+            "stale": 0,
         }
+    if "code" in state.sources:
+        call.service.freshness.check(wait=0.0)
     retriever = call.retriever(list(state.sources))
     tree = call.filter(filter_of(state))
     last = state.page * PAGE
@@ -56,7 +59,18 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         "more": len(ranking) > last,
         "answer": _answer(call, state) if state.with_answer else None,
         "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
+        "stale": _stale_files(call, state),
     }
+
+
+def _stale_files(call: Call, state: PageState) -> int:
+    """Return how many files of code changed since they were indexed, as far as this reader may know.
+
+    The files are compared beside the search, and nothing waits for that: a change may show a page later.
+    """
+    if "code" not in state.sources or call.key.filter is not None:
+        return 0
+    return call.service.freshness.stale.files or 0
 
 
 def filter_of(state: PageState) -> Filter | None:
