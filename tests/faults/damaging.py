@@ -67,11 +67,16 @@ def swap(victim: Victim, rng: random.Random) -> bytes:
     return victim.data[:start] + page + victim.data[start + len(page) :]
 
 
+def exchange(victim: Victim, rng: random.Random) -> bytes:
+    """Put the whole file of another index in its place."""
+    return victim.foreign
+
+
 def restore(victim: Victim, rng: random.Random) -> bytes:
     """Put the file of an earlier version back."""
     return victim.earlier
 
 
 DAMAGES: tuple[Callable[[Victim, random.Random], bytes], ...] = (
-    flip, change, zero, truncate, extend, garble, swap, restore,
+    flip, change, zero, truncate, extend, garble, swap, exchange, restore,
 )  # fmt: skip

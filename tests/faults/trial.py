@@ -81,19 +81,31 @@ def repair(index: str, path: Path) -> None:
         engine.repair()
 
 
-def watched(path: Path) -> bool:
+def watched(index: str, path: Path) -> bool:
     """Return whether an engine that stays open finds damage by itself."""
-    with pytest.MonkeyPatch.context() as patch, Engine.open(path, embedder=HashEmbedder()) as engine:
-        if engine.repairs:
-            return True
-        patch.setattr(engine._store._watch, "_due", 0.0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watch, "PATIENCE", 0.0)
         patch.setattr(watch, "RATE", 1 << 40)
         patch.setattr(watch, "SHARE", 1e9)
-        engine.retrieve("w0", 3)
-        until = time.monotonic() + 60
-        while (thread := engine._store._watch._thread) is not None and time.monotonic() < until:
-            thread.join(0.1)
-        return bool(engine._store.status().damage)
+        if index == "code":
+            with open_code(path) as storage:
+                for repository in storage.repositories():
+                    CodeRetriever(storage, None).retrieve("size", repository.id, strategy="keyword")
+                look_through(storage.proof._watch)
+                return bool(storage.proof.damage)
+        with Engine.open(path, embedder=HashEmbedder()) as engine:
+            if engine.repairs:
+                return True
+            engine.retrieve("w0", 3)
+            look_through(engine._store._watch)
+            return bool(engine._store.status().damage)
+
+
+def look_through(watch: watch.Watch) -> None:
+    """Wait until the background has looked at everything."""
+    until = time.monotonic() + 60
+    while (thread := watch._thread) is not None and time.monotonic() < until:
+        thread.join(0.1)
 
 
 def attempt(outcome: dict[str, Any], name: str, step: Callable[[], Any]) -> Any:
@@ -137,11 +149,10 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
 
     complaints = attempt(outcome, "doctor", lambda: doctor(index, renewed()))
     outcome["found"] = complaints is None or bool(complaints)
-    if index == "documents":
-        outcome["watched"] = attempt(outcome, "watch", lambda: watched(renewed())) is not False
+    outcome["watched"] = attempt(outcome, "watch", lambda: watched(index, renewed())) is not False
     texts, rankings = whole[index]
     answers = attempt(outcome, "search", lambda: ASK[index](renewed()))
-    outcome["effect"] = answers is None or answers[1] != rankings
+    outcome["effect"] = answers is None or answers != (texts, rankings)
     attempt(outcome, "repair", lambda: repair(index, path))
     repaired = attempt(outcome, "search again", lambda: ASK[index](path))
     old = earlier[index][0] if damage is restore else {}
