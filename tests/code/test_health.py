@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -302,3 +303,51 @@ def test_an_index_that_was_just_opened_proves_nothing(indexed: Path) -> None:
         (repository,) = storage.repositories()
         storage.open_snapshot(repository, storage.snapshot(repository))
         assert storage.proof._watch._thread is None
+
+
+def test_the_database_of_another_index_is_refused(indexed: Path, tmp_path: Path, git: Git) -> None:
+    """A database in the folder of another index gives no answers; without the note beside it, it is believed."""
+    with open_code(tmp_path / "other", create=True) as storage:
+        index_path(storage, git.root)
+    shutil.copy(tmp_path / "other" / "code.db", indexed / "code.db")
+    with pytest.raises(IndexDamagedError, match=r"of another index than the file code\.version"):
+        open_code(indexed)
+    (indexed / "code.version").unlink()
+    open_code(indexed).close()
+
+
+def test_an_older_database_has_lost_snapshots(git: Git, tmp_path: Path) -> None:
+    """A database that was put back is told by status and by the doctor, until what it lost is indexed again."""
+    path = tmp_path / "index"
+    with open_code(path, create=True) as storage:
+        git.commit({**SHOP})
+        index_path(storage, git.root)
+    older = (path / "code.db").read_bytes()
+    with open_code(path) as storage:
+        git.commit({"more.py": "def refund(order):\n    return order\n"})
+        index_path(storage, git.root)
+    (path / "code.db").write_bytes(older)
+    with open_code(path) as storage:
+        (said,) = health.status(storage).damage
+        assert said.startswith("snapshots that were indexed last are lost")
+        assert said in {finding.message for finding in health.check(storage)}
+        index_path(storage, git.root)
+        assert health.status(storage).damage == ()
+    assert is_sound(path)
+
+
+def test_forgotten_snapshots_are_not_lost(indexed: Path) -> None:
+    """To prune the newest snapshot is no loss, and a note that is damaged says nothing."""
+    with open_code(indexed) as storage:
+        (repository,) = storage.repositories()
+        oldest = storage.snapshots(repository.id)[-1]
+        storage.prune(repository.id, [oldest.id])
+    assert is_sound(indexed)
+    (indexed / "code.version").write_bytes(b"00000000\n99\n")
+    assert is_sound(indexed)
+
+
+def is_sound(path: Path) -> bool:
+    """Return whether a check of an index that was just opened complains of nothing."""
+    with open_code(path) as storage:
+        return all(finding.level == "ok" for finding in health.check(storage, full=True))

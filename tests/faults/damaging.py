@@ -67,8 +67,8 @@ def swap(victim: Victim, rng: random.Random) -> bytes:
     return victim.data[:start] + page + victim.data[start + len(page) :]
 
 
-def exchange(victim: Victim, rng: random.Random) -> bytes:
-    """Put the whole file of another index in its place."""
+def replace(victim: Victim, rng: random.Random) -> bytes:
+    """Put the file of another index in its place."""
     return victim.foreign
 
 
@@ -78,5 +78,5 @@ def restore(victim: Victim, rng: random.Random) -> bytes:
 
 
 DAMAGES: tuple[Callable[[Victim, random.Random], bytes], ...] = (
-    flip, change, zero, truncate, extend, garble, swap, exchange, restore,
+    flip, change, zero, truncate, extend, garble, swap, replace, restore,
 )  # fmt: skip

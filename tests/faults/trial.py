@@ -8,9 +8,12 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import sqlite3
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +24,7 @@ from sleuth.code import CodeRetriever
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.store import Store
-from sleuth.store.catalogue import watch
+from sleuth.store.catalogue import mark, watch
 from tests.dense.strategies import HashEmbedder
 from tests.faults.damaging import DAMAGES, Victim, restore
 
@@ -82,30 +85,63 @@ def repair(index: str, path: Path) -> None:
 
 
 def watched(index: str, path: Path) -> bool:
-    """Return whether an engine that stays open finds damage by itself."""
+    """Return whether an index that stays open finds damage by itself."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(watch, "PATIENCE", 0.0)
         patch.setattr(watch, "RATE", 1 << 40)
         patch.setattr(watch, "SHARE", 1e9)
         if index == "code":
             with open_code(path) as storage:
-                for repository in storage.repositories():
-                    CodeRetriever(storage, None).retrieve("size", repository.id, strategy="keyword")
-                look_through(storage.proof._watch)
-                return bool(storage.proof.damage)
+                for query in ("refill bucket", "class Cart"):  # an index that was just opened proves nothing
+                    for repository in storage.repositories():
+                        CodeRetriever(storage, None).retrieve(query, repository.id, strategy="keyword")
+                    finish(storage.proof._watch)
+                if health.status(storage).damage:
+                    return True
+            return not doctor(index, path)  # a segment that does not open was built again
         with Engine.open(path, embedder=HashEmbedder()) as engine:
             if engine.repairs:
                 return True
             engine.retrieve("w0", 3)
-            look_through(engine._store._watch)
+            finish(engine._store._watch)
             return bool(engine._store.status().damage)
 
 
-def look_through(watch: watch.Watch) -> None:
-    """Wait until the background has looked at everything."""
+def finish(looking: watch.Watch) -> None:
+    """Wait for the thread that looks."""
     until = time.monotonic() + 60
-    while (thread := watch._thread) is not None and time.monotonic() < until:
+    while (thread := looking._thread) is not None and time.monotonic() < until:
         thread.join(0.1)
+
+
+def matters(file: Path, before: bytes, after: bytes) -> bool:
+    """Return whether a damage changes anything that is used: SQLite's free pages and the gaps in pages are not."""
+    if file.name == "version":  # one with an earlier number is what a power cut leaves
+        noted = mark.read(file.parent).version
+        return noted is None or noted >= int(before[:20])
+    if file.suffix not in (".sqlite", ".db"):
+        return True
+    whole, damaged = (rows(data) for data in (before, after))
+    return whole != damaged
+
+
+def rows(data: bytes) -> list[Any] | None:
+    """Return the schema and all rows of a database; None if its structure is damaged."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "database")
+        file.write_bytes(data)
+        try:
+            with closing(sqlite3.connect(file)) as connection:
+                if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                    return None
+                schema = connection.execute("SELECT * FROM sqlite_schema ORDER BY name").fetchall()
+                tables = [name for kind, name, *_ in schema if kind == "table"]
+                contents = [
+                    sorted(map(repr, connection.execute(f'SELECT * FROM "{name}"'))) for name in tables
+                ]
+                return [sorted(map(repr, schema)), contents]
+        except sqlite3.Error:
+            return None
 
 
 def attempt(outcome: dict[str, Any], name: str, step: Callable[[], Any]) -> Any:
@@ -126,7 +162,7 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
     damage = DAMAGES[number // len(KINDS) % len(DAMAGES)]
     outcome: dict[str, Any] = {
         "number": number, "index": index, "file": pattern, "damage": damage.__name__, "typed": [], "untyped": [],
-        "wrong": [], "effect": False, "found": False, "watched": False,
+        "wrong": [], "effect": False, "matters": False, "found": False, "watched": False,
     }  # fmt: skip
     path = home / "trial"
     shutil.rmtree(path, ignore_errors=True)
@@ -140,6 +176,7 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
     if after == before:
         return outcome
     file.write_bytes(after)
+    outcome["matters"] = matters(file, before, after)
 
     fresh = home / "fresh"  # opening mends what it meets
 
@@ -152,7 +189,7 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
     outcome["watched"] = attempt(outcome, "watch", lambda: watched(index, renewed())) is not False
     texts, rankings = whole[index]
     answers = attempt(outcome, "search", lambda: ASK[index](renewed()))
-    outcome["effect"] = answers is None or answers != (texts, rankings)
+    outcome["effect"] = answers is None or answers[1] != rankings
     attempt(outcome, "repair", lambda: repair(index, path))
     repaired = attempt(outcome, "search again", lambda: ASK[index](path))
     old = earlier[index][0] if damage is restore else {}

@@ -12,6 +12,7 @@ from sleuth.store.disk.files import CODE as CODE
 from sleuth.store.disk.files import DOCUMENTS as DOCUMENTS
 from sleuth.store.disk.files import make_index as make_index
 from sleuth.store.disk.files import open_file as open_file
+from sleuth.store.disk.files import opened_file as opened_file
 from sleuth.store.disk.files import opened_folder as opened_folder
 from sleuth.store.disk.scratch import IN_MEMORY as IN_MEMORY
 from sleuth.store.disk.scratch import Growing as Growing

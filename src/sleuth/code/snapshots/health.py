@@ -54,6 +54,8 @@ def check(storage: CodeStorage, *, full: bool = False) -> list[Finding]:
         Findings, the worst first; only "ok" ones for a healthy index.
     """
     findings: list[Finding] = []
+    if storage.lost:
+        findings.append(Finding("error", CODE_SCHEMA.names.record, storage.lost, AGAIN))
     try:
         with storage.database.connection() as connection:
             findings += _check(connection, storage, full=full)
@@ -150,6 +152,7 @@ def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
         for leg in (storage.words.files, storage.words.chunks):
             repairs += _mend(storage, leg)
         storage.forget()
+        storage.note()
     return repairs
 
 
@@ -286,4 +289,5 @@ def status(storage: CodeStorage) -> CodeStatus:
         entries = manifest.entries(connection)
     size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
     size += sum(entry.bytes for entry in entries if not entry.inline)
-    return CodeStatus(repositories, snapshots, files, chunks, len(entries), size, storage.proof.damage)
+    damage = (*filter(None, [storage.lost]), *storage.proof.damage)
+    return CodeStatus(repositories, snapshots, files, chunks, len(entries), size, damage)

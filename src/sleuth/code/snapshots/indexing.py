@@ -125,6 +125,7 @@ def index_source(
             storage.memory.forget()
             storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
             raise
+        storage.note()
         storage.merge()
     report.seconds = time.perf_counter() - began
     logger.info("indexed %d files of %s in %.1f s", report.files, report.path, report.seconds)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.snapshots import record
+from sleuth.code.snapshots import identity, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
 from sleuth.code.snapshots.proof import Proof
@@ -54,6 +54,7 @@ class CodeStorage:
     Attributes:
         path: the index folder.
         writable: whether this process may write; readers of a read-only folder may not.
+        lost: what the database had lost when it was opened; "" for nothing.
     """
 
     def __init__(self, path: str | Path, words: Words, *, create: bool = True) -> None:
@@ -66,7 +67,7 @@ class CodeStorage:
         Raises:
             IndexNotFoundError: none there, and `create` is False.
             FormatVersionError: written by another version.
-            IndexDamagedError: the database does not open.
+            IndexDamagedError: the database does not open, or is of another index.
             IndexUnsafeError: a part of the index is a link or belongs to somebody else.
         """
         self.path = schema.folder_at(path)
@@ -82,6 +83,10 @@ class CodeStorage:
         self.memory = Memory()
         self._run: _Run | None = None
         self.proof = Proof(self.database, self.shelf)
+        holdings = identity.Holdings((), 1 << 62)
+        with suppress(StoreError):  # what is damaged is told by whatever reads it
+            holdings = self._holdings()
+        self.lost = identity.lost(self.path, holdings)
 
     # connections
 
@@ -215,6 +220,7 @@ class CodeStorage:
             connection.execute(
                 "INSERT INTO repositories VALUES (?, ?, ?, ?)", (repository.id, path, url, time.time())
             )
+        self.note()
         return repository
 
     def snapshots(self, repository: str) -> list[SnapshotInfo]:
@@ -267,6 +273,17 @@ class CodeStorage:
                         "UPDATE snapshots SET names = ? WHERE repository = ? AND id = ?",
                         (remaining, repository, other),
                     )
+
+    def note(self) -> None:
+        """Note beside the database what it holds, once that was committed."""
+        identity.note(self.path, self._holdings())
+        self.lost = ""
+
+    def _holdings(self) -> identity.Holdings:
+        with self.reading() as connection:
+            ids = [id for (id,) in connection.execute("SELECT id FROM repositories")]
+            newest = "SELECT coalesce(max(serial), 0) FROM snapshots WHERE status = 'completed'"
+            return identity.Holdings(ids, connection.execute(newest).fetchone()[0])
 
     def skipped(self, repository: str, keys: Iterable[int]) -> list[tuple[str, str]]:
         """Return paths and reasons of the file versions that are not searched, in order of path."""
@@ -451,6 +468,7 @@ class CodeStorage:
         """Forget the snapshots of a repository that `keep` does not name, and what only they hold; how many went."""
         self.forget()
         with self.writing():
+            identity.note(self.path, self._holdings()._replace(newest=0))
             with self.transaction() as connection:
                 rows = connection.execute("SELECT id FROM snapshots WHERE repository = ?", (repository,))
                 gone = [id for (id,) in rows if id not in set(keep)]
@@ -459,6 +477,7 @@ class CodeStorage:
                 )
                 record.forget_unlisted(connection, repository)
                 self.memory.forget()
+            self.note()
             self.compact()
         self.database.checkpoint(force=True)
         return len(gone)
