@@ -287,7 +287,8 @@ def test_an_open_index_finds_damage(indexed: Path, monkeypatch: pytest.MonkeyPat
         assert health.status(storage).damage == ()
         (repository,) = storage.repositories()
         CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
-        storage.open_snapshot(repository, storage.snapshot(repository))
+        wait_until(lambda: storage.proof._watch._thread is None)
+        storage.open_snapshot(repository, storage.snapshot(repository))  # what was opened since
         wait_until(lambda: storage.proof._watch._thread is None)
         damage = " ".join(health.status(storage).damage)
         assert ROWS.get(change, "not as written") in damage

@@ -189,7 +189,7 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
     outcome["watched"] = attempt(outcome, "watch", lambda: watched(index, renewed())) is not False
     texts, rankings = whole[index]
     answers = attempt(outcome, "search", lambda: ASK[index](renewed()))
-    outcome["effect"] = answers is None or answers[1] != rankings
+    outcome["effect"] = answers is None or answers != (texts, rankings)
     attempt(outcome, "repair", lambda: repair(index, path))
     repaired = attempt(outcome, "search again", lambda: ASK[index](path))
     old = earlier[index][0] if damage is restore else {}
