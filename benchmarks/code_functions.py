@@ -1,7 +1,8 @@
 """How well are the functions found that a fix of an issue changes? `make bench-code` prints the table.
 
 python -m benchmarks.code_functions --work FOLDER          judges; trees that are not indexed in FOLDER are indexed
-python -m benchmarks.code_functions --work FOLDER --fit    learns the weights again, and judges by other repositories
+python -m benchmarks.code_functions --work FOLDER --mirrors MIRRORS --fit    learns the weights again, with the
+    functions of the commit collections (`benchmarks/code_commits.py`), and judges each set by the other ones
 
 Gold functions are those of `swebench_dev` whose lines the patch changes, the outermost where they are nested. Issues
 whose patch changes none are left out. Acc@k: all gold functions are among the first k.
@@ -18,7 +19,7 @@ import time
 from collections import defaultdict
 from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ from sleuth.code.repository import Listed, content_id
 from sleuth.code.search import FUNCTION_WEIGHTS, function_signals, outer_functions, rank_files, read_query
 from sleuth.code.snapshots import index_source
 from sleuth.engine import open_code
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.detail import Symbol
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 KS = (1, 3, 5, 10)
@@ -79,12 +83,14 @@ def gold_functions(snapshot: Snapshot, patch: str) -> set[tuple[int, int]]:
         functions = [(at, symbols[at]) for at in sorted(set(outer_functions(symbols)) - {-1})]
         for place in places:
             for at, symbol in functions:
-                inside = (
-                    symbol.start < -place <= symbol.end if place < 0 else symbol.start <= place <= symbol.end
-                )
-                if inside:
+                if is_changed(symbol, place):
                     gold.add((file, at))
     return gold
+
+
+def is_changed(symbol: Symbol, place: int) -> bool:
+    """Return whether a place of `changed_lines` is in a definition."""
+    return symbol.start < -place <= symbol.end if place < 0 else symbol.start <= place <= symbol.end
 
 
 def cases_of(work: Path, only: list[str]) -> Iterator[FunctionCase]:
@@ -151,25 +157,43 @@ def worst_place(case: FunctionCase, weights: NDArray[np.float32]) -> int:
     return int(np.flatnonzero(case.gold[order]).max())
 
 
-def fit(cases: list[FunctionCase], l2: float = 1e-3) -> NDArray[np.float32]:
-    """Return weights that give gold functions the most of a softmax over the candidates."""
+def fit(sets: list[list[FunctionCase]], l2: float = 1e-3) -> NDArray[np.float32]:
+    """Return weights that give gold functions the most of a softmax over the candidates; each set counts the same."""
     from scipy.optimize import minimize
 
-    rows = [(c.values.astype(np.float64), c.gold / c.gold.sum()) for c in cases if c.gold.any()]
+    rows = [
+        (c.values.astype(np.float64), c.gold / c.gold.sum(), 1 / len(cases) / len(sets))
+        for cases in sets
+        for c in cases
+        if c.gold.any()
+    ]
 
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         total, slope = l2 * float(w @ w), 2 * l2 * w
-        for values, target in rows:
+        for values, target, share in rows:
             scores = values @ w
             high = scores.max()
             weights = np.exp(scores - high)
             z = weights.sum()
-            total += (np.log(z) + high - scores @ target) / len(rows)
-            slope = slope + (values.T @ (weights / z - target)) / len(rows)
+            total += share * (np.log(z) + high - scores @ target)
+            slope = slope + share * (values.T @ (weights / z - target))
         return total, slope
 
     solved = minimize(loss, np.ones(len(FUNCTION_WEIGHTS)), jac=True, method="L-BFGS-B")
     return np.asarray(solved.x, np.float32)
+
+
+def judged_by_others(sets: dict[str, list[FunctionCase]], name: str) -> list[int]:
+    """Return the places of a set's last gold functions, by weights learned without their repository."""
+    cases, places = sets[name], []
+    for repository in sorted({case.repository for case in cases}):
+        others = [
+            [case for case in some if case.repository.rpartition("/")[2] != repository.rpartition("/")[2]]
+            for some in sets.values()
+        ]
+        weights = fit([some for some in others if some])
+        places += [worst_place(case, weights) for case in cases if case.repository == repository]
+    return places
 
 
 def show(label: str, places: list[int]) -> None:
@@ -185,28 +209,30 @@ def main() -> None:
     )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--only", nargs="*", default=[], help="repositories")
+    parser.add_argument("--mirrors", type=Path, help="a folder of mirrors, for the commit collections")
     parser.add_argument("--keep", type=Path, help="keep the cases in this file, or read them from it")
     parser.add_argument("--fit", action="store_true")
     options = parser.parse_args()
     if options.keep and options.keep.exists():
-        cases: list[FunctionCase] = pickle.loads(options.keep.read_bytes())  # noqa: S301 - our own file
+        sets: dict[str, list[FunctionCase]] = pickle.loads(options.keep.read_bytes())  # noqa: S301 - our own file
     else:
-        cases = list(cases_of(options.work, options.only))
+        cases = cases_of(options.work, options.only)
+        sets = {"swebench_dev": [case for case in cases if case.missing or case.gold.any()]}
+        if options.mirrors:
+            from benchmarks.code_commits import commit_cases
+
+            sets |= commit_cases(options.work, options.mirrors)
         if options.keep:
-            options.keep.write_bytes(pickle.dumps(cases, 5))
-    cases = [case for case in cases if case.missing or case.gold.any()]
-    print("| weights | issues | Acc@1 | @3 | @5 | @10 |\n|---|---|---|---|---|---|")
+            options.keep.write_bytes(pickle.dumps(sets, 5))
+    print("| functions of | issues | Acc@1 | @3 | @5 | @10 |\n|---|---|---|---|---|---|")
     current = np.array(list(FUNCTION_WEIGHTS.values()), np.float32)
-    show("as they are", [worst_place(case, current) for case in cases])
+    for name, some in sets.items():
+        show(name, [worst_place(case, current) for case in some])
     if options.fit:
-        learned = fit(cases)
+        learned = fit(list(sets.values()))
         print({name: round(float(w), 2) for name, w in zip(FUNCTION_WEIGHTS, learned, strict=True)})
-        show("learned", [worst_place(case, learned) for case in cases])
-        places = []
-        for repository in sorted({case.repository for case in cases}):
-            weights = fit([case for case in cases if case.repository != repository])
-            places += [worst_place(case, weights) for case in cases if case.repository == repository]
-        show("learned on the other repositories", places)
+        for name in sets:
+            show(f"{name}, learned on other repositories", judged_by_others(sets, name))
 
 
 if __name__ == "__main__":

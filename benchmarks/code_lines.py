@@ -1,26 +1,30 @@
-"""How many of the lines that a fix changes does a reader of so many lines see? `make bench-code` prints the table.
+"""How many of the lines and files that a fix changes do the first hits show? `make bench-code` prints the tables.
 
 python -m benchmarks.code_lines --work FOLDER      trees that are not indexed in FOLDER are indexed
 
 Gold lines are those of `swebench_dev` that the patch removes, and the line before each insertion. A reader reads hits
 in their order, each line once, until the budget is spent; recall is the share of the gold lines of an issue, averaged
-over the issues.
+over the issues. Acc@k: the first k hits hold all files of the fix.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.code_functions import Issue, changed_lines, issues_of, patches_of_issues
-from sleuth.code import CodeRetriever, Snapshot
+from sleuth.code import Snapshot
 from sleuth.code.search import rank_files, read_query
+from sleuth.code.search.filters import CodeFilter
+from sleuth.code.search.functions import function_of
+from sleuth.code.search.retriever import search, search_functions
 
 BUDGETS = (50, 200, 500)
+KS = (1, 3, 5, 10)
 MOST_HITS = 200
 
 
@@ -55,15 +59,31 @@ def recalls(spans: Iterable[Span], gold: set[tuple[str, int]]) -> list[float]:
     return [sum(matches[:budget]) / len(gold) for budget in BUDGETS]
 
 
-def spans_of_hits(issue: Issue, granularity: str) -> Iterator[Span]:
+def accuracies(spans: Iterable[Span], gold: set[str]) -> list[float]:
+    """Return for each of `KS` whether the first hits hold all these files."""
+    paths = [span.path for span in spans]
+    return [float(gold <= set(paths[:k])) for k in KS]
+
+
+def spans_of_hits(issue: Issue, granularity: str, per_file: int | None = None) -> Iterator[Span]:
     """Yield the lines of the hits of `sleuth code search --granularity`."""
-    snapshot = issue.snapshot
-    hits = CodeRetriever(issue.storage, None).retrieve(
-        issue.task.text, snapshot.repository.id, snapshot.info.id, MOST_HITS, "keyword",
-        explain=False, granularity=granularity,
-    )  # fmt: skip
-    for hit in hits:
-        yield Span(hit.file_path, hit.start_line, hit.end_line)
+    snapshot, text = issue.snapshot, issue.task.text
+    pool, everywhere = 2 * MOST_HITS, CodeFilter()
+    if granularity == "function":
+        functions, _ = search_functions(
+            snapshot, text, everywhere, pool=pool, strategy="keyword", provider=None, per_file=per_file
+        )
+        for piece in functions[:MOST_HITS]:
+            symbol = function_of(snapshot, piece)
+            yield Span(snapshot.files[piece.file].path, symbol.start, symbol.end)
+    else:
+        pieces, _ = search(
+            snapshot, text, everywhere, pool=pool, strategy="keyword", provider=None, per_file=per_file
+        )
+        for found in pieces[:MOST_HITS]:
+            row = snapshot.files[found.file]
+            chunk = snapshot.detail(row).chunks[found.chunk]
+            yield Span(row.path, chunk.start, chunk.end)
 
 
 def spans_of_files(issue: Issue) -> Iterator[Span]:
@@ -83,22 +103,33 @@ def main() -> None:
     parser.add_argument("--only", nargs="*", default=[], help="repositories")
     options = parser.parse_args()
     patches = patches_of_issues()
-    shares: dict[str, list[list[float]]] = {}
+    lines: dict[str, list[list[float]]] = {}
+    files: dict[str, list[list[float]]] = {}
     for issue in issues_of(options.work, options.only):
         gold = gold_lines(issue.snapshot, patches[issue.task.id])
-        if not gold:
-            continue
-        for name, spans in (
+        for name, found in (
             ("pieces", spans_of_hits(issue, "lines")),
+            ("pieces, `--per-file 1`", spans_of_hits(issue, "lines", 1)),
             ("functions", spans_of_hits(issue, "function")),
+            ("functions, `--per-file 1`", spans_of_hits(issue, "function", 1)),
             ("whole files", spans_of_files(issue)),
         ):
-            shares.setdefault(name, []).append(recalls(spans, gold))
-    print("| hits | issues | " + " | ".join(f"{budget} lines" for budget in BUDGETS) + " |")
-    print("|---" * (2 + len(BUDGETS)) + "|")
-    for name, rows in shares.items():
-        means = np.mean(rows, axis=0)
-        print(f"| {name} | {len(rows)} | " + " | ".join(f"{mean:.3f}" for mean in means) + " |")
+            spans = list(found)
+            files.setdefault(name, []).append(accuracies(spans, issue.task.gold))
+            if gold:
+                lines.setdefault(name, []).append(recalls(spans, gold))
+    show([f"{budget} lines" for budget in BUDGETS], lines)
+    show([f"Acc@{k}" for k in KS], files)
+
+
+def show(columns: Sequence[str], measured: Mapping[str, list[list[float]]]) -> None:
+    """Print a table of means, a row for each kind of hits."""
+    print("| hits | issues | " + " | ".join(columns) + " |")
+    print("|---" * (2 + len(columns)) + "|")
+    for name, rows in measured.items():
+        print(
+            f"| {name} | {len(rows)} | " + " | ".join(f"{mean:.3f}" for mean in np.mean(rows, axis=0)) + " |"
+        )
 
 
 if __name__ == "__main__":

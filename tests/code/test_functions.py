@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from benchmarks.code_functions import changed_lines, gold_functions
-from benchmarks.code_lines import Span, gold_lines, recalls
+from benchmarks.code_lines import Span, accuracies, gold_lines, recalls
 from sleuth.code import CodeRetriever, CodeStorage, index_path
 from sleuth.code.parsing import parse_source
-from sleuth.code.search import FUNCTION_WEIGHTS, outer_functions
+from sleuth.code.search import FUNCTION_WEIGHTS, function_signals, outer_functions, rank_files, read_query
 from sleuth.errors import ArgumentError
 from tests.code.conftest import Git
 
@@ -103,6 +103,37 @@ def test_wrong_granularities_are_refused(retriever: tuple[CodeRetriever, str]) -
             code.retrieve("tokens", repository, strategy="keyword", **options)
 
 
+def test_quotes_links_and_calls_speak_for_functions(storage: CodeStorage, git: Git) -> None:
+    """What a query quotes and the lines it names count for the function that has them, and its callees for calling."""
+    text = "def {0}(order):\n    return {1}\n\n\n"
+    bodies = [
+        ("parse_a", "'no such tax'"),
+        ("parse_b", "'no order'"),
+        ("outer", "inner(order)"),
+        ("inner", "1"),
+    ]
+    git.commit({"shop/tax.py": "".join(text.format(*body) for body in bodies)})
+    report = index_path(storage, git.root)
+    repository = storage.repository(report.repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+
+    def valued(question: str, signal: str) -> dict[str, float]:
+        query = read_query(question)
+        found = function_signals(snapshot, query, rank_files(snapshot, query))
+        column = found.values[:, list(FUNCTION_WEIGHTS).index(signal)].tolist()
+        symbols = snapshot.detail(snapshot.files[0]).symbols
+        named = zip(found.functions, column, strict=True)
+        return {symbols[function.symbol].name: value for function, value in named if value}
+
+    assert valued("Tax fails with 'no such tax' for an order", "quoted") == {"parse_a": 1.0}
+    assert valued("Tax fails with 'no such rate' for an order", "quoted") == {}
+    assert valued("See https://example.org/blob/main/shop/tax.py#L5-L6", "lines") == {"parse_b": 1.0}
+    assert valued("Order fails in shop/tax.py:10", "lines") == {"outer": 1.0}
+    assert valued("Order fails in other/names.py:10", "lines") == {}
+    assert valued("outer order of tax", "called").keys() == {"inner"}
+    assert valued("inner of tax", "calls").keys() == {"outer"}
+
+
 def test_nested_functions_belong_to_the_outer_one() -> None:
     """A function inside a function is a part of it."""
     symbols = parse_source(SOURCE.encode(), "python").symbols
@@ -143,3 +174,10 @@ def test_the_lines_of_a_fix_are_counted_within_a_budget() -> None:
     assert recalls(hits, gold) == [0.5, 0.75, 1.0]
     assert recalls([Span("a.py", 1, 60)], gold) == [0.25, 0.5, 0.5]
     assert recalls([], gold) == [0.0, 0.0, 0.0]
+
+
+def test_hits_are_exact_when_they_hold_all_files_of_a_fix() -> None:
+    """Acc@k counts hits, so several of one file cost places."""
+    hits = [Span("a.py", 1, 10), Span("a.py", 11, 30), Span("a.py", 31, 40), Span("b.py", 1, 20)]
+    assert accuracies(hits, {"a.py"}) == [1.0, 1.0, 1.0, 1.0]
+    assert accuracies(hits, {"a.py", "b.py"}) == [0.0, 0.0, 1.0, 1.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 # ruff: noqa: E501 - sources of other languages, a line each
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -164,6 +165,18 @@ def test_navigation(project: Snapshot) -> None:
         navigator.list_directory("nowhere")
     with pytest.raises(ArgumentError, match="second"):
         navigator.callers("secnd")
+
+
+def test_near_names_are_found_by_part(project: Snapshot) -> None:
+    """Each step of a dotted name may be misspelled; if the last one means nothing, what stands before it is near."""
+    navigator = Navigator(project)
+    assert navigator.near("Engnie.run")[0] == "Engine.run"
+    assert navigator.near("Engine.rnu")[0] == "Engine.run"
+    assert navigator.near("Engnie.rnu")[0] == "Engine.run"
+    assert navigator.near("Engnie.photosynthesis") == ["Engine"]
+    assert navigator.near("xyzzy.photosynthesis") == []
+    with pytest.raises(ArgumentError, match=re.escape("near it: Engine.run")):
+        navigator.impact("Engnie.run")
 
 
 def test_impact_goes_by_hops(project: Snapshot) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -153,17 +154,30 @@ class Navigator:
         return [use for use in uses if use["definition"] is None and use["role"] != "import"]
 
     def near(self, name: str) -> list[str]:
-        """Return names of definitions that are spelled like this one, at most three."""
-        import difflib
+        """Return names of definitions that are spelled like this one, at most three.
 
-        last = name.rpartition(".")[2]
+        Of a dotted name each step may be misspelled: `Modle.save` and `Model.svae` give `Model.save`. If nothing is
+        called like its last step, what stands before that is looked for.
+        """
+        before, _, last = name.rpartition(".")
+        if not before:
+            return self._spelled_like(name, 3)
+        steps = name.count(".") + 1
+        near = {
+            ".".join(definition.symbol.qualified.split(".")[-steps:])
+            for other in {last, *self._spelled_like(last, 10)}
+            for definition in self._snapshot.definitions(other)
+        }
+        return difflib.get_close_matches(name, sorted(near), 3, 0.6) or self.near(before)
+
+    def _spelled_like(self, name: str, most: int) -> list[str]:
         names = {
             symbol.name
             for row in self._snapshot.files[:2_000]
             for symbol in self._snapshot.detail(row).symbols
-            if symbol.name[:1].lower() == last[:1].lower()
+            if symbol.name[:1].lower() == name[:1].lower()
         }
-        return difflib.get_close_matches(last, sorted(names), 3, 0.6)
+        return difflib.get_close_matches(name, sorted(names), most, 0.6)
 
     def callers(self, name: str) -> list[dict[str, Any]]:
         """Definitions that call or instantiate what the name means."""

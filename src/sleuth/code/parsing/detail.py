@@ -6,6 +6,7 @@ Names, signatures, docs and labels are read when somebody asks.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import starmap
 from typing import Final, NamedTuple
@@ -45,6 +46,7 @@ _PARENT = DefinitionRow._fields.index("parent")
 _USED_LINE = ReferenceRow._fields.index("line")
 _USED = ReferenceRow._fields.index("name")
 _USED_SIZE = ReferenceRow._fields.index("name_size")
+_USED_IN = ReferenceRow._fields.index("symbol")
 _CHUNK_SYMBOL = ChunkRow._fields.index("symbol")
 _LANGUAGE_NAMES: Final = ("", *LANGUAGES)
 
@@ -288,6 +290,12 @@ class Detail:
         return Reference(
             self.text(row.name, row.name + row.name_size), qualifier, ROLES[row.role], row.line, row.symbol
         )
+
+    def uses(self) -> Iterator[tuple[str, int]]:
+        """Yield used names, imports left out, each with the position of the definition that it stands in, or -1."""
+        table = self._tables.references[:, (_USED, _USED_SIZE, _USED_IN)]
+        for start, size, symbol in table.tolist():
+            yield self.text(start, start + size), symbol
 
     def used_names(self) -> str:
         """Return the names that are used or imported, a space between."""

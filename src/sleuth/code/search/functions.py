@@ -8,6 +8,9 @@
     frame       it stands in a stack trace of the query, later ones count more
     named       the query names it by an identifier; `told` in prose; rarer names count more
     owner       the query names its class
+    lines       it holds a line that the query names by a link, a place or a stack frame
+    quoted      it holds what the query has in quotes
+    called      a good function uses its name; `calls`: it uses the name of a good one
     size        longer functions are changed more often: log of lines
     method      it belongs to a class; `private`, `special`: its name is like _this, or like __this__
 
@@ -17,13 +20,13 @@ The weights were learned by `benchmarks/code_functions.py` (the table is in docs
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.search.clues import calls_among, lines_named, quoted_shares
 from sleuth.code.search.pieces import Function, FunctionPiece
 from sleuth.code.search.query import Query, parts_of
 from sleuth.code.search.signals import CHUNK_POOL, best_rows
@@ -39,9 +42,9 @@ if TYPE_CHECKING:
 FILES: Final = 40
 """Functions of so many files are looked at."""
 FUNCTION_WEIGHTS: Final[dict[str, float]] = {
-    "file": 2.47, "first": 1.24, "text": 1.72, "title_text": 2.20, "prose_text": 1.30, "symbol": 0.82,
-    "any_symbol": 1.22, "share": 1.67, "frame": 0.31, "named": 0.86, "told": 0.08, "owner": -0.14, "size": 1.41,
-    "method": -0.51, "private": 0.12, "special": 0.42,
+    "file": 3.56, "first": 0.66, "text": 1.20, "title_text": 2.01, "prose_text": 0.91, "symbol": 0.94,
+    "any_symbol": 1.20, "share": 1.79, "frame": 0.43, "named": 0.46, "told": 0.16, "owner": 0.20, "size": 1.41,
+    "lines": 2.09, "quoted": 1.09, "called": 1.39, "calls": 0.32, "method": -0.17, "private": 0.23, "special": 0.62,
 }  # fmt: skip
 _LONG: Final = 200
 
@@ -116,8 +119,23 @@ def function_signals(snapshot: Snapshot, query: Query, ranked: RankedFiles) -> F
         for symbol, values in reader.functions_of(file):
             functions.append(Function(file, symbol))
             rows.append(about_file | values)
-    table = np.array([[row.get(name, 0.0) for name in FUNCTION_WEIGHTS] for row in rows], np.float32)
-    return FunctionSignals(functions, table.reshape(len(rows), len(FUNCTION_WEIGHTS)))
+    names = list(FUNCTION_WEIGHTS)
+    table = np.array([[row.get(name, 0.0) for name in names] for row in rows], np.float32)
+    table = table.reshape(len(rows), len(names))
+    called, calls = calls_among(snapshot, functions, reader.outer, _good(table))
+    table[:, names.index("called")], table[:, names.index("calls")] = called, calls
+    table[:, names.index("quoted")] = quoted_shares(snapshot, query, functions)
+    table[:, names.index("lines")] = lines_named(snapshot, query, functions)
+    return FunctionSignals(functions, table)
+
+
+def _good(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return how well file and words of functions answer, without the learned weights; the best has 1."""
+    names = list(FUNCTION_WEIGHTS)
+    words = values[:, [names.index(name) for name in ("text", "title_text", "prose_text", "symbol")]]
+    good: NDArray[np.float32] = (values[:, names.index("file")] * words.mean(axis=1)) ** 3
+    peak = float(good.max(initial=0.0))
+    return good / peak if peak > 0 else good
 
 
 def _scores(snapshot: Snapshot, terms: Mapping[str, Mapping[str, float]]) -> dict[int, float]:
@@ -131,7 +149,11 @@ def _scores(snapshot: Snapshot, terms: Mapping[str, Mapping[str, float]]) -> dic
 
 
 class _SignalReader:
-    """Reads the signals of the functions of files, for one query."""
+    """Reads the signals of the functions of files, for one query.
+
+    Attributes:
+        outer: by file that was read, the outermost function that each of its symbols stands in, or -1.
+    """
 
     def __init__(
         self, snapshot: Snapshot, query: Query, chunk_scores: Mapping[str, Mapping[int, float]]
@@ -141,13 +163,13 @@ class _SignalReader:
         self.chunk_scores = chunk_scores
         self.named = {part for name in query.plain_names for part in parts_of(name)}
         self.told = {part for name in query.told_names for part in parts_of(name)}
-        self.homes: Counter[str] = Counter()
+        self.outer: dict[int, list[int]] = {}
 
     def functions_of(self, file: int) -> list[tuple[int, dict[str, float]]]:
         """Return the functions of a file, by their place among its symbols, with their signals."""
         row = self.snapshot.files[file]
         symbols = self.snapshot.detail(row).symbols
-        outer = outer_functions(symbols)
+        outer = self.outer[file] = outer_functions(symbols)
         by_function = self._chunks(row, symbols, outer)
         peak = max((values.get("text", 0.0) for values in by_function.values()), default=0.0)
         functions = []

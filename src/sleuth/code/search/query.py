@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -24,6 +24,8 @@ _STEPS = re.compile(r"\.|::|#|->")
 _FILE = re.compile(
     r"[\w\-./\\@+]*[\w\-]+\.(?:pyx?|pyi|rb|go|java|scala|[cm]?[jt]sx?|c|h|cc|cpp|hpp|rs|kts?|cs|php|sh|md|rst|toml|ya?ml|json)\b"
 )
+_LINES = re.compile(rf"(?P<path>{_FILE.pattern})(?:#L|:)(?P<first>\d+)(?:-L?(?P<last>\d+))?")
+_QUOTED = re.compile(r"`([^`\n]{3,80})`|'([^'\n]{4,80})'|\"([^\"\n]{4,80})\"")
 _WORD = re.compile(r"[A-Za-z_$][\w$]*|[0-9]+|[^\W\d_a-zA-Z]+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _FRAMES = (
@@ -47,6 +49,15 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
+class LinesOfFile:
+    """Lines that a query names, the first and the last included."""
+
+    path: str
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """A query, read.
 
@@ -60,6 +71,8 @@ class Query:
         told_names: those of them that stand in the prose, outside code that was pasted, with how often.
         files: paths that it mentions.
         frames: of stack traces, in the order of the text.
+        lines: those that links, places such as `a.py:10`, and stack frames name.
+        quoted: what stands in quotes or backticks, on one line.
         wants_tests: whether it asks for tests; `wants_docs` for documentation.
     """
 
@@ -75,6 +88,8 @@ class Query:
     told_names: Mapping[str, int]
     files: tuple[str, ...]
     frames: tuple[Frame, ...]
+    lines: frozenset[LinesOfFile]
+    quoted: frozenset[str]
     wants_tests: bool
     wants_docs: bool
 
@@ -101,6 +116,8 @@ def read_query(text: str) -> Query:
         {n: times for n, times in Counter(_DOTTED.findall(prose)).items() if _names_something(n, prose)},
         tuple(dict.fromkeys(_FILE.findall(text))),
         frames,
+        frozenset(_lines_named(text, frames)),
+        frozenset(next(filter(None, groups)) for groups in _QUOTED.findall(text)),
         bool(words & {"test", "tests", "testing", "spec", "specs", "unittest"}),
         bool(words & {"doc", "docs", "documentation", "readme", "changelog", "guide", "tutorial"}),
     )
@@ -133,6 +150,14 @@ def frames_of(text: str) -> list[Frame]:
         for m in pattern.finditer(text)
     ]
     return [frame for _, frame in sorted(frames, key=lambda f: f[0])]
+
+
+def _lines_named(text: str, frames: tuple[Frame, ...]) -> Iterator[LinesOfFile]:
+    for frame in frames:
+        yield LinesOfFile(frame.path, frame.line, frame.line)
+    for place in _LINES.finditer(text):
+        first = int(place["first"])
+        yield LinesOfFile(place["path"].replace("\\", "/"), first, int(place["last"] or first))
 
 
 def parts_of(name: str) -> list[str]:

@@ -197,7 +197,7 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
     for mention in query.files:
         _credit(
             out,
-            _ending_with(snapshot, [p for p in re.split(r"[\\/]", mention) if p not in ("", ".", "..")]),
+            files_ending_with(snapshot, [p for p in re.split(r"[\\/]", mention) if p not in ("", ".", "..")]),
             5,
         )
     for name in query.names:
@@ -212,7 +212,7 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
                 both = set(snapshot.files_with("defines", a)) & set(snapshot.files_with("defines", b))
                 _credit(out, sorted(both), 5)
     for place, frame in enumerate(query.frames):
-        files = _ending_with(snapshot, [p for p in frame.path.split("/") if p])
+        files = files_ending_with(snapshot, [p for p in frame.path.split("/") if p])
         if len(files) == 1:
             out[files[0]] += (place + 1) / len(query.frames)
     return out
@@ -224,7 +224,7 @@ def _credit(out: Scores, files: Sequence[int], most: int) -> None:
         out[list(files)] += 1.0 / len(files)
 
 
-def _ending_with(snapshot: Snapshot, parts: list[str]) -> list[int]:
+def files_ending_with(snapshot: Snapshot, parts: list[str]) -> list[int]:
     """Files whose path shares the most last parts with a mention, at least one."""
     files: list[int] = []
     for size in range(1, len(parts) + 1):
