@@ -32,7 +32,7 @@ from sleuth.code.snapshots import index_source
 from sleuth.engine import open_code
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Symbol
+    from sleuth.code.parsing import Symbol
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 KS = (1, 3, 5, 10)

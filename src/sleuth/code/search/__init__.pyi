@@ -1,5 +1,7 @@
 from sleuth.code.search.context import count_tokens as count_tokens
+from sleuth.code.search.filters import CodeFilter as CodeFilter
 from sleuth.code.search.functions import FUNCTION_WEIGHTS as FUNCTION_WEIGHTS
+from sleuth.code.search.functions import function_of as function_of
 from sleuth.code.search.functions import function_signals as function_signals
 from sleuth.code.search.functions import outer_functions as outer_functions
 from sleuth.code.search.history import Place as Place
@@ -10,6 +12,8 @@ from sleuth.code.search.phrases import phrase_scores as phrase_scores
 from sleuth.code.search.query import read_query as read_query
 from sleuth.code.search.ranking import rank_files as rank_files
 from sleuth.code.search.repomap import page_rank as page_rank
+from sleuth.code.search.retriever import search as search
+from sleuth.code.search.retriever import search_functions as search_functions
 from sleuth.code.search.signals import best_of as best_of
 from sleuth.code.search.vectors import chunk_vectors as chunk_vectors
 

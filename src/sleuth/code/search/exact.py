@@ -66,17 +66,21 @@ def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:
 
 def _spots_named(snapshot: Snapshot, text: str) -> list[Spot]:
     """Return the chunks of the definitions that a name means."""
-    name = _CALL.sub("", text)
-    if _NAME.fullmatch(name) is None:
-        return []
-    steps = [step for step in _STEP.split(name) if step]
-    definitions = definitions_named(snapshot, steps)
-    if name.isalpha() and name.islower() and len(definitions) > _MOST_OF_A_WORD:
-        return []
+    definitions = definitions_meant(snapshot, text)
     spots = dict.fromkeys(
         spot for definition in definitions[: 4 * MOST] for spot in [_spot_of(snapshot, definition)] if spot
     )
     return list(spots)
+
+
+def definitions_meant(snapshot: Snapshot, text: str) -> list[Definition]:
+    """Return the definitions that a text means, the likeliest first; none where it is no name."""
+    name = _CALL.sub("", text)
+    if _NAME.fullmatch(name) is None:
+        return []
+    definitions = definitions_named(snapshot, [step for step in _STEP.split(name) if step])
+    is_word = name.isalpha() and name.islower() and len(definitions) > _MOST_OF_A_WORD
+    return [] if is_word else definitions
 
 
 def definitions_named(snapshot: Snapshot, steps: list[str]) -> list[Definition]:

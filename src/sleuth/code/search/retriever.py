@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.search.context import RetrievedContext
-from sleuth.code.search.exact import spots_of
+from sleuth.code.search.exact import MOST, definitions_meant, spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.functions import function_of, functions_at, rank_functions
 from sleuth.code.search.fusion import LEG_WEIGHTS, Piece, check_weights, fuse, ordered
 from sleuth.code.search.hits import context_of
-from sleuth.code.search.pieces import FunctionPiece
+from sleuth.code.search.pieces import Function, FunctionPiece
 from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
 from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
@@ -271,7 +271,11 @@ def search_functions(
     pieces = rank_functions(snapshot, read, ranked)
     if allowed.labels:
         pieces = [p for p in pieces if not allowed.labels.isdisjoint(function_of(snapshot, p).labels)]
-    named = functions_at(snapshot, spots_of(snapshot, query))
+    meant = [
+        Function(snapshot.by_path[definition.file.path], definition.index)
+        for definition in definitions_meant(snapshot, query.strip())[:MOST]
+    ]
+    named = [*meant, *functions_at(snapshot, spots_of(snapshot, query))]
     pieces.sort(key=lambda piece: named.index(piece.function) if piece.function in named else len(named))
     pieces = _first_of_files(pieces, per_file)[:pool]
     return pieces, (PartReport(strategy, "ok", time.perf_counter() - began, len(pieces)),)
