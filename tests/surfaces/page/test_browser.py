@@ -105,10 +105,15 @@ def test_facets_narrow_and_widen(look: Any) -> None:
 
 
 def test_why_a_result_is_there(look: Any) -> None:
-    """The explanation of a result unfolds with the parts of its score."""
+    """The explanation of a result unfolds with the parts of its score, and folds; the address says whose it is."""
     page = look().open("/?q=tokens&in=docs")
-    page.locator(".why summary").first.click()
-    assert "tf" in page.locator(".why ul").first.inner_text()
+    assert page.locator(".why").count() == 0
+    page.locator("#hit-1 a", has_text="Why this result").click()
+    page.wait_for_url("**why=1#hit-1")
+    assert "tf" in page.locator("#hit-1 .why ul").first.inner_text()
+    assert page.locator(".why").count() == 1
+    page.locator(".why summary").click()
+    assert not page.locator(".why ul").first.is_visible()
 
 
 def test_code_leads_to_definition_and_references(look: Any) -> None:

@@ -73,7 +73,7 @@ class HitView:
         url: of its source view, at its lines.
         lines: what is shown of it; of code, with line numbers from `first`.
         more: lines of it that are not shown.
-        why: how its score comes about.
+        why: how its score comes about, where it was asked for.
     """
 
     number: int
