@@ -88,6 +88,11 @@ def index_on_ray(
     source = Address.parse(address)
     if source.version is not None:
         raise ArgumentError(f"address must be without a version, got {address!r}")
+    if remote := [str(path) for path in paths if "://" in str(path)]:
+        raise ArgumentError(
+            "paths must be files and folders that all machines see under these names, got "
+            f"{', '.join(remote)}: mount the storage on each machine, or copy it to a folder that they share"
+        )
     objects = ObjectFolder(source.url)
     objects.check_create_only()
     plan = _plan(objects, source, paths, shards, settings or {}, options or ReadOptions(), wave_bytes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -53,7 +52,7 @@ app.add_typer(cluster)
 @cluster.command("index", epilog=EXAMPLES)
 def index(
     address: AddressArgument,
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders that all machines see.")],
+    paths: Annotated[list[str], typer.Argument(help="Files and folders that all machines see.")],
     shards: ShardsOption = None,
     ray_address: RayAddressOption = None,
     workers: Annotated[
