@@ -138,6 +138,25 @@ def test_with_two_replicas_nothing_is_missing_under_load(address: str) -> None:
     assert sum(wrong for _, wrong in results) == 0
 
 
+@pytest.mark.usefixtures("index")
+def test_a_late_replica_is_not_waited_for(address: str) -> None:
+    """While a searcher is alive and does not answer, its replica is asked, and nothing is missing or counts as lost."""
+    options = RouterOptions(searchers=2, replicas=2, hedge_after=0.2, deadline=60)
+    with serve_from_ray(address, options=options) as engine:
+        whole = engine.retrieve("tide moon", 20)
+        late = engine.processes()["searcher 0.0"]
+        os.kill(late, signal.SIGSTOP)
+        try:
+            rankings = [engine.retrieve("tide moon", 20) for _ in range(6)]
+            counts = dict(engine.status()["counts"])
+        finally:
+            os.kill(late, signal.SIGCONT)
+        assert all(ranking.items == whole.items and ranking.failures == () for ranking in rankings)
+        assert counts["hedged"] > 0
+        assert "lost" not in counts
+        assert engine.retrieve("tide moon", 20).items == whole.items
+
+
 def test_a_new_version_is_rolled_out_while_queries_run(index: Path, address: str) -> None:
     """Each query sees one version of all shards, the old one or the new one; then the old one is closed."""
     with serve_from_ray(address, options=RouterOptions(searchers=2)) as engine:
