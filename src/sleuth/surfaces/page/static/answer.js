@@ -1,6 +1,7 @@
 // Writes an answer into the page while it is streamed. All of it is text: nothing of it becomes markup.
 
-export async function streamAnswer(section) {
+// A signal ends it, so that no model goes on writing for a page that was left.
+export async function streamAnswer(section, signal) {
   const text = document.createElement("div");
   text.className = "text";
   text.dir = "auto";
@@ -11,7 +12,7 @@ export async function streamAnswer(section) {
   section.classList.add("writing");
   let written = "";
   try {
-    for await (const { name, data } of eventsOf(section.dataset.stream)) {
+    for await (const { name, data } of eventsOf(section.dataset.stream, signal)) {
       if (name === "text") {
         written += data.text;
         text.replaceChildren(...linked(written, new Map()));
@@ -22,6 +23,7 @@ export async function streamAnswer(section) {
       }
     }
   } catch (error) {
+    if (signal.aborted) return;
     fail(section, text, written, "The connection was lost.");
   }
   text.setAttribute("aria-busy", "false");
@@ -29,8 +31,8 @@ export async function streamAnswer(section) {
 }
 
 // The events of a stream, as objects.
-async function* eventsOf(address) {
-  const response = await fetch(address, { headers: { accept: "text/event-stream" } });
+async function* eventsOf(address, signal) {
+  const response = await fetch(address, { headers: { accept: "text/event-stream" }, signal });
   if (!response.ok || !response.body) throw new Error(String(response.status));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let rest = ""; ; ) {

@@ -1,9 +1,9 @@
 // Keys: "/" goes to the question, arrows (or j and k) move between results, Enter opens, Escape goes back to the question.
 
 export function listenToKeys(document) {
-  const field = document.getElementById("q");
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    const field = document.getElementById("q");
     const typing = event.target.closest?.("input, textarea, select");
     const step = { ArrowDown: 1, ArrowUp: -1, ...(typing ? {} : { j: 1, k: -1 }) }[event.key];
     if (event.key === "/" && !typing) {
