@@ -86,10 +86,9 @@ overflow: $(VENV)/.developed ## the tests over kernels that stop where a signed 
 		tests/filters tests/lexical tests/store tests/text tests/engine
 
 SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=undefined,float-cast-overflow
-SANITIZED := tests/faults/test_crafted.py tests/faults/test_crafted_kernels.py tests/faults/test_crafted_index.py \
-	tests/code tests/compose tests/dense tests/filters tests/lexical tests/store tests/text tests/engine
+SANITIZED = $(filter-out $(addprefix tests/,fuzz/ reference/ __pycache__/),$(wildcard tests/*/)) $(wildcard tests/test_*.py)
 CRAFTED := 4000
-sanitize: build/sanitize/.built ## 20,000 crafted segments and the tests of kernels, under AddressSanitizer and UBSan (CRAFTED= of each leg)
+sanitize: build/sanitize/.built ## 20,000 crafted segments and the whole suite, under AddressSanitizer and UBSan (CRAFTED= of each leg)
 	git ls-files -z | tar -c --null -T - | tar -x -C build/sanitize
 	cd build/sanitize && SLEUTH_CRAFTED=$(CRAFTED) $(CURDIR)/$(BIN)/python tools/sanitize.py $(SANITIZED)
 
