@@ -54,6 +54,9 @@ READINGS = {
     "fewest tokens, texts of one case": Reading(lambda word, _: shortest(word)),
     "fewest tokens, all texts": Reading(lambda word, _: shortest(word), everywhere=True),
     "as the documents write it, texts of one case": Reading(lambda word, usual: usual.get(word, word)),
+    "as the documents write it, all texts": Reading(
+        lambda word, usual: usual.get(word, word), everywhere=True
+    ),
 }
 
 

@@ -182,6 +182,8 @@ def test_uncertain_uses(place: Path) -> None:
     unknown = run(place, "refs", "recrod")
     assert unknown.returncode == 1
     assert "nothing is called 'recrod'; near it: record" in unknown.stderr
+    assert json.loads(run(place, "refs", "recrod", "--json").stdout)["near"] == ["record"]
+    assert answer(place, "refs", "record")["near"] == []
     charge = answer(place, "impact", "PaymentProcessor.charge")
     assert {use["text"] for use in charge["uncertain"]} >= {"if stripe.charge(self.key, order.total):"}
     listed = run(place, "impact", "PaymentProcessor.charge")

@@ -84,6 +84,9 @@ def test_definitions_and_references(shop: Local) -> None:
     old = get(shop, "definitions", name="replenish", at="v1")["definitions"]
     assert [entry["line"] for entry in old] == [7]
     assert get(shop, "definitions", name="replenish")["definitions"] == []
+    for kind in ("definitions", "references"):
+        assert get(shop, kind, name="TokenBucket.refil")["near"] == ["TokenBucket.refill"]
+        assert get(shop, kind, name="TokenBucket.refill")["near"] == []
 
 
 def test_history_names_commits(shop: Local) -> None:

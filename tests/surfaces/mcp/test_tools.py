@@ -157,6 +157,9 @@ def test_definitions_and_references(workspace: Workspace) -> None:
     uses = call(workspace, "references", name="TokenBucket")["results"]
     assert {(use["path"], use["role"]) for use in uses} >= {("src/shop.py:5", "instantiation")}
     assert all("TokenBucket" in use["text"] for use in uses)
+    for tool in ("definitions", "references"):
+        assert call(workspace, tool, name="TokenBukcet")["near"] == ["TokenBucket"]
+        assert "near" not in call(workspace, tool, name="TokenBucket")
 
 
 def test_history_of_files_lines_and_definitions(workspace: Workspace) -> None:
@@ -233,6 +236,7 @@ def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None
     assert {result["path"] for result in results} == {"docs/limits.md"}
     assert not json.loads(tools.call("definitions", {"name": "TokenBucket"}))["results"]
     assert not json.loads(tools.call("references", {"name": "TokenBucket"}))["results"]
+    assert "near" not in json.loads(tools.call("definitions", {"name": "TokenBukcet"}))
     for name, argument in (("fetch", "id"), ("history", "name")):
         with pytest.raises(Exception, match="must be"):
             tools.call(name, {argument: "src/bucket.py"})

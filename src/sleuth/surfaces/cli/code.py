@@ -308,6 +308,7 @@ def refs(
                 "stale": place.stale,
                 "definitions": definitions,
                 "callers" if callers else "references": uses,
+                "near": near,
             }
         )
     else:

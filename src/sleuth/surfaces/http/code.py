@@ -158,11 +158,12 @@ async def search(body: CodeSearchRequest, call: CurrentCall) -> Response:
 
 
 class NamesResponse(AtSnapshot):
-    """What is known of a name: `definitions`, or `references`."""
+    """What is known of a name: `definitions`, or `references`; where there are none, `near` names that are like it."""
 
     name: str
     definitions: list[dict[str, Any]]
     references: list[dict[str, Any]] | None = None
+    near: list[str]
 
 
 @router.get("/v1/code/definitions", response_model=NamesResponse, responses=PROBLEMS | MISSING)
@@ -174,7 +175,9 @@ async def definitions(
     def read(snapshot: Snapshot) -> dict[str, Any]:
         from sleuth.code import Navigator
 
-        return {"name": name, "definitions": Navigator(snapshot).find_definition(name)}
+        navigator = Navigator(snapshot)
+        found = navigator.find_definition(name)
+        return {"name": name, "definitions": found, "near": [] if found else navigator.near(name)}
 
     return await _at_snapshot(call, repository, at, read)
 
@@ -189,11 +192,9 @@ async def references(
         from sleuth.code import Navigator
 
         navigator = Navigator(snapshot)
-        return {
-            "name": name,
-            "definitions": navigator.find_definition(name),
-            "references": navigator.find_references(name),
-        }
+        found, uses = navigator.find_definition(name), navigator.find_references(name)
+        near = [] if found or uses else navigator.near(name)
+        return {"name": name, "definitions": found, "references": uses, "near": near}
 
     return await _at_snapshot(call, repository, at, read)
 

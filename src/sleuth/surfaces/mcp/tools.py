@@ -162,15 +162,15 @@ class Tools:
         """Return where a name is defined, with the code."""
         from sleuth.code import Navigator
 
-        request = {"definitions": name, "at": at}
+        request = {"definitions": _text(name, "name"), "at": at}
         head = self._head()
         graded = []
         for snapshot in self._workspace.snapshots_at(at):
-            for entry in Navigator(snapshot).find_definition(_text(name, "name")):
+            for entry in Navigator(snapshot).find_definition(name):
                 if self._sees(snapshot, row := snapshot.file(entry["file_path"])):
                     text = snapshot.lines(row, entry["line"], entry["end_line"])
                     graded.append(items.definition(entry, snapshot.repository.path, text, self._url_of))
-        return self._rest(head, graded, max_tokens, request, cursor)
+        return self._rest(head | self._near(name, at, graded), graded, max_tokens, request, cursor)
 
     def references(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
@@ -178,15 +178,15 @@ class Tools:
         """Return every use of a name, with its role and the definition that it refers to."""
         from sleuth.code import Navigator
 
-        request = {"references": name, "at": at}
+        request = {"references": _text(name, "name"), "at": at}
         head = self._head()
         graded = []
         for snapshot in self._workspace.snapshots_at(at):
-            for use in Navigator(snapshot).find_references(_text(name, "name")):
+            for use in Navigator(snapshot).find_references(name):
                 if self._sees(snapshot, row := snapshot.file(use["file_path"])):
                     line = snapshot.lines(row, use["line"], use["line"])
                     graded.append(items.reference(use, snapshot.repository.path, line, self._url_of))
-        return self._rest(head, graded, max_tokens, request, cursor)
+        return self._rest(head | self._near(name, at, graded), graded, max_tokens, request, cursor)
 
     def history(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
@@ -360,6 +360,17 @@ class Tools:
                 if self._sees(snapshot, place.file):
                     return snapshot, place
         raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
+
+    def _near(self, name: str, at: str | None, found: Sequence[Graded]) -> dict[str, list[str]]:
+        """Return the names that are like one of which nothing is known, for a client that may see all names."""
+        from sleuth.code import Navigator
+
+        if found or self._allowed is not None:
+            return {}
+        snapshots = self._workspace.snapshots_at(at)
+        return {
+            "near": list(dict.fromkeys(near for each in snapshots for near in Navigator(each).near(name)))
+        }
 
     def _sees(self, snapshot: Snapshot, row: FileRow) -> bool:
         from sleuth.code import file_metadata
