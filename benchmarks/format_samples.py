@@ -101,6 +101,7 @@ SOURCES: Final = (
     Source("xlsm", "source:libreoffice", words.openpyxl_cells),
     Source("xlsb", "source:libapache-poi-java", words.xlsb_strings),
     Source("xlsb", "source:libreoffice", words.xlsb_strings),
+    Source("xlsb", "sdist:pyexcel-xlsbr", words.xlsb_strings),
     Source("xls", "source:libapache-poi-java", words.xlrd_cells),
     Source("xls", "source:gnumeric", words.xlrd_cells),
     Source("xls", "source:libreoffice", words.xlrd_cells),
@@ -126,6 +127,9 @@ SOURCES: Final = (
     Source("org", "source:emacs", ORG, "*.org"),
     Source("org", "source:pandoc", ORG),
     Source("org", "sdist:orgparse", ORG),
+    Source("org", "sdist:hpi", ORG),
+    Source("org", "sdist:promnesia", ORG),
+    Source("org", "sdist:cachew", ORG),
     Source("1", "source:libreoffice", MAN),
     Source("xml", "source:systemd", words.xml_text, "man/*.xml"),
 )  # fmt: skip
