@@ -1,0 +1,45 @@
+"""Vectors, codes and tokens that no builder writes are refused, whatever their checksums say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sleuth.dense import DenseLeg, WordLlamaEmbedder
+from sleuth.store import SegmentData
+from tests.lexical.oracle import rows_of
+
+N = 70
+LEG = DenseLeg(WordLlamaEmbedder())
+
+
+@pytest.fixture(scope="module")
+def built() -> SegmentData:
+    """A segment of 70 rows, with tokens."""
+    return LEG.build(rows_of([{"text": f"tokens are refilled {i} times a second"} for i in range(N)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("factors", 5, -1.0),
+        ("factors", 5, np.nan),
+        ("factors", 5, np.inf),
+        ("centre", 0, np.nan),
+        ("vectors", (69, 255), np.inf),
+        ("sizes", 69, 200),
+        ("begins", 1, 1),
+        ("tokens", slice(-3, None), [0xFF, 0xFF, 0x7F]),
+    ],
+)
+def test_arrays_that_no_builder_writes_are_refused(
+    built: SegmentData, name: str, place: Any, value: Any
+) -> None:
+    """Factors are not negative, numbers are finite, and the sets of tokens fill what is written."""
+    LEG.validate(built, N, full=True)
+    spoiled = built.arrays[name].copy()
+    spoiled[place] = value
+    with pytest.raises(ValueError, match=name if name != "sizes" else "sizes|tokens"):
+        LEG.validate(SegmentData({**built.arrays, name: spoiled}, built.meta), N, full=True)

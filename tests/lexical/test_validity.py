@@ -1,0 +1,67 @@
+"""Postings that no builder writes are refused, whatever their checksums say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sleuth.errors import ArgumentError
+from sleuth.lexical import FieldSpec, LexicalLeg
+from sleuth.store import SegmentData
+from tests.lexical.oracle import rows_of
+
+LEG = LexicalLeg({"text": FieldSpec("plain")})
+N = 400
+TEXTS = [{"text": f"often {'rare ' * (i % 150 == 3)}word{i}"} for i in range(N)]
+
+Entries = NDArray[np.uint32]
+
+
+def rare(entries: Entries) -> Entries:
+    """The three postings of "rare", in rows 3, 153 and 303, each once: its list is the only one of three."""
+    place = int(np.flatnonzero((entries[:-2] == 3 << 4 | 1) & (entries[2:] == 303 << 4 | 1))[0])
+    return entries[place : place + 3]
+
+
+def repeat_a_row(entries: Entries) -> None:
+    rare(entries)[1] = rare(entries)[0]
+
+
+def swap_rows(entries: Entries) -> None:
+    rare(entries)[:2] = rare(entries)[:2][::-1]
+
+
+def leave_the_segment(entries: Entries) -> None:
+    rare(entries)[2] = N << 4 | 1
+
+
+def count_nothing(entries: Entries) -> None:
+    rare(entries)[1] &= ~np.uint32(15)
+
+
+def count_what_is_nowhere(entries: Entries) -> None:
+    rare(entries)[1] |= np.uint32(15)
+
+
+@pytest.mark.parametrize(
+    "spoil", [repeat_a_row, swap_rows, leave_the_segment, count_nothing, count_what_is_nowhere]
+)
+def test_a_list_that_no_builder_writes_is_refused(spoil: Callable[[Entries], None]) -> None:
+    """Rows of a list rise and are in the segment, and every count is there."""
+    data = LEG.build(rows_of(TEXTS))
+    LEG.validate(data, N, full=True)
+    entries = data.arrays["text.entries"].copy()
+    spoil(entries)
+    with pytest.raises(ValueError, match="text"):
+        LEG.validate(SegmentData({**data.arrays, "text.entries": entries}, data.meta), N, full=True)
+
+
+def test_a_text_counts_at_most_a_thousand_times() -> None:
+    """The weight of a text is 1 to 1,000."""
+    assert FieldSpec("plain", {"title": 1000, "text": 1}).sources["title"] == 1000
+    for weight in (0, 1001):
+        with pytest.raises(ArgumentError, match=f"from 1 to 1000, got {weight}"):
+            FieldSpec("plain", {"title": weight})
