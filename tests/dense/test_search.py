@@ -151,6 +151,24 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
         assert np.allclose(scores[:depth], -np.sort(-expected)[:depth], rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("width", [0, 128, 256, 512])
+def test_a_bound_leaves_out_no_estimate_above_it(width: int) -> None:
+    """Over many rows, where blocks are compared with the worst estimate kept, the best estimates are all kept."""
+    rng = np.random.default_rng(7)
+    made = rng.standard_normal((20_011, 64))
+    vectors = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float16)
+    centre = codes.mean(vectors.view(np.uint16))
+    bits, factors, _ = codes.encode(vectors.view(np.uint16), centre)
+    part = (bits, factors, vectors.view(np.uint16), centre, None, np.arange(len(vectors)), None)
+    for _ in range(5):
+        query = rng.standard_normal(64).astype(np.float32)
+        query /= np.linalg.norm(query)
+        table, step, least, _ = codes.steps(query, 31)
+        every = codes.scan(table, step, least, [part], query, len(vectors), len(vectors), exact=False)
+        best = codes.scan(table, step, least, [part], query, 20, 20, exact=False, width=width)
+        assert np.allclose(best[2][:20], every[2][:20], rtol=1e-5)
+
+
 @pytest.mark.parametrize("dimension", [8, 48, 256])
 @pytest.mark.parametrize("structure", ["none", "clusters"])
 def test_recall(dimension: int, structure: str) -> None:
