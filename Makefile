@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz damage soak formats clean
+.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,11 @@ build/sanitize/.built: $(VENV)/.developed $(KERNELS) setup.py
 
 damage: $(VENV)/.developed build ## 1,000 damages to the files of both indexes, and a table of what came of them
 	SLEUTH_DAMAGES=1000 $(BIN)/python -m pytest -s tests/faults/test_damage_campaign.py
+
+MUTANTS := 60
+mutants: $(VENV)/.developed build ## change the source in small ways, one at a time: 46 faults planted by hand, and MUTANTS= of each of five packages; a test must fail for each
+	$(BIN)/python tools/mutants.py --planted
+	$(BIN)/python tools/mutants.py --sample $(MUTANTS)
 
 MINUTES := 60
 soak: $(VENV)/.developed build ## four processes add, delete, merge, query and re-open for an hour (MINUTES=): right answers, and nothing grows

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -7,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sleuth.dense import DenseLeg, DenseSearcher, codes
-from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, IndexDamagedError
 from sleuth.store import SegmentView, pack, unpack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
 from tests.examples import examples
@@ -165,8 +166,10 @@ def test_a_bound_leaves_out_no_estimate_above_it(width: int) -> None:
         query /= np.linalg.norm(query)
         table, step, least, _ = codes.steps(query, 31)
         every = codes.scan(table, step, least, [part], query, len(vectors), len(vectors), exact=False)
-        best = codes.scan(table, step, least, [part], query, 20, 20, exact=False, width=width)
-        assert np.allclose(best[2][:20], every[2][:20], rtol=1e-5)
+        for k in (20, 1500):
+            best = codes.scan(table, step, least, [part], query, k, k, exact=False, width=width)
+            assert np.allclose(best[2][:k], every[2][:k], rtol=1e-5)
+            assert len(set(best[1].tolist())) == len(best[1])
 
 
 @pytest.mark.parametrize("dimension", [8, 48, 256])
@@ -358,3 +361,13 @@ def test_equal_rows_stay() -> None:
     hits = DenseSearcher(leg, [segment]).search("same", 20, depth=100)
     assert hits.keys.tolist() == list(range(1, 21))
     assert np.allclose(hits.scores, 1, atol=1e-3)
+
+
+def test_the_damaged_one_of_several_segments_is_named() -> None:
+    """A search that meets a number that is none says in which segment."""
+    leg, segments = index(3, [30, 40, 50], 16)
+    vectors = segments[1].arrays["vectors"].copy()
+    vectors[:] = np.inf
+    segments[1] = replace(segments[1], arrays={**segments[1].arrays, "vectors": vectors})
+    with pytest.raises(IndexDamagedError, match=r"^segment s1: .*doctor --repair"):
+        DenseSearcher(leg, segments).search("what is it", 200)

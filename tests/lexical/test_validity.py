@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg
+from sleuth.lexical import FieldSpec, LexicalLeg, arrays, postings
 from sleuth.store import SegmentData
 from tests.lexical.oracle import rows_of
 
@@ -57,6 +57,13 @@ def test_a_list_that_no_builder_writes_is_refused(spoil: Callable[[Entries], Non
     spoil(entries)
     with pytest.raises(ValueError, match="text"):
         LEG.validate(SegmentData({**data.arrays, "text.entries": entries}, data.meta), N, full=True)
+
+
+def test_terms_of_four_gigabytes_are_refused() -> None:
+    """Where a term begins is kept in 32 bits, of which the last number says that there is none."""
+    for size in (postings.GONE, postings.GONE + 1):
+        with pytest.raises(ArgumentError, match=f"bytes of distinct terms, got {size}"):
+            arrays.dictionary(np.zeros(0, np.uint8), np.array([0, size]))
 
 
 def test_a_text_counts_at_most_a_thousand_times() -> None:
