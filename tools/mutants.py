@@ -1,0 +1,272 @@
+"""Change the source in small ways, one at a time, and see whether a test fails for each.
+
+    python tools/mutants.py --sample 40               # of each package, chosen by --seed; goes on where it was stopped
+    python tools/mutants.py --planted                 # the faults of tools/planted.toml
+    python tools/mutants.py --sample 40 --again       # those that survived once more, with the whole suite
+
+Works in a copy of the tree, `build/mutants`. A mutant is killed by a test of its package, or else of the engine, that
+fails or takes too long. Prints a table and every survivor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import random
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+
+HOME = Path(__file__).parents[1]
+COPY = HOME / "build" / "mutants"
+PACKAGES = ("store", "lexical", "dense", "compose", "filters")
+MOST_SECONDS = 300
+SWAPPED: dict[type[ast.AST], str] = {
+    ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==", ast.In: "not in",
+    ast.NotIn: "in", ast.Is: "is not", ast.IsNot: "is", ast.Add: "-", ast.Sub: "+", ast.Mult: "//",
+    ast.FloorDiv: "*", ast.And: "or", ast.Or: "and",
+}  # fmt: skip
+SHOWN = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.And: "and", ast.Or: "or"}
+
+
+class Mutant(NamedTuple):
+    """A change of a file of the source.
+
+    Attributes:
+        name: of a planted one; else where it is.
+        file: below the root of the repository.
+        old, new: texts; `old` comes once, or begins at `start` where that is 0 or more.
+        tests: of which one should fail, in the order in which they are run.
+        why: why it changes nothing, of a planted one that does not.
+    """
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    start: int = -1
+    why: str = ""
+
+    def apply(self, text: str) -> str:
+        """Return the text of the file with the change."""
+        start = text.index(self.old) if self.start < 0 else self.start
+        if not text.startswith(self.old, start) or (self.start < 0 and text.count(self.old) != 1):
+            raise ValueError(f"{self.name}: {self.file} must hold {self.old!r} once")
+        return text[:start] + self.new + text[start + len(self.old) :]
+
+
+def mutants_of(file: Path, package: str) -> Iterator[Mutant]:
+    """Yield every small change of a file."""
+    text = file.read_text("utf-8")
+    begins = [0]
+    for line in text.splitlines(keepends=True):
+        begins.append(begins[-1] + len(line))
+    name = file.relative_to(HOME).as_posix()
+
+    def place(line: int, column: int) -> int:
+        start = begins[line - 1]
+        return start + len(text[start : begins[line]].encode()[:column].decode())
+
+    def span(node: ast.expr | ast.stmt) -> tuple[int, int]:
+        return place(node.lineno, node.col_offset), place(node.end_lineno or 0, node.end_col_offset or 0)
+
+    tests = HOME / "tests" / package
+    own = [path.relative_to(HOME).as_posix() for path in sorted(tests.rglob(f"test_*{file.stem[:6]}*.py"))]
+    order = (*([" ".join(own)] if own else []), f"tests/{package}", "tests/engine")
+
+    def change(start: int, end: int, new: str) -> Mutant:
+        line = text.count("\n", 0, start) + 1
+        return Mutant(f"{name}:{line}", name, text[start:end], new, order, start)
+
+    def operator(left: ast.expr, right: ast.expr, kind: ast.AST) -> Iterator[Mutant]:
+        """Yield the change of the operator between two expressions."""
+        begin, end = span(left)[1], span(right)[0]
+        between = text[begin:end]
+        if "#" not in between and type(kind) in SWAPPED:
+            brackets = between.count(")"), between.count("(")
+            yield change(begin, end, ")" * brackets[0] + f" {SWAPPED[type(kind)]} " + "(" * brackets[1])
+
+    for node in walk(ast.parse(text)):
+        if isinstance(node, ast.Compare):
+            operands = [node.left, *node.comparators]
+            for left, right, kind in zip(operands, operands[1:], node.ops, strict=False):
+                yield from operator(left, right, kind)
+        elif isinstance(node, ast.BinOp):
+            yield from operator(node.left, node.right, node.op)
+        elif isinstance(node, ast.BoolOp):
+            yield from operator(node.values[0], node.values[1], node.op)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            yield change(
+                span(node)[0], span(node.operand)[0], text[span(node)[0] + 3 : span(node.operand)[0]]
+            )
+        elif isinstance(node, ast.If | ast.While | ast.IfExp):
+            yield change(*span(node.test), f"(not ({text[slice(*span(node.test))]}))")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            yield change(*span(node), str(not node.value))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            yield change(*span(node), repr(node.value + 1))
+        elif isinstance(node, ast.Return) and node.value is not None:
+            yield change(*span(node.value), "None")
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            yield change(*span(node), "pass")
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that do something: no annotations, decorators, messages of errors or imports for types."""
+    yield node
+    for field, value in ast.iter_fields(node):
+        if field in ("annotation", "returns", "decorator_list", "type_comment"):
+            continue
+        if isinstance(node, ast.Raise) or (
+            isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        ):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST):
+                yield from walk(child)
+
+
+def sampled(number: int, seed: int) -> list[Mutant]:
+    """Return so many mutants of each package, of all packages in turn; fewer are the first of more."""
+    chosen: list[list[Mutant]] = []
+    for package in PACKAGES:
+        files = sorted((HOME / "src/sleuth" / package).rglob("*.py"))
+        every = [
+            mutant for file in files if file.name != "__init__.py" for mutant in mutants_of(file, package)
+        ]
+        random.Random(f"{seed} {package}").shuffle(every)
+        chosen.append(every[:number])
+    return [mutant for turn in zip_longest(*chosen) for mutant in turn if mutant]
+
+
+def planted() -> list[Mutant]:
+    """Return the faults that were planted by hand."""
+    with (HOME / "tools/planted.toml").open("rb") as file:
+        faults = tomllib.load(file)["fault"]
+    return [
+        Mutant(f["name"], f["file"], f["old"], f["new"], (*f["tests"], "tests/engine"), why=f.get("why", ""))
+        for f in faults
+    ]
+
+
+def outcome(mutant: Mutant) -> str:
+    """Return "killed" or "survived"."""
+    file = COPY / mutant.file
+    text = file.read_text("utf-8")
+    file.write_text(mutant.apply(text), "utf-8")
+    try:
+        compile_kernels()  # those of the mutant before are compiled again, too
+        passed = all(passes(tests) for tests in mutant.tests)
+    finally:
+        file.write_text(text, "utf-8")
+    return "survived" if passed else "killed"
+
+
+def compile_kernels() -> None:
+    """Compile in the copy what changed, which takes a second where nothing did."""
+    command = [sys.executable, "setup.py", "--quiet", "build_ext", "--inplace"]
+    subprocess.run(command, cwd=COPY, check=True, capture_output=True)
+
+
+def passes(tests: str) -> bool:
+    """Return whether tests pass in the copy."""
+    options = [
+        "-x",
+        "-q",
+        "-n",
+        "2" if tests.startswith("tests/") and "." not in tests else "0",
+        "-p",
+        "no:cacheprovider",
+    ]
+    command = [sys.executable, "-m", "pytest", *options, *tests.split()]
+    environment = os.environ | {"PYTHONPATH": str(COPY / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command, cwd=COPY, env=environment, capture_output=True, check=False, timeout=MOST_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    if done.returncode > 1 and b"error" not in done.stdout.lower():
+        raise RuntimeError(done.stdout.decode()[-2000:])
+    return done.returncode == 0
+
+
+def copy_tree() -> None:
+    """Copy what git tracks, and compile it."""
+    COPY.mkdir(parents=True, exist_ok=True)
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=HOME, check=True, capture_output=True).stdout
+    tar = subprocess.run(
+        ["tar", "-c", "--null", "-T", "-"], cwd=HOME, input=listed, check=True, capture_output=True
+    )
+    subprocess.run(["tar", "-x"], cwd=COPY, input=tar.stdout, check=True)
+    compile_kernels()
+
+
+class Record:
+    """What came of mutants, kept in a file, so that a run goes on where it was stopped."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        lines = file.read_text("utf-8").splitlines() if file.exists() else []
+        self._known: dict[tuple[str, int, str, str], str] = {
+            tuple(key): came for key, came in map(json.loads, lines)
+        }
+
+    def get(self, mutant: Mutant) -> str:
+        """Return what came of a mutant; "" where it was not tried."""
+        return self._known.get(self._key(mutant), "")
+
+    def put(self, mutant: Mutant, came: str) -> None:
+        """Keep what came of a mutant."""
+        with self._file.open("a", encoding="utf-8") as lines:
+            lines.write(json.dumps([self._key(mutant), came]) + "\n")
+
+    @staticmethod
+    def _key(mutant: Mutant) -> tuple[str, int, str, str]:
+        return mutant.name, mutant.start, mutant.old, mutant.new
+
+
+def main() -> None:
+    """Run, and print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sample", type=int, default=0, help="mutants of each package")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--planted", action="store_true")
+    parser.add_argument("--again", action="store_true", help="survivors once more, with the whole suite")
+    arguments = parser.parse_args()
+    mutants = planted() if arguments.planted else sampled(arguments.sample, arguments.seed)
+    copy_tree()
+    record = Record(
+        HOME / "build" / ("planted.jsonl" if arguments.planted else f"mutants-{arguments.seed}.jsonl")
+    )
+    counts: dict[str, Counter[str]] = {}
+    for mutant in mutants:
+        came = record.get(mutant)
+        if not came or (arguments.again and came == "survived" and not mutant.why):
+            came = outcome(mutant._replace(tests=("tests",)) if came else mutant)
+            record.put(mutant, came)
+        if came == "survived" and mutant.why:
+            came = "no change"
+        counts.setdefault(mutant.file.split("/")[2], Counter())[came] += 1
+        if came != "killed":
+            change = f"{mutant.old.strip()[:90]!r} -> {mutant.new.strip()[:90]!r}"
+            print(f"{came}: {mutant.name}: {mutant.why or change}", flush=True)
+    print("\n| package | mutants | killed | change nothing | survived |\n|---|---|---|---|---|")
+    for package, count in [*counts.items(), ("all", sum(counts.values(), Counter()))]:
+        print(
+            f"| {package} | {count.total()} | {count['killed']} | {count['no change']} | {count['survived']} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
