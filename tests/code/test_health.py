@@ -298,7 +298,7 @@ def test_an_open_index_finds_damage(indexed: Path, monkeypatch: pytest.MonkeyPat
                 CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
 
 
-def test_an_index_that_was_just_opened_proves_nothing(indexed: Path) -> None:
+def test_an_index_that_was_just_opened_waits_with_its_proof(indexed: Path) -> None:
     """One answer does not pay for a proof of the whole index."""
     with open_code(indexed) as storage:
         (repository,) = storage.repositories()

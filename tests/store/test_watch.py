@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -151,13 +152,75 @@ def test_an_open_store_finds_damaged_structure(
         assert "`sleuth doctor --repair" in damage
 
 
-def test_a_store_that_was_just_opened_proves_nothing(damaged: Path) -> None:
+def test_a_store_that_was_just_opened_waits_with_its_proof(damaged: Path) -> None:
     """One answer does not wait for, or pay for, a proof of the whole index."""
     with Store.open(damaged) as store:
         store.attach([SumsLeg()])
         for _ in range(3):
             with store.reader():
                 assert store._watch._thread is None
+
+
+@pytest.mark.parametrize(("share", "told"), [(1e9, 1), (0.0, 0)])
+def test_one_answer_pays_for_a_glance(
+    damaged: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    share: float,
+    told: int,
+) -> None:
+    """A store that is closed soon proves what a share of its time allows, and logs damage with the remedy."""
+    monkeypatch.setattr(watch, "SHARE", share)
+    store = Store.open(damaged)
+    store.attach([SumsLeg()])
+    with store.reader() as snapshot:
+        assert len(snapshot.segments("sums")) == 2
+    for _ in range(2):  # closing twice is fine
+        store.close()
+    messages = [record.getMessage() for record in caplog.records if record.name == "sleuth.damage"]
+    assert len(messages) == told
+    assert all("sums not as written; `sleuth doctor --repair`" in message for message in messages)
+
+
+def test_a_glance_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a twentieth of the time for which it was open, a watch looks at no further piece."""
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    looked: list[str] = []
+
+    def prove(name: str, pause: Callable[[int], object]) -> bool:
+        nonlocal now
+        for _ in range(10):
+            pause(1 << 20)
+            looked.append(name)
+            now += 0.001
+        return True
+
+    once = watch.Watch(prove, lambda _: None, {})
+    once.see(object(), lambda: {"a", "b"})
+    now += 0.26
+    once.stop()
+    assert len(looked) == 13
+    assert len(set(looked)) == 2
+
+
+def test_commands_together_look_at_every_segment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one glance has time for one of many segments, glances begin with different ones."""
+    clock = iter(range(10**9))
+    monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock) * 1000)
+    monkeypatch.setattr(watch, "SHARE", 0.0)
+    looked = set()
+
+    def prove(name: str, pause: Callable[[int], object]) -> bool:
+        looked.add(name)
+        pause(0)
+        return True
+
+    for _ in range(8):
+        once = watch.Watch(prove, lambda _: None, {})
+        once.see(object(), lambda: set("abcdefgh"))
+        once.stop()
+    assert looked == set("abcdefgh")
 
 
 def test_damage_is_not_merged(damaged: Path) -> None:

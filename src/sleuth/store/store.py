@@ -73,7 +73,7 @@ class Store:
         self._connection = database.connection
         self._views = Views(database.segments)
         self._merges = Merges(self._merge_once)
-        self._watch = Watch(self._views.prove, self._prove_rows)
+        self._watch = Watch(self._views.prove, self._prove_rows, self._views.damage)
         self._lost = self._bad_rows = ""
         _STORES.add(self)
 

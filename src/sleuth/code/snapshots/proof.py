@@ -18,7 +18,7 @@ class Proof:
     def __init__(self, database: Database, shelf: Shelf) -> None:
         self._database = database
         self._shelf = shelf
-        self._watch = Watch(shelf.prove, self._prove_rows)
+        self._watch = Watch(shelf.prove, self._prove_rows, shelf.damage)
         self._bad_rows = ""
         self._names: set[str] = set()
         _PROOFS.add(self)

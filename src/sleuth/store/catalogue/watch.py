@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, Protocol
+
+from sleuth.logs import logger_of
+
+logger = logger_of("damage")
 
 RATE: Final = 64 << 20
 """Bytes of segments a second, which takes a twentieth of a core."""
 SHARE: Final = 0.05
-"""Of a core, that looking at rows may take."""
+"""Of a core, that looking at rows may take; of the time for which an index was open, that a glance may take."""
 PATIENCE: Final = 5.0
-"""Seconds for which a store must have been open: a command that answers once proves nothing."""
+"""Seconds for which a store must have been open; of one that is closed sooner, a part is proven then."""
 
 
 class Prove(Protocol):
@@ -32,17 +37,26 @@ class Watch:
         proven: names of the segments that were looked at.
     """
 
-    def __init__(self, prove: Prove, prove_rows: Callable[[Callable[[float], object]], object]) -> None:
+    def __init__(
+        self,
+        prove: Prove,
+        prove_rows: Callable[[Callable[[float], object]], object],
+        damage: Mapping[str, str],
+    ) -> None:
         """Creates a watch that is due after `PATIENCE` seconds.
 
         Args:
             prove_rows: looks at all rows, and calls its argument with the seconds of CPU time that a part took.
+            damage: what `prove` has noted, by name.
         """
         self.proven: set[str] = set()
         self._prove = prove
         self._prove_rows = prove_rows
+        self._damage = damage
         self._rows_are_proven = False
-        self._due = time.monotonic() + PATIENCE
+        self._opened = time.monotonic()
+        self._due = self._opened + PATIENCE
+        self._names: Callable[[], set[str]] = set
         self._seen: object = None
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -55,6 +69,7 @@ class Watch:
             seen: the same object as long as the segments are the same.
             names: returns theirs.
         """
+        self._names = names
         if seen is self._seen or time.monotonic() < self._due:
             return
         with self._lock:
@@ -69,10 +84,29 @@ class Watch:
                 self._thread.start()
 
     def stop(self) -> None:
-        """End the thread, in the middle of a segment."""
+        """End the thread, in the middle of a segment; where none was due yet, take a glance at the segments."""
+        is_first = not self._stopping.is_set()
         self._stopping.set()
         if thread := self._thread:
             thread.join()
+        if is_first and self._seen is None:
+            self._glance()
+
+    def _glance(self) -> None:
+        """Prove segments for a twentieth of the time for which the index was open, beginning with any; log damage."""
+        now = time.monotonic()
+        end = now + SHARE * (now - self._opened)
+
+        def pause(_: int) -> None:
+            if time.monotonic() >= end:
+                raise _StoppedError
+
+        names = sorted(self._names())
+        first = time.monotonic_ns() // 1000 % len(names) if names else 0
+        with suppress(_StoppedError):
+            for name in names[first:] + names[:first]:
+                if not self._prove(name, pause):
+                    logger.warning("%s; `sleuth doctor --repair` makes it anew", self._damage[name])
 
     def after_fork(self) -> None:
         """Run in a forked child: forget the parent's thread."""

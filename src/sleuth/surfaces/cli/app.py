@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import gc
 import io
+import logging
 import os
 import sys
 from importlib import import_module
@@ -104,6 +105,13 @@ def start_quickly() -> None:
     atexit.register(gc.freeze)  # the objects need not be collected when the process ends
 
 
+def tell_damage() -> None:
+    """Print on standard error what an index finds damaged beside the answer of a command."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("sleuth: %(message)s"))
+    logging.getLogger("sleuth.damage").addHandler(handler)
+
+
 def main() -> None:
     """Run the command line; print an expected failure as one message and exit with its code."""
     start_quickly()
@@ -115,6 +123,7 @@ def main() -> None:
     try:
         try:
             register(sys.argv[1:])
+            tell_damage()
             app()
         except SystemExit as leaving:
             if isinstance(leaving.__context__, BrokenPipeError):  # typer treats it as a failure
