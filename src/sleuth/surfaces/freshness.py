@@ -44,9 +44,9 @@ class Stale:
     error: str = ""
 
     def to_dict(self, *, paths: bool = True) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        named = {"paths": list(self.paths)} if paths and self.paths else {}
-        return {"files": self.files, **named, **({"error": self.error} if self.error else {})}
+        """Plain values, fit for JSON; without `paths`, nothing that may name a file."""
+        named = {"paths": list(self.paths), "error": self.error} if paths else {}
+        return {"files": self.files, **{name: value for name, value in named.items() if value}}
 
 
 class Refresher:

@@ -131,6 +131,18 @@ def test_documents_and_code_are_one_ranking(shop: Local) -> None:
     assert {hit["metadata"]["source_type"] for hit in only} == {"code"}
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("legs", ["lexical"]), ("fusion", "rrf"), ("expand", "document")]
+)
+def test_options_of_documents_are_refused_for_code(shop: Local, name: str, value: Any) -> None:
+    """What only the documents can be asked for is refused with other sources, and not ignored."""
+    answer = shop.client.post("/v1/search", json={"query": "tokens", name: value})
+    assert (answer.status_code, answer.json()["code"]) == (422, "ArgumentError")
+    assert answer.json()["detail"].startswith(f"{name} must be left out")
+    body = {"query": "tokens", name: value, "sources": ["docs"]}
+    assert shop.client.post("/v1/search", json=body).status_code == 200
+
+
 def test_repositories_are_listed(shop: Local, root: Path) -> None:
     """A repository has its path, its newest snapshot and that snapshot's names."""
     (entry,) = get(shop, "repositories")["repositories"]

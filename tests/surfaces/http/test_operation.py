@@ -14,7 +14,8 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http import ServerSettings, bind, log_formatter, threads_per_worker
+from sleuth.surfaces.http import Extension, ServerSettings, bind, log_formatter, threads_per_worker
+from tests.surfaces.project import make_project
 from tests.waiting import wait_until
 
 from .conftest import make_index, running, serving
@@ -120,6 +121,30 @@ def test_logs_tell_ids_and_never_queries(index: Path, shown: bool, caplog: pytes
     assert ("xylophone" in json.dumps(entries)) == shown
 
 
+def test_failures_are_logged_without_their_messages(index: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A failure of the server is logged with its kind and lines; its message may hold a query."""
+
+    def install(app: Any, _: Any) -> None:
+        def fail() -> None:
+            try:
+                int("xylophone")
+            except ValueError as error:
+                raise RuntimeError("no xylophone") from error
+
+        app.get("/fails")(fail)
+
+    with serving(index, extensions=[Extension(install)]) as started:
+        answer = started.client.get("/fails")
+        assert (answer.status_code, answer.json()["code"]) == (500, "InternalError")
+        assert answer.headers["content-type"] == "application/problem+json"
+    lines = [log_formatter().format(record) for record in caplog.records]
+    (entry,) = [json.loads(line) for line in lines if "exception" in line]
+    assert entry["request_id"] == answer.headers["x-request-id"]
+    assert {"RuntimeError", "ValueError"} <= set(entry["exception"])
+    assert any("test_operation.py" in place for place in entry["exception"])
+    assert "xylophone" not in "".join(lines)
+
+
 def test_metrics_count_requests_legs_and_the_version(tmp_path: Path) -> None:
     """/metrics has requests by route and status, seconds per leg, the queues and the version of the index."""
     with serving(make_index(tmp_path / "index")) as started:
@@ -142,21 +167,28 @@ def test_metrics_count_requests_legs_and_the_version(tmp_path: Path) -> None:
     assert version[1] == version[0] + 1
 
 
-def test_spans_follow_the_conventions(tmp_path: Path) -> None:
-    """A search makes a server span and a retrieval span below it; neither contains the query's text."""
-    import asyncio
-
+@pytest.fixture(scope="module")
+def exporter() -> Any:
+    """Keep the spans of this process, whose provider can be set once."""
     from opentelemetry import trace
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+    kept = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    trace.set_tracer_provider(provider)
+    return kept
+
+
+def test_spans_follow_the_conventions(tmp_path: Path, exporter: Any) -> None:
+    """A search makes a server span and a retrieval span below it; neither contains the query's text."""
+    import asyncio
+
     from sleuth.surfaces.http import create_app
 
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    trace.set_tracer_provider(provider)
+    exporter.clear()
     parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
     async def ask(engine: Engine) -> int:
@@ -180,6 +212,35 @@ def test_spans_follow_the_conventions(tmp_path: Path) -> None:
         "gen_ai.request.top_k": 10,
     }
     assert "secret" not in str([span.to_json() for span in (inner, outer)])
+
+
+def test_every_way_to_search_has_a_span(tmp_path: Path, exporter: Any) -> None:
+    """Searches of code, of the page and of agents have retrieval spans; one that fails tells its kind alone."""
+    from sleuth.surfaces.mcp import mcp_extension
+    from sleuth.surfaces.page import page_extension
+
+    root = make_project(tmp_path / "project")
+    searched = {"name": "search", "arguments": {"query": "secret"}}
+    agent = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": searched}
+    accept = {"accept": "application/json, text/event-stream"}
+    extensions = [mcp_extension(), page_extension()]
+    with serving(root / ".sleuth", sources=("docs", "code"), extensions=extensions) as started:
+        wait_until(lambda: started.client.get("/readyz").status_code == 200)
+        for status, path, body in (
+            (200, "/v1/code/search", {"query": "secret"}),
+            (200, "/mcp", agent),
+            (200, "/?q=secret", None),
+            (422, "/v1/search", {"query": "secret", "legs": ["lexical"]}),
+        ):
+            exporter.clear()
+            method = "GET" if body is None else "POST"
+            answer = started.client.request(method, path, json=body, headers=accept)
+            assert answer.status_code == status, answer.text
+            wait_until(lambda: len(exporter.get_finished_spans()) > 1)
+            spans = exporter.get_finished_spans()
+            assert [span.name for span in spans if span.name.startswith("retrieval")] == ["retrieval sleuth"]
+            assert "secret" not in str([span.to_json() for span in spans])
+    assert spans[0].attributes["error.type"] == "ArgumentError"
 
 
 @pytest.mark.slow

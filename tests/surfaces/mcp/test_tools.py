@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from sleuth.filters import as_filter
-from sleuth.surfaces.mcp import Tools, Workspace, tokens_of
+from sleuth.surfaces.mcp import Stale, Tools, Workspace, tokens_of
 from tests.surfaces.project import git
 
 from .conftest import call, refusal, with_client
@@ -241,6 +241,7 @@ def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None
         with pytest.raises(Exception, match="must be"):
             tools.call(name, {argument: "src/bucket.py"})
     assert "code" not in json.loads(tools.call("status", {}))
+    assert Stale(1, ("/a.md",), "cannot read /a.md").to_dict(paths=False) == {"files": 1}
     assert not Tools(workspace, allowed=as_filter("tenant:b")).documents()
 
 

@@ -105,7 +105,7 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
     )
     app.state.service = service
     app.openapi = partial(describe, app)  # type: ignore[method-assign]
-    for kind in EXPECTED:
+    for kind in (*EXPECTED, Exception):
         app.add_exception_handler(kind, _answer_error)
     for router in ROUTERS:
         app.include_router(router)

@@ -17,7 +17,6 @@ from sleuth.surfaces.http.problems import Refusal, problem, refusal_of
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import MOST_QUERY, FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
-from sleuth.surfaces.http.tracing import retrieval_span
 
 if TYPE_CHECKING:
     from sleuth.manager import SearchStream
@@ -101,9 +100,7 @@ class Writing:
 
     def _pump(self, body: AskRequest) -> SearchResult:
         """Read the stream in a thread of the queue."""
-        service = self.call.service
-        query = body.query if service.settings.log_queries else None
-        with retrieval_span(service.name, query, {"gen_ai.request.top_k": body.k}), self._stream:
+        with self.call.retrieval_span(body.query, body.k), self._stream:
             for piece in self._stream:
                 self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
             return self._stream.result

@@ -139,15 +139,16 @@ async def search(body: CodeSearchRequest, call: CurrentCall) -> Response:
 
         embedder = default_embedder() if body.strategy != "keyword" else None
         retriever = CodeRetriever(call.service.code(), embedder)
-        hits = retriever.retrieve(
-            body.query,
-            snapshot.repository.id,
-            snapshot.info.id,
-            body.k,
-            body.strategy,
-            filters,
-            expand=body.expand,
-        )
+        with call.retrieval_span(body.query, body.k):
+            hits = retriever.retrieve(
+                body.query,
+                snapshot.repository.id,
+                snapshot.info.id,
+                body.k,
+                body.strategy,
+                filters,
+                expand=body.expand,
+            )
         call.service.metrics.observe_parts(retriever.last_report)
         return {
             "hits": [hit.to_dict() for hit in hits],

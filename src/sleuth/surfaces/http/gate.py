@@ -88,7 +88,8 @@ class Gate:
                 if not isinstance(error, OSError):  # the client is gone
                     fields = {"message": "the request failed", "request_id": call.id}
                     logger.exception("the request failed", extra={"fields": fields})
-                    await self._refuse(scope, answer, refusal_of(error))
+                    if not answer.is_whole:  # FastAPI has told of a failure of its routes
+                        await self._refuse(scope, answer, refusal_of(error))
             finally:
                 span.finish(scope, answer.status)
                 self._record(call, scope, answer.status, time.monotonic() - started)
@@ -167,17 +168,20 @@ class _Answer:
 
     Attributes:
         status: 0 until the answer begins.
+        is_whole: whether its end was sent.
     """
 
-    __slots__ = ("_id", "_send", "status")
+    __slots__ = ("_id", "_send", "is_whole", "status")
 
     def __init__(self, send: Send, id: str) -> None:
-        self._send, self._id, self.status = send, id.encode(), 0
+        self._send, self._id, self.status, self.is_whole = send, id.encode(), 0, False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._id)]
+        elif message["type"] == "http.response.body":
+            self.is_whole = not message.get("more_body", False)
         await self._send(message)
 
 

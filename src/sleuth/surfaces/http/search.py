@@ -11,12 +11,12 @@ from pydantic_core import to_json
 from starlette.responses import Response
 
 from sleuth.engine import Engine, is_cheap
+from sleuth.errors import ArgumentError
 from sleuth.filters import Filter, all_of
 from sleuth.surfaces.http import cursors
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
-from sleuth.surfaces.http.tracing import retrieval_span
 
 if TYPE_CHECKING:
     from sleuth.types import Ranking, RetrievedItem
@@ -228,8 +228,7 @@ def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None =
     service = call.service
     retriever = call.retriever(body.sources)
     tree = all_of(call.filter(body.filter), filter)
-    query = body.query if service.settings.log_queries else None
-    with retrieval_span(service.name, query, {"gen_ai.request.top_k": body.k}):
+    with call.retrieval_span(body.query, body.k):
         if isinstance(retriever, Engine):
             most = cursors.depth(body.legs, body.fusion)
             ranking = retriever.retrieve(
@@ -243,13 +242,28 @@ def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None =
                 deadline=call.remaining,
             )
         else:
+            _check_for_sources(body)
             most = max(SOURCES_POOL, body.k)
             ranking = retriever.retrieve(body.query, min(k, most), filter=tree, explain=body.explain)
     service.metrics.observe_parts(ranking.parts)
     call.facts |= {"k": body.k, "hits": len(ranking)}
-    if query is not None:
-        call.facts["query"] = query
+    if service.settings.log_queries:
+        call.facts["query"] = body.query
     return ranking
+
+
+def _check_for_sources(body: SearchRequest) -> None:
+    """Refuse what only the documents alone can be asked for.
+
+    Raises:
+        ArgumentError: names the argument.
+    """
+    for name in ("legs", "fusion", "expand"):
+        if (value := getattr(body, name)) is not None:
+            raise ArgumentError(
+                f"{name} must be left out where other sources than docs are searched, got {value!r}; "
+                '"sources": ["docs"] searches the documents alone'
+            )
 
 
 def plain_item(item: RetrievedItem, body: SearchRequest, call: Call) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -36,6 +37,9 @@ GRACE = 30
 """Seconds that requests have to end when the server is told to."""
 
 _RESTART_SECONDS = 1.0
+
+_MOST_LINES = 100
+"""Of a failure in the log."""
 
 _ENDING = (signal.SIGTERM, signal.SIGINT)
 
@@ -197,5 +201,19 @@ class _Lines(logging.Formatter):
             **fields,
         }
         if record.exc_info:
-            entry["exception"] = self.formatException(record.exc_info)
+            _, error, _ = record.exc_info
+            entry["exception"] = _places_of(error)
         return json.dumps(entry, default=str)
+
+
+def _places_of(error: BaseException | None) -> list[str]:
+    """Return the kinds of an error and of those behind it, each with the lines it passed.
+
+    No message: it may hold the text of a query.
+    """
+    lines: list[str] = []
+    while error is not None and len(lines) < _MOST_LINES:
+        frames = traceback.extract_tb(error.__traceback__)
+        lines += [type(error).__qualname__, *(f"{f.filename}:{f.lineno} {f.name}" for f in reversed(frames))]
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return lines[:_MOST_LINES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from random import getrandbits
 from threading import Lock
@@ -23,6 +23,7 @@ from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.tracing import retrieval_span
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage, Repository, Snapshot
@@ -197,6 +198,11 @@ class Call:
     def retriever(self, sources: Sequence[str] | None = None) -> Engine | Sources:
         """Return the retriever over the requested sources for this call."""
         return self.service.retriever(self.key, sources)
+
+    def retrieval_span(self, query: str, k: int) -> AbstractContextManager[Any]:
+        """Open the span of a search of this call; it has the text of the query only where the log has it."""
+        told = query if self.service.settings.log_queries else None
+        return retrieval_span(self.service.name, told, {"gen_ai.request.top_k": k})
 
     async def read(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of searches."""

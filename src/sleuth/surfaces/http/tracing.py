@@ -75,9 +75,18 @@ def retrieval_span(source: str, query: str | None, attributes: Mapping[str, Any]
     if query is not None:
         values["gen_ai.retrieval.query.text"] = query
     with trace.get_tracer("sleuth").start_as_current_span(
-        f"retrieval {source}", kind=trace.SpanKind.INTERNAL, attributes=values
+        f"retrieval {source}",
+        kind=trace.SpanKind.INTERNAL,
+        attributes=values,
+        record_exception=False,  # its message may hold the query
+        set_status_on_exception=False,
     ) as span:
-        yield span
+        try:
+            yield span
+        except BaseException as error:
+            span.set_attribute("error.type", type(error).__qualname__)
+            span.set_status(trace.StatusCode.ERROR)
+            raise
 
 
 def _is_recording() -> bool:

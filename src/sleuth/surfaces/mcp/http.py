@@ -65,7 +65,12 @@ def _manager(service: Service) -> StreamableHTTPSessionManager:
 
     def tools_of(context: Context) -> Tools:
         call = _call(context)
-        return Tools(workspace, allowed=call.key.filter, url_of=_urls(str(_request(context).base_url)))
+        return Tools(
+            workspace,
+            allowed=call.key.filter,
+            url_of=_urls(str(_request(context).base_url)),
+            span=call.retrieval_span,
+        )
 
     async def run(context: Context, function: Callable[..., T], /, *args: Any) -> T:
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,13 +52,20 @@ class Tools:
     Args:
         allowed: what this client may see; None for everything.
         url_of: addresses that this client can open; those of files where None.
+        span: given the query and `k` of a search, is open while it runs.
     """
 
     def __init__(
-        self, workspace: Workspace, *, allowed: Filter | None = None, url_of: items.UrlOf | None = None
+        self,
+        workspace: Workspace,
+        *,
+        allowed: Filter | None = None,
+        url_of: items.UrlOf | None = None,
+        span: Callable[[str, int], AbstractContextManager[Any]] = lambda query, k: nullcontext(),
     ) -> None:
         self._workspace = workspace
         self._allowed = allowed
+        self._span = span
         self._url_of = url_of or partial(items.file_url, base=workspace.index.parent)
 
     def prepare(self) -> None:
@@ -107,7 +115,7 @@ class Tools:
         tree = all_of(
             *(part for part in (as_filter(filter), self._below(paths), self._allowed) if part is not None)
         )
-        with self._workspace.sources(at) as sources:
+        with self._span(query, k), self._workspace.sources(at) as sources:
             ranking = sources.retrieve(query, offset + k + 1, filter=tree)
             hits = ranking[offset : offset + k]
             graded = [items.passage(item, query, sources, self._url_of) for item in hits]

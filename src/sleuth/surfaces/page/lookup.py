@@ -46,7 +46,8 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
     retriever = call.retriever(list(state.sources))
     tree = call.filter(filter_of(state))
     last = state.page * PAGE
-    ranking = retriever.retrieve(state.query, last + 1, filter=tree, explain=bool(state.why))
+    with call.retrieval_span(state.query, last + 1):
+        ranking = retriever.retrieve(state.query, last + 1, filter=tree, explain=bool(state.why))
     items = ranking[last - PAGE : last]
     hits = [
         views.hit_of(number, item, state.query, retriever)
