@@ -116,6 +116,26 @@ def test_after_a_full_disk_the_same_command_goes_on(home: Path) -> None:
     assert "numbers.txt" in sleuth("search", "-k", "1", "149999", cwd=home).stdout
 
 
+def test_a_command_tells_damage_that_it_sees(home: Path) -> None:
+    """Searches look at segments for a part of their time, and tell on standard error which is damaged."""
+    (home / "numbers.txt").write_text("\n\n".join(f"entry {number} of many" for number in range(20_000)))
+    assert sleuth("index", "numbers.txt", cwd=home).returncode == 0
+    lexical = max((home / ".sleuth" / "segments").glob("*lexical*"), key=lambda file: file.stat().st_size)
+    size = lexical.stat().st_size
+    with lexical.open("r+b") as file:
+        file.seek(size // 2)
+        (byte,) = file.read(1)
+        file.seek(size // 2)
+        file.write(bytes([byte ^ 1]))
+    for _ in range(40):
+        done = sleuth_process("search", "cats", cwd=home)
+        assert "cats.md" in done.stdout
+        if done.stderr:
+            break
+    assert f"segment {lexical.stem}: " in done.stderr
+    assert "`sleuth doctor --repair` makes it anew" in done.stderr
+
+
 def test_an_index_is_private(home: Path) -> None:
     """Folders have mode 0700 and files 0600."""
     for path in (home / ".sleuth", *(home / ".sleuth").rglob("*")):

@@ -55,6 +55,7 @@ class Database:
         self._swept = False
         self._file = file
         self._length = 0  # of that file, when it was last looked at
+        self._identity: tuple[int, int] | None = None  # its device and inode, since it was first looked at
         _DATABASES.add(self)
 
     # --- connections
@@ -75,26 +76,34 @@ class Database:
     def reader(self) -> Connection:
         """Return a connection of `readers`, for the caller to give back.
 
-        The length of the file is looked at first: to read what SQLite has mapped of a lost end kills the process.
+        The file is looked at first: to read what SQLite has mapped of a lost end kills the process, and a further
+        connection to a file that has taken its place would give answers of two indexes.
 
         Raises:
             IndexDamagedError: the file is shorter than it says itself.
+            StoreError: another file has taken its place. Where there is none any more, the open one is read on.
         """
-        self._check_length()
+        self._check_file()
         return self.readers.acquire()
 
-    def _check_length(self) -> None:
+    def _check_file(self) -> None:
         file = self._file
         try:
-            length = os.stat(file).st_size  # noqa: PTH116 - for every query
-            if length < self._length and _is_cut_off(file):
+            seen = os.stat(file)  # noqa: PTH116 - for every query
+            if seen.st_size < self._length and _is_cut_off(file):
                 raise IndexDamagedError(
                     f"{file} was cut off while it was open: close the index and run `sleuth doctor --repair`",
                     path=str(self.path),
                 )
         except OSError:  # SQLite says what is wrong
             return
-        self._length = length
+        identity = seen.st_dev, seen.st_ino
+        if self._identity not in (None, identity):
+            raise StoreError(
+                f"{self.path} was replaced by another index while it was open: close it and open it again",
+                path=str(self.path),
+            )
+        self._length, self._identity = seen.st_size, identity
 
     @contextmanager
     def given_back(
@@ -130,7 +139,7 @@ class Database:
 
         Raises:
             IndexLockedError: another writer holds the index; names it.
-            StoreError: this process may not write here.
+            StoreError: this process may not write here, or another index has taken the place of the open one.
         """
         if not self.writable:
             raise StoreError(
@@ -140,6 +149,7 @@ class Database:
         lock.acquire(timeout)
         self._locks.append(lock)
         try:
+            self._check_file()
             with record.translated(self.path):
                 connection = self.writers.acquire()
             try:

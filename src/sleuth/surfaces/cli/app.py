@@ -58,6 +58,9 @@ COMMANDS = {
     "mcp": "mcp",
 }
 
+NO_MEMORY = ("can't start new thread", "failed to map segment from shared object")
+"""What Python and the loader of libraries say where there is no memory for a thread or a library."""
+
 app = typer.Typer(
     name="sleuth",
     help=HELP,
@@ -139,6 +142,10 @@ def main() -> None:
 
         say(f"sleuth: {error}", err=True)
         sys.exit(1)
+    except (MemoryError, RuntimeError, ImportError) as error:
+        if not isinstance(error, MemoryError) and not str(error).endswith(NO_MEMORY):
+            raise
+        sys.exit("sleuth: not enough memory for this command; the index is as it was after its last commit")
     except Exception as error:
         from sleuth.errors import SleuthError
         from sleuth.surfaces.cli.common import exit_code, fail
