@@ -167,6 +167,16 @@ def test_navigation(project: Snapshot) -> None:
         navigator.callers("secnd")
 
 
+def test_a_name_one_letter_off_is_found_in_any_file(
+    project: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a repository of more files than are compared, a mistyped name is looked up by its near spellings."""
+    monkeypatch.setattr("sleuth.code.graph.navigate._MOST_FILES", 1)
+    navigator = Navigator(project)
+    assert navigator.near("secnd") == ["second"]
+    assert navigator.near("scnd") == []
+
+
 def test_near_names_are_found_by_part(project: Snapshot) -> None:
     """Each step of a dotted name may be misspelled; if the last one means nothing, what stands before it is near."""
     navigator = Navigator(project)

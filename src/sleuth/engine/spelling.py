@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from sleuth.text import spellings_near
 
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
@@ -62,10 +64,10 @@ def _nearest(
     if not 3 <= len(word) <= _LONGEST:
         return ""
     alphabet = next((letters for letters in _ALPHABETS if set(word) <= set(letters)), "")
-    once = set(_edits(word, alphabet))
+    once = set(spellings_near(word, alphabet))
     rounds: list[Iterable[str]] = [once]
     if len(word) >= _TWO_EDITS:
-        rounds.append({other for near in once for other in _edits(near, "")})
+        rounds.append({other for near in once for other in spellings_near(near, "")})
     for candidates in rounds:
         spellings = {token: near for near in candidates for token in analyzer.tokens(near)}
         terms = searchers.lexical.terms({"text": dict.fromkeys(spellings, 1.0)}).get("text", {})
@@ -74,20 +76,6 @@ def _nearest(
             if spelt := _as_written(token, searchers, snapshot, analyzer, like=spellings[token], scope=scope):
                 return spelt
     return ""
-
-
-def _edits(word: str, alphabet: str) -> Iterator[str]:
-    """Return the words one edit away: a letter left out, swapped with the next, replaced or added."""
-    for place in range(len(word) + 1):
-        head, tail = word[:place], word[place:]
-        if tail:
-            yield head + tail[1:]
-        if len(tail) > 1:
-            yield head + tail[1:2] + tail[:1] + tail[2:]
-        for letter in alphabet:
-            if tail:
-                yield head + letter + tail[1:]
-            yield head + letter + tail
 
 
 def _as_written(

@@ -21,3 +21,4 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.text.chunkers import count_tokens as count_tokens
 from sleuth.text.clean import is_invisible as is_invisible
+from sleuth.text.spelling import spellings_near as spellings_near

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import string
 from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,14 @@ from sleuth.code.snapshots.places import is_below
 from sleuth.code.snapshots.snapshot import Definition
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
+from sleuth.text import spellings_near
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
+
+_LETTERS = string.ascii_letters + string.digits + "_"
+_MOST_FILES = 2_000
+"""Files whose definitions are compared with a name that nothing has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +177,18 @@ class Navigator:
         return difflib.get_close_matches(name, sorted(near), 3, 0.6) or self.near(before)
 
     def _spelled_like(self, name: str, most: int) -> list[str]:
-        names = {
-            symbol.name
-            for row in self._snapshot.files[:2_000]
-            for symbol in self._snapshot.detail(row).symbols
-            if symbol.name[:1].lower() == name[:1].lower()
-        }
-        return difflib.get_close_matches(name, sorted(names), most, 0.6)
+        files = self._snapshot.files
+        likely = self._snapshot.files_with("defines", *spellings_near(name, _LETTERS))
+        for rows in ([files[at] for at in likely], files):
+            names = {
+                symbol.name
+                for row in rows[:_MOST_FILES]
+                for symbol in self._snapshot.detail(row).symbols
+                if symbol.name[:1].lower() == name[:1].lower()
+            }
+            if near := difflib.get_close_matches(name, sorted(names), most, 0.6):
+                return near
+        return []
 
     def callers(self, name: str) -> list[dict[str, Any]]:
         """Definitions that call or instantiate what the name means."""

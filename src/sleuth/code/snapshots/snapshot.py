@@ -231,12 +231,13 @@ class Snapshot:
             )
         return self.files[at]
 
-    def files_with(self, field: str, name: str) -> list[int]:
-        """Positions of files whose `defines` or `uses` hold a name, ascending."""
-        words = re.findall(r"\w+", name)  # `log::info` and `operator bool` are indexed by their words
+    def files_with(self, field: str, *names: str) -> list[int]:
+        """Positions of files whose `defines` or `uses` hold one of these names, ascending."""
+        # `log::info` and `operator bool` are indexed by their words
+        words = [found[-1] for name in names if (found := re.findall(r"\w+", name))]
         if not words:
             return []
-        hits = self.file_words[0].search({field: {words[-1]: 1.0}}, len(self.files))
+        hits = self.file_words[0].search({field: dict.fromkeys(words, 1.0)}, len(self.files))
         return sorted(self.positions_of_files(hits.keys).tolist())
 
     def definitions(self, name: str) -> list[Definition]:
