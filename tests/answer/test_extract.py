@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sleuth.answer import Weights, extract, passage_priors, plain_words, score_sentences, split_sentences
 from sleuth.testing.ollama import embed
+from sleuth.types import RetrievedItem
 from tests.answer.conftest import item
 
 ITEMS = [
@@ -104,6 +105,44 @@ def test_prose_among_code_answers_with_its_sentences() -> None:
     about = {**readme.metadata, "source_type": "code", "language": "markdown"}
     (best, *_) = score_sentences("what does web search need", [readme.model_copy(update={"metadata": about})])
     assert best.text == "Web search needs a key."
+
+
+def definition(name: str, text: str, score: float) -> RetrievedItem:
+    """A definition in a file of code."""
+    base = item(name, text, score)
+    facts = {
+        "source_type": "code",
+        "language": "python",
+        "symbol": name,
+        "signature": text.split("\n", maxsplit=1)[0],
+    }
+    return base.model_copy(update={"metadata": {**base.metadata, **facts}})
+
+
+def test_a_definition_that_the_question_names_is_first() -> None:
+    """A name that the question writes out, whole or by its last steps, leads to its definition."""
+    items = [
+        definition("shop.Cart", 'class Cart:\n    """What a cart pays, and pays."""', 3.0),
+        definition("shop.Cart.pay", 'def pay(self):\n    """Charges a card."""', 2.0),
+        definition("pay_all", 'def pay_all():\n    """Charges all."""', 1.0),
+    ]
+    for question, expected in (
+        ("what does Cart.pay do", "def pay(self)"),
+        ("what is pay_all for", "def pay_all()"),
+    ):
+        assert score_sentences(question, items)[0].text.startswith(f"`{expected}`")
+    assert score_sentences("what does a cart pay?", items)[0].text.startswith("`class Cart`")
+
+
+def test_definitions_of_one_name_do_not_disagree() -> None:
+    """Two functions of one name are two things, even if they differ in a number."""
+    items = [
+        definition("a.wait", 'def wait():\n    """Waits for 5 seconds."""', 2.0),
+        definition("b.wait", 'def wait():\n    """Waits for 9 seconds."""', 1.9),
+    ]
+    chosen = extract.choose(score_sentences("how long does wait wait", items), 3)
+    assert chosen
+    assert not any(statement.differing for statement in chosen)
 
 
 def test_repeats_are_passed_over() -> None:

@@ -63,6 +63,15 @@ def test_headings_and_links_are_not_parts(line: str) -> None:
     assert texts(f"{line}\n\nIce melts.") == ["Ice melts."]
 
 
+@pytest.mark.parametrize("question", ["How do you register it?", "Wie geht das?", "これは何ですか？"])
+def test_questions_are_headings(question: str) -> None:
+    """A question is no answer; its words stand above what follows it."""
+    first, second, third = answer_parts(f"Before it. {question} Call it.\n\nThen go on.")
+    assert [part.text for part in (first, second, third)] == ["Before it.", "Call it.", "Then go on."]
+    assert (first.heading, second.heading, third.heading) == ("", question, question)
+    assert answer_parts(question) == []
+
+
 def test_cut_sentences_are_left_out() -> None:
     """A passage that begins within a sentence gives its complete sentences, if it has any."""
     assert texts("and so on. Ice melts.") == ["Ice melts."]
@@ -115,6 +124,13 @@ def test_places_are_true_and_in_order(passage: str) -> None:
             "`int add(int a)`: Adds two numbers.",
         ),
         ("def bare():\n    return 1", "def bare():", "`def bare()`"),
+        (
+            '"""Reads. Cut off',
+            "def read(\n    self,\n    path: str,\n) -> str: # noqa",
+            "`def read(self, path: str) -> str`: Reads.",
+        ),
+        ("# Stop here.\nreturn 1", "def bare():", "`def bare()`"),
+        ('Cut off.\n"""\n# Stop here.\nreturn 1', "def bare():", "`def bare()`"),
         ('"""Reads files."""\n\nimport os', "", "Reads files."),
         ("import os\nimport sys", "", ""),
     ],

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
+from sleuth.answer.evidence import readable
 from sleuth.answer.names import names_of
 from sleuth.answer.parts import Kind, Part, answer_parts, code_part
 from sleuth.answer.questions import question_type, suits
@@ -34,6 +35,8 @@ _NUMBER = re.compile(r"[-+]?\d[\d.,:]*(?:\s?(?:%|[kKMGT]i?B?\b|ms\b|s\b|[a-zA-Z]
 _UNIT = re.compile(r"(?<=\d)\s*(?=[a-z%])")
 _FULL_NAME = re.compile(r"\b[A-Z][\w'-]+(?:\s+[A-Z][\w'-]+)+|(?<![.!?:] )(?<!^)\b[A-Z][\w'-]+")
 """Names of several words, also where a sentence begins, and of one word inside it."""
+_IDENTIFIER = re.compile(r"\b\w+(?:[._]|::|[a-z](?=[A-Z]))[\w.:]*\w")
+"""Words that only code has: `Flask.run`, `url_for`, `errorHandler`."""
 _REFERS = re.compile(r"(?:Both|He|It|Its|She|That|Their|Then|These|They|This|Those)\b")
 """How a sentence begins that says something of the one before it."""
 _NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing)\b|n't\b", re.IGNORECASE)
@@ -61,6 +64,7 @@ class Weights:
             best sentence.
         context: what a word of the question is worth, in its idf, that is not in a part but in the heading above it, or
             in the sentence before it, if the part is code or refers to that sentence ("It", "This").
+        named: what a definition is worth whose name the question writes out, in scores of the best sentence.
     """
 
     k1: float = 1.2
@@ -70,6 +74,7 @@ class Weights:
     meaning: float = 1.0
     form: float = 0.15
     context: float = 0.42
+    named: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class Sentence:
         text: what it says, without markup.
         score: higher is better.
         matches: terms of the question that it holds.
-        kind: sentence, list, table or code.
+        kind: what it is.
         language: of its passage, an ISO 639-1 code; "" for English.
     """
 
@@ -137,12 +142,15 @@ def score_sentences(
     best = max(words, default=0.0) or 1.0
     prior = passage_priors(items)
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
+    names = {name.rstrip(".:") for name in _IDENTIFIER.findall(question)}
+    is_named = [_is_named(item, names) for item in items]
 
     def score(number: int, place: int, part: Part) -> float:
         extra = (
             use.passage * prior[place]
             + use.meaning * meaning[number]
             + use.form * suits(kind, part, question)
+            + use.named * is_named[place]
         )
         return words[number] + best * extra
 
@@ -188,7 +196,13 @@ def _parts(item: RetrievedItem) -> list[Part]:
     if item.metadata.get("source_type") != "code" or item.metadata.get("language") in _PROSE:
         return answer_parts(item.text)
     part = code_part(item.text, str(item.metadata.get("signature") or ""))
-    return [part] if part.text else []
+    return [replace(part, heading=readable(item)[0])] if part.text else []
+
+
+def _is_named(item: RetrievedItem, names: Set[str]) -> bool:
+    """Return whether a passage is a definition with one of these names, or with the last steps of its own."""
+    symbol = str(item.metadata.get("symbol") or "")
+    return bool(symbol) and any(f".{symbol}".endswith(f".{name}") for name in names)
 
 
 def score_words(question_terms: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:
@@ -304,8 +318,10 @@ def _joined(
         return statement if repeats else None
     if repeats and claims(sentence.text, sentence.language) == claims(first.text, first.language):
         return replace(statement, agreeing=(*statement.agreeing, sentence))
-    if 2 * len(sentence.matches & first.matches) < max(len(first.matches), 1):
-        return None
+    if sentence.kind == "definition" or 2 * len(sentence.matches & first.matches) < max(
+        len(first.matches), 1
+    ):
+        return None  # two definitions of one name are two things
     differs = _same_shape(sentence.text, first.text, analyze)
     if differs or (sentence.score >= CONFLICT * best and _contradicts(sentence.text, first.text, analyze)):
         return replace(statement, differing=(*statement.differing, sentence))

@@ -1,8 +1,8 @@
 """Parts of a passage that can stand alone as an answer.
 
 A part is a sentence, a list item, a row of a table with the names of its columns, or a block of code. What ends with
-a colon takes the list, code or table that follows it along. Headings, anchors, link definitions and pictures are left
-out.
+a colon takes the list, code or table that follows it along. Headings, questions, anchors, link definitions and pictures
+are left out; a question stands above what follows it as a heading does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Literal
 
 from sleuth.answer.sentences import split_sentences
 
-Kind = Literal["sentence", "list", "table", "code"]
+Kind = Literal["sentence", "list", "table", "code", "definition"]
 BlockKind = Literal["prose", "item", "row", "code", "skip"]
 
 LONGEST = 600
@@ -27,7 +27,7 @@ _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"[ \t]*\|?[ \t:|+=-]*-[ \t:|+=-]*\|?[ \t]*$")
 _NOISE = re.compile(
     r"[ \t]*(?:<a\s[^>]*(?:name|id)=[^>]*>(?:</a>)?|\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\]\([^)]*\)|<[^>]+>|"
-    r"\.\.\s[\w-]+::.*|\.\.\s_.*|:\w[\w-]*:.*)[ \t]*$"
+    r"\.\.\s[\w:-]+::.*|\.\.\s_.*|:\w[\w-]*:.*)[ \t]*$"
 )
 _UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#])\1{2,}[ \t]*$")
 _LINES: dict[BlockKind, re.Pattern[str]] = {
@@ -45,7 +45,12 @@ _TAG = re.compile(
     r"table|tbody|td|th|thead|tr|tt|u|ul|var)(?:\s[^<>]*)?/?>",
     re.IGNORECASE,
 )
-_DOCSTRING = re.compile(r'"""(.*?)"""|\'\'\'(.*?)\'\'\'|/\*\*(.*?)\*/', re.DOTALL)
+_DOCSTRING = re.compile(r'"""(.*?)(?:"""|\Z)|\'\'\'(.*?)(?:\'\'\'|\Z)|/\*\*(.*?)(?:\*/|\Z)', re.DOTALL)
+"""Also of a piece that ends inside of it."""
+_SPACED = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
+"""What lines add to a signature when they are joined."""
+_LINE_COMMENT = re.compile(r"\s(?:#|//)\s.*")
+_NAME = re.compile(r"\w+(?=\s*[(<\[]|$)")
 _COMMENT = re.compile(r"[ \t]*(?://|#|--)")
 _COMMENT_SIGN = re.compile(r"^[ \t]*(?:///?!?|#+|--+|\*)?[ \t]?")
 _LITERAL = re.compile(r"    |\t|[ ]*>>> |[ ]+\$ |[ ]+\S+[ ]+::=")
@@ -60,7 +65,7 @@ class Part:
         start, end: characters of the passage, half open.
         text: what it says, without markup; code as it stands.
         kind: what it is.
-        heading: the heading above it in the passage; "" without one.
+        heading: the heading or the question above it in the passage; of a definition, file and name; "" without one.
     """
 
     start: int
@@ -109,8 +114,14 @@ def answer_parts(text: str) -> list[Part]:
         elif block.kind in ("prose", "item"):
             parts += _sentences(text, block, blocks[place + 1 :])
             announced = parts[-1].end if parts else 0
-    whole = [part for part in parts if not _is_fragment(text, part)]
-    return [replace(part, heading=_heading_of(part, headings)) for part in whole or parts]
+    headings += [(part.end, part.text) for part in parts if _is_question(part)]
+    said = [part for part in parts if not _is_question(part)]
+    whole = [part for part in said if not _is_fragment(text, part)]
+    return [replace(part, heading=_heading_of(part, sorted(headings))) for part in whole or said]
+
+
+def _is_question(part: Part) -> bool:
+    return part.text.rstrip("\"'”’)*_").endswith(("?", "？", "؟"))
 
 
 def _heading_of(part: Part, headings: Sequence[tuple[int, str]]) -> str:
@@ -124,21 +135,28 @@ def code_part(text: str, signature: str) -> Part:
     Args:
         signature: "" for a piece that is no definition, such as the head of a file.
     """
-    documentation = _documentation(text)
+    name = _SPACED.sub("", " ".join(_LINE_COMMENT.sub("", signature).split())).rstrip(" :{")
+    documentation = _documentation(text, _NAME.search(name))
     sentences = split_sentences(documentation)
     first = without_markup(documentation[slice(*sentences[0])]) if sentences else ""
-    name = " ".join(signature.split()).rstrip(" :{")
     shown = ": ".join(part for part in (f"`{name}`" if name else "", first) if part)
-    return Part(0, len(text), shown, "sentence")
+    return Part(0, len(text), shown, "definition" if name else "sentence")
 
 
-def _documentation(text: str) -> str:
-    """Return a definition's docstring or the comment above it, without comment signs; "" if there is none."""
-    if match := _DOCSTRING.search(text):
-        return "\n".join(_COMMENT_SIGN.sub("", line) for line in match[match.lastindex or 0].splitlines())
+def _documentation(text: str, name: re.Match[str] | None) -> str:
+    """Return a definition's docstring or the comment above it, without comment signs; "" if there is none.
+
+    Args:
+        name: the definition's. What follows something else than its name is documentation of something inside of it.
+    """
     lines = text.strip().splitlines()
-    comments = list(lines[: next((i for i, line in enumerate(lines) if not _COMMENT.match(line)), 0)])
-    return "\n".join(_COMMENT_SIGN.sub("", line) for line in comments)
+    comments = next((i for i, line in enumerate(lines) if not _COMMENT.match(line)), 0)
+    match = _DOCSTRING.search(text)
+    before = text[: match.start()].strip() if match else lines[comments] if lines else ""
+    if before and name is not None and name[0] not in before:
+        return ""
+    said = match[match.lastindex or 0].splitlines() if match else lines[:comments]
+    return "\n".join(_COMMENT_SIGN.sub("", line) for line in said)
 
 
 def without_markup(text: str) -> str:
