@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.arguments import check_names
 from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
-from sleuth.engine.queries import SearchQuery, parse_query, rows_that_fulfil
+from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.filters import all_of, as_filter
 from sleuth.text import get_analyzer
 from sleuth.types import Explanation, Ranking
@@ -125,7 +125,7 @@ class NotedQuery(NamedTuple):
 
 
 def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> NotedQuery:
-    """Read the search syntax of a query. Over shards, words that no passage holds are not named."""
+    """Read the search syntax of a query."""
     from sleuth.engine.selection import KNOWN_KEYS
     from sleuth.engine.spelling import suggestions
 
@@ -133,17 +133,14 @@ def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> NotedQuer
     parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot, engine.scope)))
     if not parsed.text.strip():
         return NotedQuery(parsed, ["a query must hold a word to look for, not only words to leave out"])
-    if not hasattr(searchers, "lexical"):  # of shards
-        return NotedQuery(parsed)
     analyzer = get_analyzer(engine.settings.analyzer)
-    notes = suggestions(parsed.words, searchers, snapshot, analyzer, engine.scope)
-    for condition in parsed.conditions:
-        if (
-            condition.field
-            and not condition.excluded
-            and not len(rows_that_fulfil([condition], searchers, snapshot))
-        ):
-            notes.append(f"no passage has {condition.text!r} under {condition.field!r}")
+    try:
+        notes = suggestions(parsed.words, searchers, snapshot, analyzer, engine.scope)
+        for condition in parsed.conditions:
+            if condition.field and not condition.excluded and not searchers.fulfils(condition, snapshot):
+                notes.append(f"no passage has {condition.text!r} under {condition.field!r}")
+    except RetrievalError:  # a shard is missing, as the ranking says: nobody knows what it holds
+        return NotedQuery(parsed)
     return NotedQuery(parsed, notes)
 
 

@@ -87,12 +87,14 @@ class Searchers:
         self._metadata_keys: dict[Filter | None, list[MetadataKey]] = {}
         self._documents: NDArray[np.int64] | None = None
         self.legs = LEGS if dense is not None else LEGS[:1]
+        self._alone: Searchers | None = None
 
     def within(self, corpus: Corpus, snapshot: IndexSnapshot) -> Searchers:
         """Searchers of the same version that score with the statistics of a larger corpus."""
-        return Searchers(
-            snapshot, self.lexical.leg, None if self.dense is None else self.dense.leg, self, corpus
-        )
+        leg = None if self.dense is None else self.dense.leg
+        searchers = Searchers(snapshot, self.lexical.leg, leg, self, corpus)
+        searchers._alone = self
+        return searchers
 
     def show(self, snapshot: IndexSnapshot) -> bool:
         """Return whether these are the searchers of a snapshot: of its rows, in its segments."""
@@ -231,11 +233,28 @@ class Searchers:
         """Keys of the rows that fulfil conditions, ascending."""
         from sleuth.engine.queries import rows_that_fulfil
 
-        keys = self._fulfilled.get(conditions)
+        # A corpus knows the frequencies of what is ranked by, and no others.
+        alone = self._alone or self
+        fulfilled = alone._fulfilled
+        keys = fulfilled.get(conditions)
         if keys is None:
-            if len(self._fulfilled) >= ALIGNED:
-                self._fulfilled.clear()
-            keys = self._fulfilled[conditions] = rows_that_fulfil(conditions, self, snapshot)
+            if len(fulfilled) >= ALIGNED:
+                fulfilled.clear()
+            keys = fulfilled[conditions] = rows_that_fulfil(conditions, alone, snapshot)
+        return keys
+
+    def fulfils(self, condition: QueryCondition, snapshot: IndexSnapshot) -> bool:
+        """Return whether any row fulfils a condition."""
+        return len(self.fulfilling((condition,), snapshot)) > 0
+
+    def held(self, tokens: Iterable[str], snapshot: IndexSnapshot) -> dict[str, float]:
+        """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
+        return self.lexical.idf(self.lexical.terms({"text": dict.fromkeys(tokens, 1.0)}).get("text", ()))
+
+    def best_with(self, token: str, k: int, tree: Filter | None, snapshot: IndexSnapshot) -> list[int]:
+        """Return the keys of the best `k` rows whose text holds a token and that match a filter."""
+        request = PoolRequest(k, tree, pooled=False, ordered=False, exact=False)
+        keys: list[int] = self.search_leg("lexical", {"text": {token: 1.0}}, request, snapshot).keys.tolist()
         return keys
 
     def lookup(

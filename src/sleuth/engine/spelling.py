@@ -43,10 +43,12 @@ def suggestions(
         scope: words that only passages outside of it hold are not suggested.
     """
     notes = []
-    for start, end, token in analyzer.spans(text):
-        word = text[start:end]
-        if searchers.lexical.terms({"text": {token: 1.0}}):
+    spans = list(analyzer.spans(text))
+    held = searchers.held([token for *_, token in spans], snapshot)
+    for start, end, token in spans:
+        if token in held:
             continue
+        word = text[start:end]
         nearest = _nearest(word.casefold(), searchers, snapshot, analyzer, scope)
         hint = f"; did you mean {nearest!r}?" if nearest else ""
         notes.append(f"no passage holds {word!r}{hint}")
@@ -69,10 +71,10 @@ def _nearest(
     if len(word) >= _TWO_EDITS:
         rounds.append({other for near in once for other in spellings_near(near, "")})
     for candidates in rounds:
-        spellings = {token: near for near in candidates for token in analyzer.tokens(near)}
-        terms = searchers.lexical.terms({"text": dict.fromkeys(spellings, 1.0)}).get("text", {})
-        by_rarity = searchers.lexical.idf(terms)
-        for token in sorted(terms, key=lambda token: (by_rarity[token], token)):
+        # Several words may have one stem: the last one in order stands for it, in every process.
+        spellings = {token: near for near in sorted(candidates) for token in analyzer.tokens(near)}
+        rarities = searchers.held(spellings, snapshot)
+        for token in sorted(rarities, key=lambda token: (rarities[token], token)):
             if spelt := _as_written(token, searchers, snapshot, analyzer, like=spellings[token], scope=scope):
                 return spelt
     return ""
@@ -90,11 +92,9 @@ def _as_written(
     """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
-    allowed = searchers.allowed(scope, "lexical")
-    hits = searchers.lexical.search({"text": {token: 1.0}}, _PASSAGES, allowed=allowed)
     written = {
         text[start:end].casefold()
-        for row in snapshot.rows(hits.keys.tolist())
+        for row in snapshot.rows(searchers.best_with(token, _PASSAGES, scope, snapshot))
         for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
         for start, end, other in analyzer.spans(text)
         if other == token

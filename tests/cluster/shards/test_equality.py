@@ -29,6 +29,7 @@ WAYS: Sequence[Mapping[str, Any]] = (
     {"expand": 1},
     {"syntax": True},
 )
+MISSPELT = ("tidde mon", "harbuor -shp gul", 'roape year:3 year:42 kind:x "sial"', "xylophone wnd moon")
 CORPUS = Path(__file__).parents[3] / ".data" / "cacm"
 
 words = st.sampled_from(["tide", "moon", "harbour", "ship", "rope", "sail", "wind", "gull"])
@@ -49,12 +50,21 @@ def plain(engine: Engine, query: str, k: int, **options: Any) -> list[dict[str, 
     return [item.to_dict() for item in engine.retrieve(query, k, **options)]
 
 
+def notes(engine: Engine, query: str) -> Sequence[str]:
+    return engine.retrieve(query, syntax=True).notes
+
+
 def assert_equal(one: Engine, many: Engine, queries: Sequence[str], k: int = 25) -> None:
     for query in queries:
         for way in WAYS:
             assert plain(many, query, k, **way) == plain(one, query, k, **way), (query, way)
         head, whole = plain(many, query, 3), plain(many, query, k)
         assert head == whole[:3]
+    for query in MISSPELT:
+        for scope in ("year<5", "year=1"):
+            scoped = many.scoped(scope), one.scoped(scope)
+            assert notes(scoped[0], query) == notes(scoped[1], query), (query, scope)
+        assert notes(many, query) == notes(one, query), query
 
 
 def assert_equal_contents(one: Engine, many: Engine) -> None:
@@ -143,6 +153,45 @@ def test_a_real_collection_ranks_as_in_one_index(tmp_path: Path, shards: int) ->
             assert plain(many, syntax, 30, syntax=True) == plain(one, syntax, 30, syntax=True) != []
         assert many.idf(["system", "zebra"]) == one.idf(["system", "zebra"])
         assert many.search(queries[0]).response == one.search(queries[0]).response
+
+
+@pytest.mark.parametrize("shards", SHARDS)
+def test_words_are_suggested_as_from_one_index(tmp_path: Path, shards: int) -> None:
+    """The most frequent of the near words is suggested, whichever shard holds it, and none from outside the scope."""
+    texts = [
+        "token bucket",
+        "tokens refill",
+        "tokes of smoke",
+        "tokens leak",
+        "retrievers see",
+        "in time retrieved",
+    ]
+    documents = [Document(text, {"n": n, "author": f"Ann {n}"}, id=str(n)) for n, text in enumerate(texts)]
+    queries = (
+        "tokenz",
+        "retreival lekk",
+        "smoke bukket author:bob",
+        "author:ann xylophone",
+        "tokez -leek",
+        "-token",
+    )
+    with (
+        Engine.open(tmp_path / "one", create=True, settings={"embedder": ""}) as one,
+        ShardedEngine.open(tmp_path / "many", create=True, shards=shards, settings={"embedder": ""}) as many,
+    ):
+        one.add(documents)
+        many.add(documents)
+        for query in queries:
+            assert notes(many, query) == notes(one, query) != ()
+        assert notes(many, "tokenz") == ("no passage holds 'tokenz'; did you mean 'tokens'?",)
+        assert notes(many.scoped("n=2"), "tokenz") == notes(one.scoped("n=2"), "tokenz")
+        many.delete(["0", "1", "3"])
+        one.delete(["0", "1", "3"])
+        assert (
+            notes(many, "tokenz")
+            == notes(one, "tokenz")
+            == ("no passage holds 'tokenz'; did you mean 'tokes'?",)
+        )
 
 
 def test_languages_rank_as_in_one_index(tmp_path: Path) -> None:

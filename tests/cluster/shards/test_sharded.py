@@ -106,6 +106,24 @@ def test_rows_are_read_again_after_a_crash_between_two_shards(
         assert engine.status()["documents"] == 12
 
 
+def test_vectors_are_kept_and_looked_up_over_shards(tmp_path: Path) -> None:
+    """Imported vectors are found by content hash, whichever shard keeps them."""
+    settings = {"embedder": "ollama:none"}
+    with ShardedEngine.open(tmp_path / "index", create=True, settings=settings, shards=3) as engine:
+        cache = engine.vector_cache
+        assert cache is not None
+        cache.put("model", {"0a" * 16: b"abcd"})
+        assert cache.get("model", ["0a" * 16, "0b" * 16]) == {"0a" * 16: b"abcd"}
+
+
+def test_excluded_words_that_nothing_was_ranked_by(engine: ShardedEngine) -> None:
+    """A word that is left out, or a phrase, need not be among the words of a query before."""
+    with engine:
+        engine.add([*documents(6), Document("tide of gulls", id="g")])
+        assert [item.id for item in engine.retrieve("tide -number", syntax=True)] == ["g#0"]
+        assert [item.id for item in engine.retrieve('tide "of gulls"', syntax=True)] == ["g#0"]
+
+
 def test_async_twins_and_answers(engine: ShardedEngine) -> None:
     """`aretrieve` and `search` work as over one index."""
     with engine:

@@ -132,6 +132,23 @@ class GatheredSearchers:
         order = dict(zip(keys, snapshot.order(keys), strict=True))
         return sorted(keys, key=order.__getitem__)
 
+    def fulfils(self, condition: QueryCondition, snapshot: GatheredSnapshot) -> bool:
+        """Return whether any row of a shard fulfils a condition."""
+        return any(snapshot.ask_all("fulfils", condition))
+
+    def held(self, tokens: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
+        """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
+        return self.idf(sorted(set[str]().union(*snapshot.ask_all("held", list(tokens)))), snapshot)
+
+    def best_with(self, token: str, k: int, tree: Filter | None, snapshot: GatheredSnapshot) -> list[int]:
+        """Return the keys of the best `k` rows of all shards whose text holds a token and that match a filter."""
+        request = PoolRequest(k, tree, pooled=False, ordered=False, exact=False)
+        hits, failures = self.gather({"lexical": {"text": {token: 1.0}}}, request, snapshot)
+        if failures:
+            raise ShardsMissingError(failures)
+        keys: list[int] = hits["lexical"].keys.tolist()
+        return keys
+
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
         """Return BM25's idf of each term, in the field where most rows hold it."""
         names = list(terms)

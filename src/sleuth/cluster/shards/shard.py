@@ -124,12 +124,24 @@ class Shard(Protocol):
         """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
         ...
 
+    def fulfils(self, condition: QueryCondition) -> bool:
+        """Return whether any row fulfils a condition."""
+        ...
+
+    def held(self, tokens: Sequence[str]) -> list[str]:
+        """Return those of these tokens that the text of a row holds."""
+        ...
+
     def key_names(self, scope: Filter | None) -> frozenset[str]:
         """Return the metadata keys of what a filter lets through."""
         ...
 
     def notes(self) -> dict[str, str]:
         """Return what the writer was told to note, by name."""
+        ...
+
+    def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        """Return cached vectors by content hash."""
         ...
 
     def counts(self) -> Counts:
@@ -274,6 +286,14 @@ class LocalShard:
         """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
         return self._own.lookup(conditions, tree, self.snapshot)
 
+    def fulfils(self, condition: QueryCondition) -> bool:
+        """Return whether any row fulfils a condition."""
+        return self._own.fulfils(condition, self.snapshot)
+
+    def held(self, tokens: Sequence[str]) -> list[str]:
+        """Return those of these tokens that the text of a row holds."""
+        return list(self._own.held(tokens, self.snapshot))
+
     def key_names(self, scope: Filter | None) -> frozenset[str]:
         """Return the metadata keys of what a filter lets through."""
         return self._own.key_names(self.snapshot, scope)
@@ -285,6 +305,10 @@ class LocalShard:
     def notes(self) -> dict[str, str]:
         """Return what the writer was told to note, by name."""
         return self.snapshot.notes()
+
+    def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        """Return cached vectors by content hash."""
+        return self.snapshot.embeddings(fingerprint, hashes)
 
     def counts(self) -> Counts:
         """Return how many documents and chunks there are."""

@@ -165,6 +165,11 @@ class GatheredSnapshot:
         """Return what `Writer.note` recorded, by name."""
         return {name: value for notes in self.ask_all("notes") for name, value in notes.items()}
 
+    def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        """Return cached vectors by content hash, whichever shard keeps them."""
+        parts = self.ask_all("embeddings", fingerprint, list(hashes))
+        return {name: vector for part in parts for name, vector in part.items()}
+
     def counts(self) -> Counts:
         """Count documents and chunks."""
         return Counts(*map(sum, zip(*self.ask_all("counts"), strict=True)))
