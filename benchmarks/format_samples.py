@@ -255,23 +255,25 @@ def main() -> None:
     for source in SOURCES:
         if not options.formats or source.kind in options.formats:
             by_kind[source.kind].append(source)
-    wrong, memory = 0, 0
+    found = {
+        kind: [sample for source in sources for sample in samples(source)]
+        for kind, sources in by_kind.items()
+    }
+    ours = {kind: list(by_sleuth(files)) for kind, files in found.items()}
+    own, memory, wrong = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 0, 0
     print("| format | files of | reader | files | words | right | ms |\n|---|---|---|---|---|---|---|")
-    for kind, sources in by_kind.items():
-        found = [sample for source in sources for sample in samples(source)]
-        packages = ", ".join(source.package.partition(":")[2] for source in sources)
-        outcomes = list(by_sleuth(found))
+    for kind, outcomes in ours.items():
+        packages = ", ".join(source.package.partition(":")[2] for source in by_kind[kind])
         print(row(kind, packages, "Sleuth", outcomes), flush=True)
         if options.peer:
-            by_other, most = by_peer(options.peer, found)
+            by_other, most = by_peer(options.peer, found[kind])
             memory = max(memory, most)
             print(row(kind, "", "markitdown", by_other), flush=True)
         wrong += sum(outcome.is_right for outcome in outcomes) < LEAST_RIGHT * len(outcomes)
-        for sample, outcome in zip(found, outcomes, strict=True):
+        for sample, outcome in zip(found[kind], outcomes, strict=True):
             if options.all or not outcome.is_right:
                 told = f"{outcome.words:.3f} {outcome.mark} {outcome.reason}"
                 print(f"{sample.path.relative_to(PACKAGES)}: {told}", file=sys.stderr)
-    own = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print(
         f"memory: processes of Sleuth's readers {own >> 10} MB, markitdown {memory >> 10} MB", file=sys.stderr
     )

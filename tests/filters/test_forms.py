@@ -177,10 +177,10 @@ def test_errors_point_at_the_place(value: Any, where: Any, what: Any) -> None:
     assert caught.value.where == where
 
 
-def deep_dict(levels: Any) -> Any:
+def deep_dict(levels: Any, operator: str = "$not") -> Any:
     value: dict[str, Any] = {"a": 1}
     for _ in range(levels):
-        value = {"$not": value}
+        value = {operator: value if operator == "$not" else [value, {"b": 1}]}
     return value
 
 
@@ -189,6 +189,7 @@ def test_depth_is_limited_in_every_form(levels: Any) -> None:
     """Nesting beyond the limit raises an error at any depth, without a stack overflow."""
     for value in (
         deep_dict(levels),
+        deep_dict(levels, "$or"),
         "-" * levels + "a:1",
         "(" * levels + "a:1" + ")" * levels,
         '{"$not": ' * levels + '{"a": 1}' + "}" * levels,
@@ -199,8 +200,9 @@ def test_depth_is_limited_in_every_form(levels: Any) -> None:
 
 def test_depth_up_to_the_limit_is_read() -> None:
     """A filter with the maximum depth is parsed from every form."""
-    tree = from_mongo(deep_dict(MAX_DEPTH - 1))
-    assert as_filter(to_text(tree)) == tree
+    for operator in ("$not", "$or"):
+        tree = from_mongo(deep_dict(MAX_DEPTH - 1, operator))
+        assert as_filter(to_text(tree)) == tree
 
 
 @given(st.text(max_size=40))
