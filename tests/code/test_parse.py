@@ -336,23 +336,69 @@ def test_damaged_tables_are_refused(at: int, instead: bytes) -> None:
         unpack_tables(bytes(packed[: len(packed) // 2]))
 
 
-@pytest.mark.parametrize(
-    ("line", "use"),
-    [
-        ("a = Base", "Base"),
-        ("b = Color.RED", "Color"),
-        ("with lock: pass", "lock"),
-        ("with lock as held: pass", "lock"),
-        ("with self.guard: pass", "guard"),
-        ("@register\ndef f(): ...", "register"),
-        ("@app.route('/')\ndef f(): ...", "route"),
-        ('def f(x: "Node"): ...', "Node"),
-        ('def f() -> list["Node"]: ...', "Node"),
-        ("def f(): return handler", "handler"),
-        ("table = {'a': handler}", "handler"),
-        ("pair = (first, second)", "second"),
-    ],
-)
-def test_plain_uses_of_python(line: str, use: str) -> None:
-    """Context managers, decorators, quoted annotations and mentioned names are references."""
-    assert use in {reference.name for reference in parse_source(line.encode(), "python", "x.py").references}
+_PYTHON_USES = (
+    "a = Base", "a = Base.RED", "a = b = Base", "a = x or Base", "a = Base if x else y", "a = not Base", "a += Base",
+    "a = x == Base", "a = Base[int]", "a = [Base]", "a = {1: Base}", "a = [Base for b in c]", "a = [b for b in Base]",
+    "a = f'{Base}'", "a = lambda: Base", "a = lambda b=Base: b", "a = (b := Base)", "a = *Base, 1", "a = x, Base",
+    "Base.clear()", "Base", "Base[0] = 1", "Base.limit = 1", "del Base", "assert Base", "if Base: pass", "yield Base",
+    "for a in Base: pass", "while Base: pass", "f(Base)", "f(a=Base)", "f(Base=1, a=Base)", "f(*Base)",
+    "with Base: pass", "with Base as a: pass", "with Base() as a: pass", "with x.Base: pass", "with x.Base as a: pass",
+    "@Base\ndef f(): pass", "@Base()\ndef f(): pass", "@x.Base\nclass A: pass", "@Base.setter\ndef f(): pass",
+    "def f(a: Base): pass", "def f(a=Base): pass", "def f() -> Base: pass", "def f(): return Base", "raise Base",
+    "a: 'Base'", "a: 'x.Base | None'", "def f(a: 'list[Base]'): pass", "def f() -> list['Base']: pass",
+    "a = cast('Base', b)", "a = typing.cast('dict[str, Base]', b)", "T = TypeVar('T', bound='Base')",
+    "try: pass\nexcept Base: pass", "class A(Base): pass", "class A(metaclass=Base): pass", "class A:\n    a = Base",
+    "match a:\n    case Base(): pass", "match a:\n    case Base.RED: pass", "match a:\n    case x.Base: pass",
+    "a = x.Base", "a = x.y.Base", "print(x.Base, 1)", "if x.Base > 2: pass", "x.Base = 1", "return x.Base",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", _PYTHON_USES)
+def test_uses_of_python(line: str) -> None:
+    """A name that is imported is a use wherever it stands in an expression, a type or a pattern."""
+    source = f"from m import Base\n{line}\n"
+    uses = [r.name for r in parse_source(source.encode(), "python", "x.py").references if r.role != "import"]
+    assert uses.count("Base") == 1
+
+
+_PYTHON_VARIABLES = (
+    "def f(Base): return Base", "def f(*Base): return Base", "def f(a, Base: int = 1): return Base",
+    "def f(**Base: int): return Base", "def f():\n    Base = 1\n    return Base", "lambda Base: Base",
+    "def f():\n    a, (Base, *b) = 1, (2, 3)\n    return Base", "def f():\n    for Base in x: print(Base)",
+    "def f():\n    with x as Base: print(Base)", "def f(): return [Base for Base in x]", "f(Base=1)",
+    "def f(Base):\n    def g(): return Base\n    return g", "def f():\n    while (Base := g()): print(Base)",
+    "class A:\n    def Base(self): pass\n    def g(self, Base): return Base",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("line", _PYTHON_VARIABLES)
+def test_variables_of_python(line: str) -> None:
+    """Parameters and variables are no uses of an import or a definition that is spelled like them."""
+    line = line if not line.startswith("lambda") else f"def f(): return {line}"
+    source = f"from m import Base\n{line}\n"
+    uses = [r.name for r in parse_source(source.encode(), "python", "x.py").references if r.role != "import"]
+    assert "Base" not in uses
+
+
+def test_names_of_scopes_in_python() -> None:
+    """A plain name means what the scopes around it define; methods are not seen from other methods."""
+    source = b"""
+def outer():
+    def inner(): pass
+    return inner
+
+class A:
+    def save(self): pass
+    keep = save
+    def other(self): return save, unknown
+"""
+    references = parse_source(source, "python", "x.py").references
+    assert [(r.name, r.line) for r in references] == [("inner", 4), ("save", 8)]
+
+
+def test_lines_of_imports() -> None:
+    """A name of an import over several lines is at its own line."""
+    source = b"from m import (\n    a,\n    b as c,  # a\n)\nimport x, y\n"
+    detail = parse_source(source, "python", "x.py")
+    assert [(r.name, r.line) for r in detail.references] == [("a", 2), ("b", 3), ("x", 5), ("y", 5)]
+    assert [(item.alias, item.line) for item in detail.imports] == [("a", 2), ("c", 3), ("x", 5), ("y", 5)]

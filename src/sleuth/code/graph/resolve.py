@@ -127,7 +127,9 @@ class Resolver:
         owner = self._owner(file, head, reference)
         if owner is not None:
             return owner
-        if name in _BUILTIN or self._is_foreign(file, head):
+        # `row.date` in Python reads an attribute; nothing says that it is the one method called `date`.
+        is_read = file.language == "python" and reference.role == "reference"
+        if is_read or name in _BUILTIN or self._is_foreign(file, head):
             return None
         candidates = [d for d in self._by_name(name) if d.symbol.kind in ("method", "function", "property")]
         return self._only(file, candidates, 0.35)

@@ -274,11 +274,11 @@ class Detail:
         between = self._tables.references[(first <= lines) & (lines <= last)]
         references = [self._reference(row) for row in starmap(ReferenceRow, between.tolist())]
         for row, items in zip(self._import_rows, self._imported, strict=True):
-            if first <= row.line <= last:
-                for item in items:
+            for item in items:
+                if first <= item.line <= last:
                     module = item.module if item.name else ""
                     references.append(
-                        Reference(item.name or item.module, module, "import", row.line, row.symbol)
+                        Reference(item.name or item.module, module, "import", item.line, row.symbol)
                     )
         return sorted(references, key=lambda reference: (reference.line, _ORDER[reference.role]))
 
@@ -314,16 +314,17 @@ class Detail:
 
     @cached_property
     def _imported(self) -> list[list[Import]]:
-        return [imports_of(self.text(row.start, row.end), self.language) for row in self._import_rows]
+        imported = []
+        for row in self._import_rows:
+            text = self.text(row.start, row.end)
+            items = imports_of(text, self.language)
+            imported.append([item._replace(line=row.line + _lines_before(item, text)) for item in items])
+        return imported
 
     @cached_property
     def imports(self) -> list[Import]:
         """What imports bring in, in order of place."""
-        return [
-            item._replace(line=row.line)
-            for row, items in zip(self._import_rows, self._imported, strict=True)
-            for item in items
-        ]
+        return [item for items in self._imported for item in items]
 
     @property
     def chunk_table(self) -> Table:
@@ -340,6 +341,18 @@ class Detail:
         """Where it is cut, in order of lines."""
         rows = starmap(ChunkRow, self._tables.chunks.tolist())
         return [CodeChunk(row.start, row.end, row.symbol, CHUNK_KINDS[row.kind]) for row in rows]
+
+
+def _lines_before(item: Import, statement: str) -> int:
+    """Return how many lines of an import statement stand before the name that it brings in."""
+    if "\n" not in statement:
+        return 0
+    name, module = (re.escape(text) for text in (item.name or item.module, item.module))
+    if item.name and (module_match := re.search(rf"(?<!\w){module}(?!\w)", statement)):
+        start, end = module_match.span()
+        statement = statement[:start] + "\0" * (end - start) + statement[end:]
+    name_match = re.search(rf"(?<!\w){name}(?!\w)", statement)
+    return statement.count("\n", 0, name_match.start()) if name_match else 0
 
 
 _ORDER: Final = {role: rank for rank, role in enumerate((*ROLES, "import"))}

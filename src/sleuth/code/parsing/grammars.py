@@ -10,7 +10,8 @@ The queries of a language are files of `queries/LANGUAGE`, in tree-sitter's quer
 - `@wrapper` around `@wrapped`: what belongs to a definition, such as decorators or `export`.
 - `@doc`: a string that documents the definition it stands in.
 - `@reference.call`, `.instantiation`, `.inheritance`, `.type`, `.value`: a use of `@name`, which stands after
-  `@qualifier`.
+  `@qualifier`. `.mention`, a name that may be a variable, `.binding`, `.elsewhere` and `.quoted` are decided by
+  `sleuth.code.parsing.mentions`.
 - `@import`: a whole import statement, read by `sleuth.code.parsing.imports`.
 - `@injection.LANGUAGE`: a part in another language, such as a script of a page; `none` is a language that is not read.
   Of several patterns that find a part, the last one counts.

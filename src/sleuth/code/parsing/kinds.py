@@ -24,11 +24,13 @@ PRECEDENCE: Final = (
 ROLES: Final = ("inheritance", "instantiation", "call", "reference")
 """What a reference can do, by number; the first of these wins where several patterns find the same name."""
 
+PARSED_ROLES: Final = (*ROLES, "quoted", "elsewhere", "binding", "mention")
+"""What a query can find, by number. What comes after `ROLES` becomes a reference or is left out: see `mentions`."""
+
 ROLE_NUMBERS: Final = {
-    f"reference.{name}": ROLES.index(role)
+    f"reference.{name}": PARSED_ROLES.index(role)
     for name, role in (
-        ("inheritance", "inheritance"), ("instantiation", "instantiation"), ("call", "call"),
-        ("type", "reference"), ("value", "reference"),
+        ("type", "reference"), ("value", "reference"), *((role, role) for role in PARSED_ROLES if role != "reference"),
     )
 }  # fmt: skip
 """The number of the role that each capture of a query stands for."""

@@ -58,10 +58,11 @@ def tables_of(source: bytes, language: str) -> Tables:
         by_subject["definition"], [match for _, match in by_subject["wrapper"]],
         [match for _, match in by_subject["doc"]], lines, LANGUAGES[language].comment,
     )  # fmt: skip
+    imports = imports_of_matches([match for _, match in by_subject["import"]], lines, definitions)
     return Tables(
         definition_table(definitions, lines),
-        references_of(uses, lines, definitions, capitals=language in _CAPITALS),
-        imports_of_matches([match for _, match in by_subject["import"]], lines, definitions),
+        references_of(uses, lines, definitions, imports, capitals=language in _CAPITALS),
+        imports,
         cut_definitions([layer.root for layer in layers], definitions, lines),
         sound=not any(layer.root.has_error for layer in layers),
     )

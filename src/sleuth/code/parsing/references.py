@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from sleuth.code.parsing.kinds import ROLES
+from sleuth.code.parsing.mentions import keep_meant, split_quoted
 from sleuth.code.parsing.tables import ImportRow, ReferenceRow, Table, table_of
 from sleuth.code.parsing.uses import place_uses
 
@@ -25,17 +26,20 @@ _NAME_SIZE = ReferenceRow._fields.index("name_size")
 
 
 def references_of(
-    uses: Table, lines: LineIndex, definitions: Sequence[ParsedDefinition], *, capitals: bool
+    uses: Table, lines: LineIndex, definitions: Sequence[ParsedDefinition], imports: Table, *, capitals: bool
 ) -> Table:
     """Return the used names in order of place, each once, without names of definitions; rows of `ReferenceRow`.
 
     Args:
         uses: as `uses.read_uses` returns them.
         definitions: in order of start, containers first.
+        imports: rows of `ImportRow`.
         capitals: whether a call of a capitalised name makes an object.
     """
     spans = [(d.start, d.end, d.parent, d.name.start) for d in definitions]
-    table = place_uses(uses, lines.newlines, np.array(spans, np.int32).reshape(-1, 4), _MAX_QUALIFIER)
+    uses = split_quoted(lines.source, uses)
+    placed = place_uses(uses, lines.newlines, np.array(spans, np.int32).reshape(-1, 4), _MAX_QUALIFIER)
+    table = keep_meant(lines.source, placed, definitions, imports)
     if capitals:
         _mark_instantiations(lines.source, table)
     return table

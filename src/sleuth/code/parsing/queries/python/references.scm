@@ -8,20 +8,35 @@
 (call function: (identifier) @name) @reference.call
 (call function: (attribute object: (_) @qualifier attribute: (_) @name)) @reference.call
 
-(decorator (identifier) @name) @reference.value
-(decorator (attribute object: (_) @qualifier attribute: (_) @name)) @reference.value
-(argument_list (identifier) @name) @reference.value
-(keyword_argument value: (identifier) @name) @reference.value
-(list (identifier) @name) @reference.value
-(tuple (identifier) @name) @reference.value
-(pair value: (identifier) @name) @reference.value
-(return_statement (identifier) @name) @reference.value
-(with_item value: (identifier) @name) @reference.value
-(with_item value: (as_pattern . (identifier) @name)) @reference.value
-(with_item value: (attribute object: (_) @qualifier attribute: (_) @name)) @reference.value
-; `a = Base` and `Color.RED`: of other names nearly all are variables.
-((assignment right: (identifier) @name) @reference.value (#match? @name "^_?[A-Z]"))
-((attribute object: (identifier) @name) @reference.value (#match? @name "^_?[A-Z]"))
+(attribute object: (_) @qualifier attribute: (_) @name) @reference.value
+(case_pattern (dotted_name (identifier) @qualifier . (identifier) @name .)) @reference.value
+(class_pattern (dotted_name (identifier) @qualifier . (identifier) @name .)) @reference.value
+; A plain name counts if an import or a definition of the file is what it means, and no variable.
+(identifier) @name @reference.mention
+[
+  (keyword_argument name: (identifier) @name)
+  (import_statement (dotted_name (identifier) @name))
+  (import_from_statement (dotted_name (identifier) @name))
+  (aliased_import (dotted_name (identifier) @name) alias: (identifier) @name)
+] @reference.elsewhere
+[
+  (parameters (identifier) @name)
+  (lambda_parameters (identifier) @name)
+  (default_parameter name: (identifier) @name)
+  (typed_parameter . (identifier) @name)
+  (typed_default_parameter name: (identifier) @name)
+  (assignment left: (identifier) @name)
+  (augmented_assignment left: (identifier) @name)
+  (named_expression name: (identifier) @name)
+  (for_statement left: (identifier) @name)
+  (for_in_clause left: (identifier) @name)
+  (as_pattern_target (identifier) @name)
+  (pattern_list (identifier) @name)
+  (tuple_pattern (identifier) @name)
+  (list_pattern (identifier) @name)
+  (list_splat_pattern (identifier) @name)
+  (dictionary_splat_pattern (identifier) @name)
+] @reference.binding
 
 (type [
   (identifier) @name
@@ -29,8 +44,14 @@
   (generic_type (identifier) @name)
   (subscript value: (attribute object: (_) @qualifier attribute: (_) @name))
 ]) @reference.type
-; A name in quotes, since it is defined further down: `def parent(self) -> "Node"`.
-((type (string (string_content) @name)) @reference.type (#match? @name "^[A-Za-z_][A-Za-z_0-9]*$"))
+; Types in quotes, since they are defined further down: `def parent(self) -> "Node | None"`.
+(type (string (string_content) @name)) @reference.quoted
+(type (_ (string (string_content) @name))) @reference.quoted
+((call function: [(identifier) @_cast (attribute attribute: (identifier) @_cast)]
+  arguments: (argument_list . (string (string_content) @name))) @reference.quoted
+  (#eq? @_cast "cast"))
+((keyword_argument name: (identifier) @_bound value: (string (string_content) @name)) @reference.quoted
+  (#eq? @_bound "bound"))
 ; Unions of two to four types: `A | B`, `A | B | C`, …
 (type (binary_operator [
   (identifier) @name
