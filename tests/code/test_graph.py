@@ -64,7 +64,7 @@ def helper_here():
 """,
     "app/base.py": "class Base:\n    def inherited(self):\n        return self.step()\n\n    def step(self):\n        pass\n",
     "app/util.py": "def helper(x):\n    return second()\n\n\ndef second():\n    return 2\n\n\nclass Tool:\n    def cut(self):\n        pass\n",
-    "main.py": "from app import Engine\nimport app.util\n\nEngine(app.util.Tool()).run()\napp.util.second()\n",
+    "main.py": "from app import Engine\nimport app.util\n\nEngine(app.util.Tool()).run()\napp.util.second()\napp.util.Tool.cut\n",
     "web/a.ts": "import { make, Shape as S } from './b';\nexport function go(s: S) { make(); s.draw(); return new S(); }\n",
     "web/b.ts": "export function make() {}\nexport class Shape { draw() {} }\nexport class Circle extends Shape { draw() {} }\n",
     "java/p/A.java": "package p;\nimport q.B;\nclass A { B b; void f() { b.g(); C c = new C(); c.h(); own(); } void own() {} }\n",
@@ -128,6 +128,7 @@ def test_reexports_are_followed(project: Snapshot) -> None:
     targets = resolved(project, "main.py")
     assert targets["Engine"] == "app/core.py:Engine"
     assert targets["app.util.second"] == "app/util.py:second"
+    assert targets["app.util.Tool.cut"] == "app/util.py:Tool.cut"
 
 
 def test_other_languages_are_resolved(project: Snapshot) -> None:

@@ -289,22 +289,29 @@ class Resolver:
                     definitions = self._behind(file, positions, reference.name, 3 if whole else 0)
                     if definitions:
                         return Resolved(definitions[0], 0.9)
+                    inside = steps[module.count(".") + 1 if dotted else 1 :]
+                    if inside and (owners := self._behind(file, positions, inside[0], 3)):
+                        return self._along(Resolved(owners[0], 0.9), inside[1:], reference.name)
         typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in OWN_OBJECT else steps[0])
         rest = steps[2:] if steps[0] in OWN_OBJECT else steps[1:]
         if typed is None and steps[0] not in OWN_OBJECT:
             typed = self._bare(file, Reference(steps[0], "", "reference", reference.line, reference.symbol))
         if typed is None or typed.confidence < 0.5:
             return None
-        at: Definition = typed.definition
-        for step in rest:
+        return self._along(typed, rest, reference.name)
+
+    def _along(self, owner: Resolved, steps: list[str], name: str) -> Resolved | None:
+        """Return the member of a name at the end of steps from member to member."""
+        at = owner.definition
+        for step in steps:
             inner = self._member(at, step, 1)
             if inner is None:
                 return None
             at = inner.definition
         if at.symbol.kind not in CONTAINERS:
             return None
-        found_member = self._member(at, reference.name, _DEPTH)
-        return None if found_member is None else Resolved(found_member.definition, min(0.9, typed.confidence))
+        member = self._member(at, name, _DEPTH)
+        return None if member is None else Resolved(member.definition, min(0.9, owner.confidence))
 
     def _class_of(self, file: FileRow, reference: Reference, name: str) -> Resolved | None:
         """Return the class of a variable, or of a member of the enclosing object."""
