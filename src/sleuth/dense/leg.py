@@ -122,17 +122,25 @@ class DenseLeg:
         if self._reader is not None:
             read = self._read(self._reader, self.texts(rows))
             return self.pack(read.vectors.astype(np.float16), (read.tokens, read.sizes))
-        vectors = embed_texts(
+        vectors = self.embed(self.texts(rows))
+        self.dimension = self.dimension or vectors.shape[1]
+        return self.pack(unit(vectors).astype(np.float16))
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of these texts as the embedder or the cache gives them, shape (len(texts), dimension).
+
+        Raises:
+            EmbeddingError: as `build`.
+        """
+        return embed_texts(
             self.embedder,
-            self.texts(rows),
+            texts,
             cache=self._cache,
             dimension=self.dimension,
             batch_size=self._batch_size,
             threads=self._threads,
             progress=self.progress,
         )
-        self.dimension = self.dimension or vectors.shape[1]
-        return self.pack(unit(vectors).astype(np.float16))
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Vectors and codes of the live rows of these segments, in order; raises EmbeddingError where they are of

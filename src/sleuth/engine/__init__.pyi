@@ -30,6 +30,7 @@ from sleuth.engine.elsewhere import SCHEMES as SCHEMES
 from sleuth.engine.elsewhere import SHARDS as SHARDS
 from sleuth.engine.elsewhere import address_of as address_of
 from sleuth.engine.embedders import is_cheap as is_cheap
+from sleuth.engine.embedders import is_slow as is_slow
 from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.fusion import LEGS as LEGS
 from sleuth.engine.fusion import WEIGHTS as WEIGHTS

@@ -33,6 +33,11 @@ def is_cheap(embedder: Embedder | None) -> bool:
     return getattr(embedder, "cheap", False) is True
 
 
+def is_slow(spelling: str) -> bool:
+    """Return whether the embedder of this spelling takes longer to make a vector than it takes to send one."""
+    return spelling not in ("", DEFAULT)
+
+
 def is_missing(embedder: Embedder) -> bool:
     """Return whether an embedder stands for one that is not installed."""
     return bool(getattr(embedder, "missing", ""))

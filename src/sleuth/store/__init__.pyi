@@ -62,6 +62,7 @@ from sleuth.store.record.metadata import joined as joined
 from sleuth.store.record.metadata import read_back as read_back
 from sleuth.store.record.metadata import stored_json as stored_json
 from sleuth.store.record.metadata import unfit as unfit
+from sleuth.store.record.rows import rows_of as rows_of
 from sleuth.store.record.values import Counts as Counts
 from sleuth.store.record.values import Finding as Finding
 from sleuth.store.record.values import Known as Known

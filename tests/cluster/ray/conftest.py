@@ -9,12 +9,21 @@ from typing import Any
 
 import pytest
 
+from sleuth.testing.ollama import OllamaServer
+
 BUCKET = "cluster"
 
 
 @pytest.fixture(scope="session")
-def ray(s3_endpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Ray with two processors, whose processes know where S3 is."""
+def ollama() -> Iterator[OllamaServer]:
+    """Return a server of an embedding model."""
+    with OllamaServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def ray(s3_endpoint: str, ollama: OllamaServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Ray with two processors, whose processes know where S3 and the model are."""
     if find_spec("ray") is None:  # it must not be imported before `ray_session` does
         pytest.skip("Ray is not installed: `make cluster` installs it")
     import boto3
@@ -29,6 +38,7 @@ def ray(s3_endpoint: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             "AWS_SECRET_ACCESS_KEY": "test",
             "AWS_REGION": "us-east-1",
             "AWS_DEFAULT_REGION": "us-east-1",
+            "OLLAMA_HOST": ollama.url,
             "SLEUTH_CACHE": str(tmp_path_factory.mktemp("cache")),
         }.items():
             environment.setenv(name, value)

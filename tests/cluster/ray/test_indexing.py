@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import signal
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from sleuth import ArgumentError, Engine
 from sleuth.__main__ import main
 from sleuth.cluster import versions
 from sleuth.cluster.ray import BuildProgress, index_on_ray
+from sleuth.errors import EmbeddingError
+from sleuth.testing.ollama import OllamaServer
 
 pytestmark = pytest.mark.slow
 
@@ -63,6 +66,51 @@ def test_a_build_equals_indexing_on_one_machine(ray: Any, corpus: Path, address:
     assert (changed.version, changed.added, changed.updated) == (2, 0, 1)
     with pytest.raises(ArgumentError, match="shards must be 3"):
         index_on_ray(address, [corpus], shards=4)
+
+
+def texts_of(server: OllamaServer) -> Counter[str]:
+    """Count how often each text was embedded in a batch; one text alone is a query, or a trial of batches."""
+    batches = [payload["input"] for payload in server.payloads("/api/embed")]
+    return Counter(text for batch in batches if len(batch) > 1 for text in batch)
+
+
+def test_a_slow_model_embeds_in_tasks_that_read(
+    ray: Any, ollama: OllamaServer, corpus: Path, address: str, tmp_path: Path
+) -> None:
+    """Each text is embedded once, whatever the shard; the index is that of one machine; again, nothing is embedded."""
+    before = texts_of(ollama)
+    settings = {"embedder": "ollama:nomic-embed-text"}
+    report = index_on_ray(address, [corpus], shards=3, workers=2, settings=settings)
+    made = texts_of(ollama) - before
+    assert (report.added, len(made), set(made.values())) == (46, 46, {1})
+    with Engine.open(tmp_path / "elsewhere" / "one", create=True, settings=settings) as one:
+        one.index([corpus])
+        with Engine.open(address) as built:
+            assert contents(built) == contents(one)
+            assert built.status()["legs"]["dense"]["uncovered"] == 0
+            for query in ("moon pulls", "gull 7"):
+                for legs in (["dense"], None):
+                    ours, theirs = built.retrieve(query, 20, legs=legs), one.retrieve(query, 20, legs=legs)
+                    assert [(item.id, item.score) for item in ours] == [
+                        (item.id, item.score) for item in theirs
+                    ]
+    (corpus / "0.md").write_text("The moon is gone.")
+    start = len(ollama.requests)
+    assert index_on_ray(address, [corpus], workers=2).updated == 1
+    bodies = [json.loads(request.body) for request in list(ollama.requests)[start:]]
+    assert {str(body.get("prompt") or body["input"][0]) for body in bodies} == {"0 The moon is gone."}
+
+
+def test_a_model_that_does_not_answer_ends_the_build(
+    ray: Any, ollama: OllamaServer, corpus: Path, address: str
+) -> None:
+    """Its error is raised as on one machine, and nothing is published."""
+    settings = {"embedder": "ollama:unknown"}
+    with pytest.raises(EmbeddingError, match="ollama pull unknown"):
+        index_on_ray(address, [corpus], shards=2, workers=1, settings=settings)
+    assert versions(address) == []
+    with pytest.raises(ArgumentError, match="embedder must be one that every machine can open by its name"):
+        index_on_ray(address, [corpus], shards=2, settings={"embedder": "custom:mine"})
 
 
 def test_a_build_that_was_broken_off_is_gone_on_with(ray: Any, corpus: Path, address: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.cluster.ray.batches import decode_batch
 from sleuth.cluster.ray.progress import Build
 from sleuth.cluster.shards.layout import Layout
-from sleuth.cluster.shards.wire import encode
+from sleuth.cluster.shards.wire import decode, encode
 from sleuth.cluster.storage.fetching import fetch_part
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.publishing import upload_part
@@ -83,8 +83,20 @@ class ShardBuilder:
         engine = stack.enter_context(Engine.open(folder, create=not parts, settings=self._settings))
         return _Shard(engine, folder, stack)
 
-    def add(self, number: int, data: bytes) -> tuple[int, int, int]:
-        """Put documents of a shard; those whose content is there already are skipped.
+    def lacking(self, number: int, fingerprint: str, hashes: Sequence[str]) -> list[str]:
+        """Return those of these texts, by hash, of which a shard keeps no vector of this embedder."""
+        with self._shards[number].engine.store.reader() as snapshot:
+            kept = snapshot.embeddings(fingerprint, hashes)
+        return [name for name in hashes if name not in kept]
+
+    def add(self, number: int, data: bytes, fingerprint: str, vectors: bytes) -> tuple[int, int, int]:
+        """Put documents of a shard, with vectors; those whose content is there already are skipped.
+
+        Args:
+            data: an encoded batch.
+            fingerprint: of the embedder that made the vectors.
+            vectors: those that the shard lacks, by hash of the text embedded, encoded; passages without one are
+                embedded by `upload`.
 
         Returns:
             `PutCounts`, as a plain tuple.
@@ -93,6 +105,8 @@ class ShardBuilder:
         batch = decode_batch(data)
         if shard.writer is None:
             shard.writer = shard.stack.enter_context(shard.engine.store.writer())
+        if by_hash := decode(vectors):
+            shard.writer.put_embeddings(fingerprint, by_hash)
         changes = _changes_of(batch, shard.writer)
         shard.writer.put_batch(batch)
         if shard.writer.pending_bytes >= _COMMIT_BYTES:
@@ -100,7 +114,7 @@ class ShardBuilder:
         return changes.added, changes.updated, changes.unchanged
 
     def upload(self) -> bytes:
-        """Commit the shards, make the vectors that are due, and upload what the storage lacks.
+        """Commit the shards, make the vectors that nobody handed over, and upload what the storage lacks.
 
         Returns:
             The part of each shard, by number, encoded.

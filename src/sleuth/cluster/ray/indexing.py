@@ -1,4 +1,4 @@
-"""Builds or extends a published index on Ray: files are read in parallel, shards are built in parallel."""
+"""Builds or extends a published index on Ray: files are read and embedded in parallel, shards are built in parallel."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.cluster.ray.builder import ShardBuilder
 from sleuth.cluster.ray.progress import Build, BuildProgress, BuildReport
 from sleuth.cluster.ray.reading import read_files
+from sleuth.cluster.ray.router import error_named
 from sleuth.cluster.ray.session import ray_session
 from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout
 from sleuth.cluster.shards.wire import decode, encode
@@ -20,6 +21,7 @@ from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.manifest import Manifest, digest_of
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.publishing import commit_version
+from sleuth.engine import is_slow
 from sleuth.errors import ArgumentError, IndexNotFoundError, StoreError
 from sleuth.ingest import FileEntry, FileNames, ReadOptions, Skipped, present, roots_of, walk
 from sleuth.settings import IndexSettings
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 WAVE_BYTES = 1 << 30
 """Bytes of files between two uploads: what is read again after an interruption."""
+SLOW_WAVE_BYTES = 1 << 26
+"""The same where a model makes the vectors for minutes: what is embedded again after an interruption."""
 _ATTEMPTS = 3
 """How often a wave is begun anew because a process died."""
 _FILES = 16
@@ -63,7 +67,7 @@ def index_on_ray(
     options: ReadOptions | None = None,
     ray_address: str | None = None,
     workers: int | None = None,
-    wave_bytes: int = WAVE_BYTES,
+    wave_bytes: int | None = None,
     progress: Callable[[BuildProgress], None] | None = None,
 ) -> BuildReport:
     """Add files to a published index, or make it, and publish one version when all are read.
@@ -78,10 +82,12 @@ def index_on_ray(
         settings: for a new index.
         ray_address: of a Ray cluster; None starts one on this machine.
         workers: processes that build shards; None for as many as the cluster has processors.
-        wave_bytes: bytes of files between two uploads.
+        wave_bytes: bytes of files between two uploads; None for 1 GiB, and 64 MiB where the embedder is slow.
 
     Raises:
-        ArgumentError: paths that do not exist, or shards and settings that are not those of the index.
+        ArgumentError: paths that do not exist, shards and settings that are not those of the index, or an embedder
+            that other processes cannot open by its name.
+        EmbeddingError: the embedder does not answer.
         StoreError: the storage or the cluster cannot be reached, or processes die again and again.
     """
     started = time.monotonic()
@@ -107,7 +113,7 @@ def _plan(  # noqa: PLR0917 - what `index_on_ray` was given
     shards: int | None,
     settings: Mapping[str, Any],
     options: ReadOptions,
-    wave_bytes: int,
+    wave_bytes: int | None,
 ) -> _Plan:
     base = None
     with suppress(IndexNotFoundError):
@@ -128,6 +134,14 @@ def _plan(  # noqa: PLR0917 - what `index_on_ray` was given
     skipped = [record for record in records if isinstance(record, Skipped)]
     if not entries and base is None:
         raise ArgumentError(f"paths must hold files, got none below {', '.join(roots)}")
+    embedder = str(full["embedder"])
+    if embedder.startswith("custom:"):
+        raise ArgumentError(
+            "embedder must be one that every machine can open by its name, such as 'ollama:nomic-embed-text', "
+            f"got {embedder!r}"
+        )
+    if wave_bytes is None:
+        wave_bytes = SLOW_WAVE_BYTES if is_slow(embedder) else WAVE_BYTES
     reading = encode({each.name: _plain(getattr(options, each.name)) for each in fields(options)})
     identity = (base.number if base else 0, count, dict(full), wave_bytes, list(map(astuple, entries)))
     name = digest_of(encode(identity) + reading)
@@ -264,6 +278,8 @@ class _Attempt:
         data = self._ray.data.from_items(rows, override_num_blocks=min(tasks, len(rows)))
         counts = BuildReport()
         for row in data.map_batches(read_files, batch_size=_FILES, fn_kwargs=options).iter_rows():
+            if refusal := decode(row["refusal"]):
+                raise error_named(*refusal)
             counts.read += int(row["files"])
             counts.bytes += int(row["bytes"])
             counts.added += int(row["added"])

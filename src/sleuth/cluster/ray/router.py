@@ -14,7 +14,7 @@ from sleuth import errors
 from sleuth.cluster.ray.searcher import ABSENT, ANSWERED, REFUSED, Searcher
 from sleuth.cluster.shards.shards import Answers
 from sleuth.cluster.shards.wire import decode, encode
-from sleuth.errors import ArgumentError, RetrievalError, SleuthError, StoreError
+from sleuth.errors import ArgumentError, RemoteError, RetrievalError, SleuthError, StoreError
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline
 from sleuth.types import PartReport
@@ -332,8 +332,8 @@ def _check(reply: bytes) -> None:
 
 
 def error_named(name: str, message: str) -> SleuthError:
-    """Return an error that a searcher raised, of the same kind where that needs a message alone."""
+    """Return an error that another process raised, of the same kind where that needs a message alone."""
     kind = getattr(errors, name, RetrievalError)
-    if isinstance(kind, type) and issubclass(kind, ArgumentError | StoreError | RetrievalError):
+    if isinstance(kind, type) and issubclass(kind, ArgumentError | StoreError | RetrievalError | RemoteError):
         return kind(message)
     return RetrievalError(message)
