@@ -61,6 +61,14 @@ def test_any_bytes_are_decoded_or_refused(coded: bytes) -> None:
     assert isinstance(text, str)
 
 
+def test_a_symbol_ends_within_its_text() -> None:
+    """A symbol that ends with a zero byte is not found where the text ends before it."""
+    book = Codebook([*(bytes([value]) for value in range(256)), b"abcd", b"abc\0"])
+    (coded,) = book.encode(["abcd" * 20 + "abc"], 7)
+    assert isinstance(coded, bytes)
+    assert book.decode(coded) == "abcd" * 20 + "abc"
+
+
 def test_symbols_are_checked() -> None:
     """A codebook needs every single byte, and refuses symbols that are too long, too many or repeated."""
     single = [bytes([value]) for value in range(256)]
