@@ -134,6 +134,19 @@ def test_a_definition_that_the_question_names_is_first() -> None:
     assert score_sentences("what does a cart pay?", items)[0].text.startswith("`class Cart`")
 
 
+def test_pieces_of_one_definition_are_one_part() -> None:
+    """Two pieces of a long function give its signature and its documentation once, at the better piece."""
+    whole = definition("pay", 'def pay():\n    """Charges a card."""', 1.0)
+    facts = {**whole.metadata, "doc": "Charges a card.\n\nAnd more.", "source": "a.py"}
+    items = [
+        whole.model_copy(update={"id": id_, "text": text, "metadata": facts})
+        for id_, text in (("2", "# Then pay.\ncharge(card)"), ("1", whole.text))
+    ]
+    assert [(s.item, s.text) for s in score_sentences("what does pay do", items)] == [
+        (0, "`def pay()`: Charges a card.")
+    ]
+
+
 def test_definitions_of_one_name_do_not_disagree() -> None:
     """Two functions of one name are two things, even if they differ in a number."""
     items = [

@@ -72,6 +72,12 @@ def test_questions_are_headings(question: str) -> None:
     assert answer_parts(question) == []
 
 
+def test_a_line_that_begins_with_a_role_is_text() -> None:
+    """A line of reStructuredText may begin with a role; a field list is left out."""
+    assert texts("Use the\n:func:`os.path.join` function.") == ["Use the `os.path.join` function."]
+    assert texts(":orphan: yes\n\nIce melts.") == ["Ice melts."]
+
+
 def test_cut_sentences_are_left_out() -> None:
     """A passage that begins within a sentence gives its complete sentences, if it has any."""
     assert texts("and so on. Ice melts.") == ["Ice melts."]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
@@ -121,12 +121,7 @@ def score_sentences(
     """
     use = weights or Weights()
     kind = question_type(question)
-    parts = [
-        (place, part)
-        for place, item in enumerate(items)
-        for part in _parts(item)
-        if part.kind != "code" or kind == "steps"
-    ]
+    parts = [(place, part) for place, part in _all_parts(items) if part.kind != "code" or kind == "steps"]
     # Code that follows a colon answers by what is said above it.
     texts = [part.text.split("\n", 1)[0] if part.kind == "code" else part.text for _, part in parts]
     terms = [list(analyze(text)) for text in texts]
@@ -191,11 +186,24 @@ def _context(
     return sums
 
 
+def _all_parts(items: Sequence[RetrievedItem]) -> Iterator[tuple[int, Part]]:
+    """Yield the parts of passages, each with the place of its passage; of the pieces of one definition the first."""
+    seen = set()
+    for place, item in enumerate(items):
+        for part in _parts(item):
+            definition = (item.metadata.get("source"), part.text)
+            if part.kind == "definition":
+                if definition in seen:
+                    continue
+                seen.add(definition)
+            yield place, part
+
+
 def _parts(item: RetrievedItem) -> list[Part]:
     """Return the parts of a passage; a piece of code is one part at most, prose among code is read as prose."""
     if item.metadata.get("source_type") != "code" or item.metadata.get("language") in _PROSE:
         return answer_parts(item.text)
-    part = code_part(item.text, str(item.metadata.get("signature") or ""))
+    part = code_part(item.text, *(str(item.metadata.get(key) or "") for key in ("signature", "doc")))
     return [replace(part, heading=readable(item)[0])] if part.text else []
 
 

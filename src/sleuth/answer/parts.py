@@ -27,7 +27,7 @@ _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _RULE = re.compile(r"[ \t]*\|?[ \t:|+=-]*-[ \t:|+=-]*\|?[ \t]*$")
 _NOISE = re.compile(
     r"[ \t]*(?:<a\s[^>]*(?:name|id)=[^>]*>(?:</a>)?|\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\]\([^)]*\)|<[^>]+>|"
-    r"\.\.\s[\w:-]+::.*|\.\.\s_.*|:\w[\w-]*:.*)[ \t]*$"
+    r"\.\.\s[\w:-]+::.*|\.\.\s_.*|:\w[\w-]*:(?!`).*)[ \t]*$"
 )
 _UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#])\1{2,}[ \t]*$")
 _LINES: dict[BlockKind, re.Pattern[str]] = {
@@ -129,14 +129,15 @@ def _heading_of(part: Part, headings: Sequence[tuple[int, str]]) -> str:
     return next((heading for end, heading in reversed(headings) if end <= part.start), "")
 
 
-def code_part(text: str, signature: str) -> Part:
+def code_part(text: str, signature: str, doc: str = "") -> Part:
     """Return a piece of code as one part: its signature and the first sentence of its documentation.
 
     Args:
         signature: "" for a piece that is no definition, such as the head of a file.
+        doc: the documentation of the definition that the piece is a part of; read from the text where it is "".
     """
     name = _SPACED.sub("", " ".join(_LINE_COMMENT.sub("", signature).split())).rstrip(" :{")
-    documentation = _documentation(text, _NAME.search(name))
+    documentation = doc or _documentation(text, _NAME.search(name))
     sentences = split_sentences(documentation)
     first = without_markup(documentation[slice(*sentences[0])]) if sentences else ""
     shown = ": ".join(part for part in (f"`{name}`" if name else "", first) if part)

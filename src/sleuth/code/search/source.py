@@ -29,7 +29,8 @@ class SnapshotRetriever:
     An item's text is the code, its id the file's absolute path, lines and a hash of the code. Its metadata has
     `source`, `path`, `language`, `category`, `repository`, `repository_path`, `snapshot`, `source_type` ("code"),
     `start_line` and `end_line`, and of a definition `symbol`, `name`, `kind`, `labels`, `signature` and `container`.
-    Filters may use all of them. Scores are in [0, 1], and each item carries its explanation.
+    Filters may use all of them. `doc` is the documentation of the definition, also where the piece does not hold it.
+    Scores are in [0, 1], and each item carries its explanation.
     """
 
     def __init__(
@@ -100,6 +101,8 @@ def _item(snapshot: Snapshot, piece: Piece) -> RetrievedItem:
     chunk = detail.chunks[piece.chunk]
     text = snapshot.lines(file, chunk.start, chunk.end)
     metadata = file_metadata(snapshot, file) | chunk_metadata(detail, piece.chunk)
+    if chunk.symbol >= 0 and (doc := detail.symbols[chunk.symbol].doc):
+        metadata["doc"] = doc
     item = RetrievedItem(
         id=piece_id(metadata["source"], chunk.start, chunk.end, text),
         text=text,
