@@ -312,6 +312,20 @@ def test_the_map_fills_its_budget(project: Snapshot) -> None:
     assert all(len(drawn) + len(line) + 1 > 4 * 70 for line in missing if line.startswith("  def"))
 
 
+def test_reads_of_attributes_are_no_votes(storage: CodeStorage, tmp_path: Path) -> None:
+    """A method is not important because many files read an attribute of unknown objects that is spelled like it."""
+    reads = {f"use{i}.py": f"def use{i}(row):\n    return row.label\n" for i in range(9)}
+    calls = {f"call{i}.py": f"def call{i}(row):\n    return row.paint()\n" for i in range(3)}
+    source = "class Shape:\n    def label(self): ...\n    def paint(self): ...\n"
+    write(tmp_path, {"shape.py": source, **reads, **calls})
+    report = index_path(storage, tmp_path, workers=1)
+    repository = storage.repository(report.repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    drawn = repository_map(snapshot, 12)
+    assert "paint" in drawn
+    assert "label" not in drawn
+
+
 def test_page_rank_is_a_distribution() -> None:
     """Ranks sum to 1 and equal a dense power iteration."""
     rng = np.random.default_rng(1)
@@ -327,7 +341,7 @@ def test_page_rank_is_a_distribution() -> None:
     expected = personal.copy()
     for _ in range(200):
         expected = 0.15 * personal + 0.85 * matrix @ expected
-    ranks = page_rank(sources, targets, weights, personal)
+    ranks = page_rank(sources, targets, weights, personal, damping=0.85)
     assert ranks.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(ranks, expected, atol=1e-3)
 

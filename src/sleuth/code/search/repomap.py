@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
-_DAMPING = 0.85
+_DAMPING = 0.25
+"""How much a file hands on to what it uses. With the usual 0.85 helpers of helpers come before what most files use."""
 _ROUNDS = 40
 _MOST_FILES = 25
 """A name that more files define says nothing about which is meant."""
@@ -223,8 +224,13 @@ def page_rank(
     targets: NDArray[np.int64],
     weights: NDArray[np.float64],
     personal: NDArray[np.float64],
+    damping: float = _DAMPING,
 ) -> NDArray[np.float64]:
-    """PageRank with restarts drawn from `personal`, shape (n,), which sums to 1; the result does too."""
+    """PageRank with restarts drawn from `personal`, shape (n,), which sums to 1; the result does too.
+
+    Args:
+        damping: the share of its rank that a file hands on, in [0, 1).
+    """
     n = len(personal)
     out = np.bincount(sources, weights, minlength=n)
     share = weights / out[sources] if len(sources) else weights
@@ -232,7 +238,7 @@ def page_rank(
     for _ in range(_ROUNDS):
         flow = np.bincount(targets, ranks[sources] * share, minlength=n)
         lost = float(ranks[out == 0].sum())
-        after = (1 - _DAMPING + _DAMPING * lost) * personal + _DAMPING * flow
+        after = (1 - damping + damping * lost) * personal + damping * flow
         if float(np.abs(after - ranks).sum()) < 1e-9:
             return after
         ranks = after
@@ -349,11 +355,12 @@ def _guess(reference: Reference, homes: int) -> float:
     name = reference.name
     if not 0 < homes <= _MOST_FILES or name in _BUILTINS:
         return 0.0
+    is_type = name[:1].isupper()
+    if reference.role == "reference" and not is_type:
+        return 0.0
     if reference.qualifier:
         return _OF_UNKNOWN_OBJECT / homes
-    if name[:1].isupper():
-        return _BARE_TYPE / homes
-    return _BARE_NAME / homes if reference.role == "call" else 0.0
+    return (_BARE_TYPE if is_type else _BARE_NAME) / homes
 
 
 def _focused(snapshot: Snapshot, focus: Sequence[str]) -> NDArray[np.bool_]:
