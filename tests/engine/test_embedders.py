@@ -188,6 +188,23 @@ def test_a_model_that_changed_is_embedded_again(tmp_path: Path) -> None:
         assert [finding.level for finding in engine.check() if finding.level != "ok"] == []
 
 
+def test_vectors_of_texts_that_are_gone_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index keeps few vectors of texts that it does not hold any more, and all of those that it holds."""
+    monkeypatch.setattr("sleuth.engine.embedders.SPARE_VECTORS", 5)
+    embedder = HashEmbedder(8)
+    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+        for n in range(12):
+            engine.add([*documents("alpha"), Document(f"changed {n}", id="changing")])
+        with engine.store.reader() as snapshot:
+            assert 4 <= snapshot.count_embeddings(embedder.fingerprint) <= 2 * 4 + 5
+        made = sum(embedder.calls)
+        engine.delete(["alpha0"])
+        engine.add(documents("alpha"))
+        assert sum(embedder.calls) == made
+
+
 def test_a_kill_while_embedders_change_leaves_one_in_force(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

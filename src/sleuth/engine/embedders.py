@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SERVICES = ("ollama", "openai")
 PACKAGES = ("sentence-transformers", "model2vec")
 DEFAULT = "wordllama"
+SPARE_VECTORS = 1_000
+"""Vectors that an index may keep of texts that are gone, beside as many as it has passages: they may come back."""
 HOW_TO_ADD_MEANING = "To search by meaning too: pip install 'sleuth[hybrid]', then `sleuth index --re-embed`"
 
 
@@ -177,7 +179,28 @@ def fill(store: Store, leg: DenseLeg, progress: Callable[[int, int], None] | Non
         batch(0, 0)
 
     leg.progress = batch
-    return store.build("dense", segment, timeout=timeout)
+    filled = store.build("dense", segment, timeout=timeout)
+    _forget_unused(store, leg, timeout=timeout)
+    return filled
+
+
+def _forget_unused(store: Store, leg: DenseLeg, *, timeout: float) -> None:
+    """Forget the cached vectors of texts that no passage has, where they may be most of many.
+
+    To find them reads all passages; so many vectors must have been made since the last time that it costs less.
+    """
+    from sleuth.store import text_hash
+
+    with store.reader() as snapshot:
+        fingerprint = leg.embedder.fingerprint
+        if snapshot.count_embeddings(fingerprint) <= 2 * snapshot.counts().chunks + SPARE_VECTORS:
+            return
+        keys = snapshot.embedding_keys(fingerprint)
+        for rows in snapshot.stream():
+            for text in leg.texts(rows):
+                keys.pop(text_hash(text), None)
+    with store.writer(timeout=timeout) as writer:
+        writer.forget_embeddings(list(keys.values()))
 
 
 def mixed_vectors(store: Store) -> Iterator[Finding]:

@@ -330,7 +330,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
             Repair(name, "the record had lost a part of it: removed, add it again") for name in bad.values()
         ]
     if embeddings:
-        writer.repairs.forget_embeddings(embeddings)
+        writer.forget_embeddings(embeddings)
         messages.append(Repair("embeddings", f"{len(embeddings)} cached vectors were damaged: removed"))
     if writer.repairs.recount():
         messages.append(Repair("record", "its counters were wrong: counted again"))

@@ -344,6 +344,23 @@ class IndexSnapshot:
         """
         return rows_between(self._connection, first, (1 << 62) if last is None else last)
 
+    def embedding_keys(self, fingerprint: str) -> dict[str, int]:
+        """Return the keys of an embedder's cached vectors, by content hash."""
+        return {
+            name.hex(): key
+            for key, name in self._connection.execute(
+                "SELECT key, hash FROM embeddings JOIN models USING (model) WHERE fingerprint = ?",
+                (fingerprint,),
+            )
+        }
+
+    def count_embeddings(self, fingerprint: str) -> int:
+        """Return how many vectors of an embedder are cached."""
+        count: int = self._connection.execute(
+            "SELECT count(*) FROM embeddings JOIN models USING (model) WHERE fingerprint = ?", (fingerprint,)
+        ).fetchone()[0]
+        return count
+
     def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         """Return cached vectors by content hash; absent where never put, or not as they were written."""
         model = self._connection.execute(

@@ -30,11 +30,6 @@ class Repairs:
                 ranges.append(KeyRange(key, (after or counters.next_key) - 1))
         self._transaction.delete(ranges)
 
-    def forget_embeddings(self, keys: Sequence[int]) -> None:
-        """Remove cached vectors."""
-        with self._transaction.changing() as connection:
-            connection.executemany("DELETE FROM embeddings WHERE key = ?", ((key,) for key in keys))
-
     def restore_salt(self, salt: int) -> None:
         """Keep the salt that rows were written with."""
         with self._transaction.changing() as connection:

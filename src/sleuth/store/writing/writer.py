@@ -201,6 +201,11 @@ class Writer:
         with self._transaction.changing() as connection:
             record.insert_embeddings(connection, fingerprint, named)
 
+    def forget_embeddings(self, keys: Iterable[int]) -> None:
+        """Forget single vectors, by key."""
+        with self._transaction.changing() as connection:
+            connection.executemany("DELETE FROM embeddings WHERE key = ?", ((key,) for key in keys))
+
     def drop_embeddings(self, fingerprint: str) -> int:
         """Forget the vectors of one embedder; how many there were."""
         with self._transaction.changing() as connection:
