@@ -47,11 +47,17 @@ class Run(NamedTuple):
 
 
 def environment() -> dict[str, str]:
-    """Return the environment in which the sanitizers of a library work: their own is loaded first."""
-    library = subprocess.check_output(["gcc", "-print-file-name=libasan.so"], text=True).strip()
+    """Return the environment in which the sanitizers of a library work: their own is loaded first.
+
+    That of C++ comes second, for exceptions of other packages pass through the first.
+    """
+    libraries = [
+        subprocess.check_output(["gcc", f"-print-file-name={name}"], text=True).strip()
+        for name in ("libasan.so", "libstdc++.so.6")
+    ]
     log = f"log_path={(REPORTS / 'report').resolve()}"
     return os.environ | {
-        "LD_PRELOAD": library,
+        "LD_PRELOAD": " ".join(libraries),
         # pytrec_eval frees with free() what it got from new[].
         "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:alloc_dealloc_mismatch=0:{log}",
         "UBSAN_OPTIONS": f"print_stacktrace=1:{log}",
