@@ -12,6 +12,7 @@ from sleuth.code.search.phrases import phrase_scores as phrase_scores
 from sleuth.code.search.query import read_query as read_query
 from sleuth.code.search.ranking import rank_files as rank_files
 from sleuth.code.search.repomap import page_rank as page_rank
+from sleuth.code.search.repomap import rank_definitions as rank_definitions
 from sleuth.code.search.retriever import search as search
 from sleuth.code.search.retriever import search_functions as search_functions
 from sleuth.code.search.signals import best_of as best_of

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
-_DAMPING = 0.25
+DAMPING = 0.25
 """How much a file hands on to what it uses. With the usual 0.85 helpers of helpers come before what most files use."""
 _ROUNDS = 40
 _MOST_FILES = 25
@@ -119,15 +119,17 @@ def repository_map(
     return _draw(snapshot, shown)
 
 
-def rank_definitions(snapshot: Snapshot, *, focus: Sequence[str] = (), query: str = "") -> list[Weighed]:
-    """Return the definitions of a snapshot, most important first."""
+def rank_definitions(
+    snapshot: Snapshot, *, focus: Sequence[str] = (), query: str = "", damping: float = DAMPING
+) -> list[Weighed]:
+    """Return the definitions of a snapshot, most important first; `damping` is that of `page_rank`."""
     if not snapshot.files:
         return []
     focused = _focused(snapshot, focus)
     answers = _answers(snapshot, query) if query else _Answers(np.zeros(len(snapshot.files)), [])
     personal = _personal(focused, answers.files)
     edges = _edges(snapshot)
-    ranks = page_rank(edges.sources, edges.targets, edges.weights, personal)
+    ranks = page_rank(edges.sources, edges.targets, edges.weights, personal, damping)
     flow = _flow(snapshot, edges, ranks)
     peak = max(flow.values(), default=1.0)
     inside = [use for use in flow if focused[use[0]]]
@@ -224,7 +226,7 @@ def page_rank(
     targets: NDArray[np.int64],
     weights: NDArray[np.float64],
     personal: NDArray[np.float64],
-    damping: float = _DAMPING,
+    damping: float = DAMPING,
 ) -> NDArray[np.float64]:
     """PageRank with restarts drawn from `personal`, shape (n,), which sums to 1; the result does too.
 
