@@ -144,3 +144,67 @@ def test_places_are_true_and_in_order(passage: str) -> None:
 def test_code_answers_by_its_signature(text: str, signature: str, expected: str) -> None:
     """A definition is quoted as its signature and the first sentence of its documentation."""
     assert code_part(text, signature).text == expected
+
+
+MANUAL = """You can see it with the
+:option:`--durations` option:
+
+.. code-block:: bash
+   :linenos:
+
+    pytest --durations=10
+
+.. option:: --lf, --last-failed
+
+    Rerun only the tests that failed.
+    All tests run if none did.
+
+    Like this:
+
+    .. code-block:: bash
+
+        pytest --lf
+
+.. note::
+
+    It was written for `nose <https://nose.example.org>`__ first.
+
+.. toctree::
+
+    first/page
+
+To undo it, run
+
+    git rebase --abort
+"""
+
+
+def test_directives_of_restructuredtext() -> None:
+    """Code below a directive belongs to its sentence, an option names what its text describes, and a note is prose."""
+    assert texts(MANUAL) == [
+        "You can see it with the `--durations` option:\n    pytest --durations=10",
+        "`--lf, --last-failed`: Rerun only the tests that failed.",
+        "All tests run if none did.",
+        "Like this:\n        pytest --lf",
+        "It was written for nose first.",
+        "    first/page",
+        "To undo it, run\n    git rebase --abort",
+    ]
+
+
+def test_a_cut_sentence_that_announces_code_is_left_out() -> None:
+    """A sentence whose beginning is in another passage is no part, also with the code below it; a list item is one."""
+    assert texts("specific way than this:\n\n    raises=Error\n\nIce melts.") == ["Ice melts."]
+    assert texts("- colours:\n  - red\n\nIce melts.")[0] == "colours:\n- red"
+
+
+@pytest.mark.parametrize(
+    ("marked", "expected"),
+    [
+        ("See `the guide`_ and `a page <x.html>`_.", "See the guide and a page."),
+        ("Write `a` or `_b` or ``c_`` there.", "Write `a` or `_b` or `c_` there."),
+    ],
+)
+def test_links_of_restructuredtext(marked: str, expected: str) -> None:
+    """A link shows its text; names in ticks that begin or end with an underscore are code."""
+    assert without_markup(marked) == expected

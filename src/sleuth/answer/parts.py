@@ -29,6 +29,18 @@ _NOISE = re.compile(
     r"[ \t]*(?:<a\s[^>]*(?:name|id)=[^>]*>(?:</a>)?|\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\]\([^)]*\)|<[^>]+>|"
     r"\.\.\s[\w:-]+::.*|\.\.\s_.*|:\w[\w-]*:(?!`).*)[ \t]*$"
 )
+_TERM = re.compile(
+    r"[ \t]*\.\.\s(?:\w+:)?(?:option|confval|envvar|data|function|class|method|attribute|exception|module)::[ \t]+(.+)"
+)
+"""reStructuredText that describes what it names."""
+_ADMONITION = re.compile(
+    r"[ \t]*\.\.\s(?:note|tip|hint|important|attention|caution|warning|danger|seealso|admonition|deprecated|"
+    r"version(?:added|changed|removed))::"
+)
+_CODE_BEGINS = re.compile(
+    r"[ \t]*\.\.\s(?:code|code-block|sourcecode|parsed-literal|prompt)::|[ \t]+:[\w-]+:"
+)
+"""Lines between a colon and the code that it announces: a directive, and its options."""
 _UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#])\1{2,}[ \t]*$")
 _LINES: dict[BlockKind, re.Pattern[str]] = {
     "skip": re.compile(f"{_HEADING.pattern}|{_NOISE.pattern}"),
@@ -37,6 +49,7 @@ _LINES: dict[BlockKind, re.Pattern[str]] = {
 """Blocks of a single line."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 _REFERENCE = re.compile(r":[\w:+-]+:`~?([^`<]+?)(?:\s*<[^`]*>)?`")
+_HYPERLINK = re.compile(r"(?<!`)`(?![\s`])([^`<>]+?)(?<!\s)(?:\s*<[^`<>]*>)?`__?(?![\w`])")
 _STARS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
 _UNDERSCORES = re.compile(r"(?<![\w\"'(.])(?:_([a-z]+)_|(__?)(?=[^\s_])([^_]*\s[^_]*)(?<=\S)\2)(?![\w\"'(.])")
 """Not around identifiers: `__init__` is one, and so is what stands in quotes or before a parenthesis."""
@@ -112,7 +125,14 @@ def answer_parts(text: str) -> list[Part]:
         elif block.kind == "skip":
             headings.append((block.end, without_markup(body.partition("\n")[0].strip(" \t#="))))
         elif block.kind in ("prose", "item"):
-            parts += _sentences(text, block, blocks[place + 1 :])
+            found = list(_sentences(text, block, blocks[place + 1 :]))
+            if (
+                found
+                and place
+                and (term := _TERM.match(text[blocks[place - 1].start : blocks[place - 1].end]))
+            ):
+                found[0] = replace(found[0], text=f"`{term[1].strip()}`: {found[0].text}")
+            parts += found
             announced = parts[-1].end if parts else 0
     headings += [(part.end, part.text) for part in parts if _is_question(part)]
     said = [part for part in parts if not _is_question(part)]
@@ -162,7 +182,9 @@ def _documentation(text: str, name: re.Match[str] | None) -> str:
 
 def without_markup(text: str) -> str:
     """Return a sentence in one line without Markdown's, reStructuredText's and HTML's markup; code keeps its ticks."""
-    pieces = re.split(r"(``[^`]+``|`[^`]+`)", _REFERENCE.sub(r"`\1`", " ".join(text.split())))
+    pieces = re.split(
+        r"(``[^`]+``|`[^`]+`)", _REFERENCE.sub(r"`\1`", _HYPERLINK.sub(r"\1", " ".join(text.split())))
+    )
     for i in range(0, len(pieces), 2):
         piece = _LINK.sub(r"\1", pieces[i])
         piece = _UNDERSCORES.sub(lambda match: match[1] or match[3], _STARS.sub(r"\2", piece))
@@ -179,7 +201,8 @@ def _sentences(text: str, block: _Block, after: list[_Block]) -> Iterator[Part]:
         sentence = without_markup(text[start:end])
         if not any(char.isalnum() for char in sentence):
             continue
-        if number == len(spans) - 1 and sentence.endswith(":"):
+        open_ended = bool(after) and after[0].kind == "code" and sentence[-1].isalnum()
+        if number == len(spans) - 1 and (sentence.endswith(":") or open_ended):
             follows = list(_following(text, block, after))
             if follows:
                 last_block = follows[-1]
@@ -199,6 +222,8 @@ def _following(text: str, block: _Block, after: list[_Block]) -> Iterator[_Block
     room = LONGEST
     kind = ""
     for other in after:
+        if other.kind == "skip" and not kind and _CODE_BEGINS.match(text[other.start : other.end]):
+            continue
         if other.kind in ("prose", "skip") or (kind and other.kind != kind):
             return
         if block.kind == "item" and other.kind == "item" and other.indent <= block.indent:
@@ -221,11 +246,14 @@ def _shown(text: str, block: _Block) -> str:
 
 def _is_fragment(text: str, part: Part) -> bool:
     """Return whether a sentence is cut off by an end of the passage."""
-    if part.kind != "sentence":
+    announces = part.text.partition("\n")[0].endswith(":") and not _ITEM.match(text, part.start)
+    if part.kind != "sentence" and not announces:
         return False
     begins = part.text[:1]
     if not text[: part.start].strip() and (begins.islower() or begins in ",;)]"):
         return True
+    if part.kind != "sentence":
+        return False
     ended = part.text.rstrip("\"'”’)]*_` ")[-1:]
     return not text[part.end :].strip() and ended.isalnum() and len(text) > LONGEST
 
@@ -258,7 +286,11 @@ def _block_at(lines: list[str], place: int) -> tuple[BlockKind, int]:
         return simple, after
     if item := _ITEM.match(line):
         return "item", _while(lines, after, lambda i: _continues(lines[i], len(item.group(1))))
-    if _is_indented(line) and (place == 0 or not lines[place - 1].strip()):
+    if (
+        _is_indented(line)
+        and (place == 0 or not lines[place - 1].strip())
+        and not _is_described(lines, place)
+    ):
         return "code", _while(lines, after, lambda i: _goes_on(lines, i))
     after = _while(lines, after, lambda i: _is_prose(lines[i]))
     if after == place + 1 < len(lines) and _UNDERLINE.match(lines[after]):
@@ -282,6 +314,18 @@ def _lines(text: str) -> Iterator[tuple[int, int]]:
 
 def _is_indented(line: str) -> bool:
     return _LITERAL.match(line) is not None
+
+
+def _is_described(lines: list[str], place: int) -> bool:
+    """Return whether an indented line is prose below a directive of reStructuredText, such as a note or an option."""
+    indent = len(lines[place]) - len(lines[place].lstrip())
+    if lines[place].lstrip().startswith((">>> ", "$ ")):
+        return False
+    above = (
+        line for line in reversed(lines[:place]) if line.strip() and len(line) - len(line.lstrip()) < indent
+    )
+    outer = next(above, "")
+    return bool(_TERM.match(outer) or _ADMONITION.match(outer))
 
 
 def _goes_on(lines: list[str], place: int) -> bool:
