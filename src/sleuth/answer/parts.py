@@ -126,18 +126,20 @@ def answer_parts(text: str) -> list[Part]:
             headings.append((block.end, without_markup(body.partition("\n")[0].strip(" \t#="))))
         elif block.kind in ("prose", "item"):
             found = list(_sentences(text, block, blocks[place + 1 :]))
-            if (
-                found
-                and place
-                and (term := _TERM.match(text[blocks[place - 1].start : blocks[place - 1].end]))
-            ):
-                found[0] = replace(found[0], text=f"`{term[1].strip()}`: {found[0].text}")
+            if found and (term := _term_above(text, blocks[place - 1 : place])):
+                found[0] = replace(found[0], text=f"`{term}`: {found[0].text}")
             parts += found
             announced = parts[-1].end if parts else 0
     headings += [(part.end, part.text) for part in parts if _is_question(part)]
     said = [part for part in parts if not _is_question(part)]
     whole = [part for part in said if not _is_fragment(text, part)]
     return [replace(part, heading=_heading_of(part, sorted(headings))) for part in whole or said]
+
+
+def _term_above(text: str, above: Sequence[_Block]) -> str:
+    """Return what the directive right above describes; "" if there is none."""
+    match = _TERM.match(text[above[-1].start : above[-1].end]) if above else None
+    return match[1].strip() if match else ""
 
 
 def _is_question(part: Part) -> bool:
