@@ -6,7 +6,11 @@ Positions are kept by the last part only, one list entry per file: what a longer
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Protocol
+
+_REMEMBERED = 50_000
+"""Names of modules whose files are remembered: most files import the same ones."""
 
 
 class Placed(Protocol):
@@ -67,11 +71,15 @@ class Modules:
         for i, file in enumerate(files):
             last = module_steps(file.path)[-1]
             self._by_last.setdefault(last.rpartition(".")[2], []).append(i)
+        self._known = lru_cache(maxsize=_REMEMBERED)(self._find)
 
     def get(self, name: str, default: Sequence[int] = ()) -> list[int]:
         """Ascending; the default where no module's name ends like this."""
+        return list(self._known(name) or default)
+
+    def _find(self, name: str) -> list[int]:
         modules = self._by_last.get(name.rpartition(".")[2], ())
-        return [i for i in modules if _names(module_steps(self._files[i].path), name)] or list(default)
+        return [i for i in modules if _names(module_steps(self._files[i].path), name)]
 
 
 def _names(steps: list[str], name: str) -> bool:
