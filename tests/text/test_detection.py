@@ -49,3 +49,15 @@ def test_plain_prose_is_decided_without_the_model(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delattr("sleuth.text.detection._identifier")
     for code in ("en", "de", "ru", "el", "ar", "hi", "zh", "ja", "th", "vi"):
         assert detect_language(TEXTS[code] * 3) == code
+
+
+def test_names_in_latin_letters_do_not_tell_the_language() -> None:
+    """A text in another script that lists names in Latin letters is of the language around them."""
+    greek = (
+        "Οι ομάδες είναι από το NFL (Los Angeles Rams, San Diego Chargers) και το NBA (Los Angeles Lakers)."
+    )
+    assert detect_language(greek) == "el"
+    russian = (
+        "Это команды Los Angeles Rams, San Diego Chargers, Los Angeles Lakers и ещё Los Angeles Clippers."
+    )
+    assert detect_language(russian) == "ru"

@@ -51,6 +51,8 @@ _SCRIPTS: Final = {
     }.items()
 }
 _SHARE_OF_SCRIPT: Final = 0.3
+_LATIN_NAME: Final = re.compile(r"(?<![^\W\d_])[A-Z][A-Za-z\u00c0-\u024f\u1e00-\u1eff]*")
+"""A word that begins with a capital: texts in other scripts name teams and companies in Latin letters."""
 _NOT_LATIN: Final = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 _ACCENTED: Final = re.compile(r"[^\W\d_\u0000-\u007f]")
 _FEW: Final = 0.05
@@ -81,7 +83,7 @@ def detect_language(text: str) -> str:
     if not _ACCENTED.search(sample):
         return _by_words(sample, sample.lower().translate(_LETTERS_ALONE).split(), LATIN)
     if len(_NOT_LATIN.findall(sample)) > _FEW * len(sample) or _VIETNAMESE.search(sample):
-        letters = "".join(_word.findall(sample))
+        letters = "".join(_word.findall(_LATIN_NAME.sub(" ", sample)))
         code = _by_script(letters) or _by_shared_script(sample, letters)
         if code:
             return code
