@@ -16,6 +16,7 @@ REPORTS = Path("reports")
 NOT_MEANT = {
     "tests/code/test_workers.py": "limits of memory: the sanitizers' own allocator reports that it is at one",
     "tests/ingest/extraction/test_limits.py": "limits of memory",
+    "tests/faults/test_surroundings.py": "limits of memory",
     "tests/fuzz": "limits of time, which hold for kernels at their speed",
     "tests/surfaces/page": "Chromium, which cannot be started with the sanitizers' library",
 }
