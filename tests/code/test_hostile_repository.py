@@ -169,12 +169,25 @@ def test_no_command_runs_a_program(git: Git, canaries: Canaries) -> None:
         ["index", ".", "--rev", "HEAD"], ["index", "."], ["search", "record", "an", "order"],
         ["search", "--strategy", "hybrid", "ledger"], ["refs", "record", "--at", "HEAD"], ["impact", "record"],
         ["map"], ["show", "shop"], ["show", "shop/ledger.py"], ["snapshots", "--diff", "HEAD", "main~0"],
-        ["snapshots"],
+        ["snapshots"], ["history", "shop/ledger.py"], ["history", "record"], ["search", "--history", "change"],
     ]  # fmt: skip
     for arguments in commands:
         done = sleuth("code", *arguments, cwd=git.root)
         assert done.returncode == 0, (arguments, done.stderr)
         assert canaries.ran == set(), arguments
+
+
+def test_objects_of_another_repository_run_nothing(
+    git: Git, canaries: Canaries, storage: CodeStorage, tmp_path: Path
+) -> None:
+    """Objects that a repository borrows from another one are read, and the settings of that one count for nothing."""
+    laid(git, canaries, directly)
+    clone = tmp_path / "borrower"
+    git("-c", "core.fsmonitor=", "clone", "-q", "--shared", "--no-checkout", str(git.root), str(clone))
+    assert (clone / ".git/objects/info/alternates").read_text().strip()
+    canaries.forget()
+    assert index_path(storage, clone, revision="HEAD").files >= len(SHOP)
+    assert canaries.ran == set()
 
 
 def test_missing_objects_are_not_fetched(
