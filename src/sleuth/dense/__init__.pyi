@@ -17,6 +17,8 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.dense.late import match as match
 from sleuth.dense.legibility import legible as legible
+from sleuth.dense.lists import ClusterLists as ClusterLists
+from sleuth.dense.lists import lists_in as lists_in
 from sleuth.dense.wordllama import MOST_TOKENS as MOST_TOKENS
 from sleuth.dense.wordllama import TOKENS as TOKENS
 from sleuth.dense.wordllama import VOCABULARY as VOCABULARY

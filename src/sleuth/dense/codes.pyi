@@ -1,6 +1,9 @@
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.dense.lists import ClusterLists
 from sleuth.store.legs.leg import Bitmap
 
 Part = tuple[
@@ -34,4 +37,13 @@ def scan(
     few: int = 0,
     exact: bool = True,
     width: int = 512,
+    lists: Sequence[ClusterLists | None] | None = None,
+    near: float = -1,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32], bool]: ...
+def assign(
+    halves: NDArray[np.uint16],
+    centres: NDArray[np.uint16],
+    codes: NDArray[np.uint8],
+    factors: NDArray[np.float32],
+    width: int = 512,
+) -> NDArray[np.int32]: ...

@@ -1,9 +1,10 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Finds rows near a query: estimates from codes, then exact scores. See codes.h for the estimate and its source."""
 
+from libc.float cimport FLT_MAX
 from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
@@ -26,6 +27,10 @@ cdef extern from "codes.h" nogil:
         float shift
         Estimate estimate
 
+    float encode_row(const uint16_t* row, const float* centre, size_t n, uint8_t* code, float* square_left)
+    Estimate best_estimate(int width)
+
+cdef extern from "candidates.h" nogil:
     ctypedef struct Candidate:
         float score
         uint32_t part
@@ -39,8 +44,9 @@ cdef extern from "codes.h" nogil:
         float least
         int broken
 
-    float encode_row(const uint16_t* row, const float* centre, size_t n, uint8_t* code, float* square_left)
-    Estimate best_estimate(int width)
+    void keep_best(Candidates* c)
+
+cdef extern from "scan.h" nogil:
     ctypedef struct Exact:
         const float* query
         float* scores
@@ -60,11 +66,38 @@ cdef extern from "codes.h" nogil:
         float base
 
     size_t members(const uint64_t* bitmap, size_t words)
-    void keep_best(Candidates* c)
+    void set_margin(Exact* x, Candidates* c, float margin)
     void scan_part(const Query* q, const Part* part, uint32_t number, size_t columns, Exact* x, Candidates* c)
     void take_part(const Part* part, uint32_t number, Candidates* c)
     void score_candidates(const Part* parts, const float* query, size_t columns, Candidates* c)
     void sort_best(const Part* parts, Candidates* c, size_t k)
+
+cdef extern from "lists.h" nogil:
+    enum:
+        ASSIGNED
+
+    ctypedef struct Lists:
+        const uint8_t* codes
+        const float* factors
+        const uint32_t* rows
+        const uint32_t* begins
+        const uint16_t* centres
+        const uint8_t* centre_codes
+        const float* centre_factors
+        const float* scales
+        size_t count
+
+    ctypedef struct Visit:
+        uint32_t block
+        float base
+
+    size_t nearest_blocks(const Query* q, const Lists* lists, const float* query, size_t columns, size_t probes,
+                          Candidates* c, Visit* visits)
+    void scan_visits(const Query* q, const Part* part, const Lists* lists, const Visit* visits, size_t n,
+                     uint64_t* seen, uint32_t number, size_t columns, Exact* x, Candidates* c)
+    void nearest_centres(const Query* q, const uint8_t* codes, const float* factors, size_t n, Candidates* c)
+    void nearest_and_apart(const uint16_t* centres, size_t columns, const float* row, float* first, Candidates* c,
+                           int32_t* owners)
 
 
 def dots(const uint16_t[:, ::1] halves, const float[::1] query, const uint32_t[::1] rows=None):
@@ -152,6 +185,43 @@ def unit(const float[::1] vector):
     return scaled
 
 
+cdef struct Steps:
+    double step
+    double least
+    double square  # of the error of rounding
+
+
+cdef Steps fill_table(const float* vector, int64_t n, int most, uint8_t* table) noexcept nogil:
+    """Fill the table of `steps`."""
+    cdef Steps found
+    cdef int64_t halves = 2 * ((n + 7) // 8), t, i
+    cdef int pattern
+    cdef double[16] sums
+    cdef double greatest = 0, width, entry
+    most = min(most, 31, 65535 // max(halves, 1))
+    found.least = found.square = 0
+    for t in range(halves):
+        width = 0
+        for i in range(4 * t, min(4 * t + 4, n)):
+            width += fabs(vector[i])
+        found.least -= width
+        greatest = max(greatest, 2 * width)
+    found.step = greatest / most if greatest > 0 else 1
+    for t in range(halves):
+        sums[0] = 0
+        for i in range(4 * t, min(4 * t + 4, n)):
+            sums[0] += fabs(vector[i]) - vector[i]
+        for i in range(4):  # patterns with bit i set follow from those without it
+            width = 2 * vector[4 * t + i] if 4 * t + i < n else 0
+            for pattern in range(1 << i):
+                sums[pattern + (1 << i)] = sums[pattern] + width
+        for pattern in range(NIBBLE):
+            entry = <int> (sums[pattern] / found.step + 0.5)
+            table[t * NIBBLE + pattern] = <uint8_t> entry
+            found.square += (sums[pattern] - entry * found.step) ** 2 / NIBBLE
+    return found
+
+
 def steps(const float[::1] vector, int most):
     """The table of products by half bytes of a code, as `scan` takes it.
 
@@ -164,33 +234,14 @@ def steps(const float[::1] vector, int most):
         p's bits, in steps from the least; the step; the sum of what is least; and the standard deviation of the rounding
         of all.
     """
-    cdef int64_t n = vector.shape[0], halves = 2 * ((n + 7) // 8), t, i
-    cdef int pattern
-    cdef double[16] sums
-    cdef double greatest = 0, least = 0, width, step, square = 0, entry
-    table = np.zeros((halves, NIBBLE), np.uint8)
+    cdef int64_t n = vector.shape[0]
+    table = np.zeros((2 * ((n + 7) // 8), NIBBLE), np.uint8)
     cdef uint8_t[:, ::1] out = table
-    most = min(most, 31, 65535 // max(halves, 1))
-    for t in range(halves):
-        width = 0
-        for i in range(4 * t, min(4 * t + 4, n)):
-            width += fabs(vector[i])
-        least -= width
-        greatest = max(greatest, 2 * width)
-    step = greatest / most if greatest > 0 else 1
-    for t in range(halves):
-        sums[0] = 0
-        for i in range(4 * t, min(4 * t + 4, n)):
-            sums[0] += fabs(vector[i]) - vector[i]
-        for i in range(4):  # patterns with bit i set follow from those without it
-            width = 2 * vector[4 * t + i] if 4 * t + i < n else 0
-            for pattern in range(1 << i):
-                sums[pattern + (1 << i)] = sums[pattern] + width
-        for pattern in range(NIBBLE):
-            entry = <int> (sums[pattern] / step + 0.5)
-            out[t, pattern] = <uint8_t> entry
-            square += (sums[pattern] - entry * step) ** 2 / NIBBLE
-    return table, step, least, sqrt(square)
+    cdef Steps found
+    if n == 0:
+        return table, 1.0, 0.0, 0.0
+    found = fill_table(&vector[0], n, most, &out[0, 0])
+    return table, found.step, found.least, sqrt(found.square)
 
 
 cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t size) except? 0:
@@ -231,6 +282,100 @@ cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t s
     return total
 
 
+cdef size_t read_lists(given, Lists* lists, size_t bytes, size_t columns) except? 0:
+    """Pointers to the arrays of the lists of a segment; returns how many blocks they have."""
+    cdef const uint8_t[:, :, ::1] codes = given.codes, centre_codes = given.centre_codes
+    cdef const float[::1] factors = given.factors, centre_factors = given.centre_factors, scales = given.scales
+    cdef const uint32_t[::1] rows = given.rows, begins = given.begins
+    cdef const uint16_t[:, ::1] centres = given.centres.view(np.uint16)
+    cdef size_t blocks = codes.shape[0]
+    cdef int64_t places = blocks * BLOCK, count = centres.shape[0]
+    if (<size_t> codes.shape[1] != bytes or <size_t> centre_codes.shape[1] != bytes or <size_t> centres.shape[1] != columns
+            or blocks == 0 or count == 0 or factors.shape[0] < places or rows.shape[0] < places or scales.shape[0] < count
+            or begins.shape[0] <= count or centre_codes.shape[0] * BLOCK < count or centre_factors.shape[0] < count):
+        raise ValueError("lists must fit the query and each other")
+    lists.codes, lists.factors, lists.rows = &codes[0, 0, 0], &factors[0], &rows[0]
+    lists.begins, lists.scales, lists.count = &begins[0], &scales[0], count
+    lists.centres, lists.centre_codes = &centres[0, 0], &centre_codes[0, 0, 0]
+    lists.centre_factors = &centre_factors[0]
+    return blocks
+
+
+cdef int scan_lists(const Query* q, given, const Part* part, const float[::1] query, uint32_t number, Exact* x,
+                    Candidates* c) except -1:
+    """Add the rows of one segment that may answer and are in the lists nearest to the query. Releases the GIL."""
+    cdef Lists lists
+    cdef size_t blocks = read_lists(given, &lists, q.bytes, query.shape[0]), visited
+    cdef size_t probes = min(lists.count, <size_t> given.probes)
+    cdef Candidates near
+    cdef Visit* visits = <Visit*> malloc(blocks * sizeof(Visit))
+    cdef uint64_t* seen = <uint64_t*> calloc((part.n + 63) // 64, sizeof(uint64_t))
+    near.count, near.least, near.depth, near.capacity = 0, -FLT_MAX, 2 * probes, 4 * probes + 4 * BLOCK
+    near.at = <Candidate*> malloc(near.capacity * sizeof(Candidate))
+    try:
+        if near.at == NULL or visits == NULL or seen == NULL:
+            raise MemoryError
+        with nogil:
+            visited = nearest_blocks(q, &lists, &query[0], query.shape[0], probes, &near, visits)
+            scan_visits(q, part, &lists, visits, visited, seen, number, query.shape[0], x, c)
+    finally:
+        free(near.at)
+        free(visits)
+        free(seen)
+    return 0
+
+
+def assign(const uint16_t[:, ::1] halves, const uint16_t[:, ::1] centres, const uint8_t[:, :, ::1] codes,
+           const float[::1] factors, int width=512):
+    """Return the two lists of each row: its nearest centre, and one near it but apart. Releases the GIL.
+
+    Args:
+        halves: rows of length 1, shape (n, dimension), the bits of float16.
+        centres: of length 1, shape (lists, dimension), likewise.
+        codes, factors: of the centres around their mean, as of `encode`.
+
+    Returns:
+        Shape (n, 2), int32.
+    """
+    cdef int64_t n = halves.shape[0], dimension = halves.shape[1], i, j
+    cdef size_t count = centres.shape[0]
+    cdef Query q
+    cdef Steps found
+    cdef Candidates near
+    cdef const uint16_t[:, ::1] wide
+    owners = np.zeros((n, 2), np.int32)
+    row, first = np.zeros(dimension, np.float32), np.zeros(dimension, np.float32)
+    table = np.zeros((2 * ((dimension + 7) // 8), NIBBLE), np.uint8)
+    cdef int32_t[:, ::1] out = owners
+    cdef float[::1] query = row, head = first
+    cdef uint8_t[:, ::1] entries = table
+    if (<int64_t> count < 1 or centres.shape[1] != dimension or codes.shape[1] * 8 < dimension
+            or codes.shape[0] * BLOCK < <int64_t> count or factors.shape[0] < <int64_t> count):
+        raise ValueError("centres, codes and factors must fit the rows")
+    if n == 0:
+        return owners
+    q.table, q.wide, q.bytes, q.estimate = &entries[0, 0], NULL, codes.shape[1], best_estimate(width)
+    near.depth, near.capacity = ASSIGNED, 2 * ASSIGNED + 4 * BLOCK
+    near.at = <Candidate*> malloc(near.capacity * sizeof(Candidate))
+    if near.at == NULL:
+        raise MemoryError
+    with nogil:
+        for i in range(n):
+            for j in range(dimension):
+                query[j] = widen(halves[i, j])
+            found = fill_table(&query[0], dimension, 31, &entries[0, 0])
+            q.step, q.shift = found.step, found.least
+            if q.estimate == NULL:
+                with gil:
+                    wide = by_bytes(table)
+                q.wide = &wide[0, 0]
+            near.count, near.least = 0, -FLT_MAX
+            nearest_centres(&q, &codes[0, 0, 0], &factors[0], count, &near)
+            nearest_and_apart(&centres[0, 0], dimension, &query[0], &head[0], &near, &out[i, 0])
+    free(near.at)
+    return owners
+
+
 def by_bytes(table):
     """Return the table by whole bytes, shape (bytes, 256), uint16."""
     first, second = table[::2].astype(np.uint16), table[1::2].astype(np.uint16)
@@ -238,7 +383,7 @@ def by_bytes(table):
 
 
 def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const float[::1] query, size_t k,
-         size_t depth, float margin=-1, size_t few=0, bint exact=True, int width=512):
+         size_t depth, float margin=-1, size_t few=0, bint exact=True, int width=512, lists=None, float near=-1):
     """Return the best rows of several segments: the best by estimate, scored exactly. Releases the GIL.
 
     Args:
@@ -252,6 +397,9 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
         few: where no more rows than this may answer, all are scored.
         exact: whether scores are exact; otherwise they are estimates.
         width: bits of the widest registers to use, where the machine has them.
+        lists: for each segment its `lists.ClusterLists` or None. Where half of its rows or more may answer, only the lists
+            that are nearest to the query are read.
+        near: the margin for rows of lists.
 
     Returns:
         parts, shape (m,), int32, keys, shape (m,), int64, and scores, float32: the best k and what ties with the last
@@ -293,12 +441,19 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
         x.scores = <float*> malloc((x.k + 1) * sizeof(float))
         if found.at == NULL or x.scores == NULL:
             raise MemoryError
-        with nogil:
-            for number in range(<uint32_t> n):
+        for number in range(<uint32_t> n):
+            nearest = lists[number] if lists is not None and total > few else None
+            if nearest is not None and 2 * places[number].members >= places[number].n:
+                set_margin(&x, &found, near)
+                scan_lists(&q, nearest, &places[number], query, number, &x, &found)
+                set_margin(&x, &found, margin)
+                continue
+            with nogil:
                 if places[number].members and total <= few:
                     take_part(&places[number], number, &found)
                 elif places[number].members:
                     scan_part(&q, &places[number], number, query.shape[0], &x, &found)
+        with nogil:
             if total > few and found.count:
                 keep_best(&found)
             if exact:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense import codes
+from sleuth.dense import codes, lists
 from sleuth.dense.embedding import (
     EmbeddingCache,
     Progress,
@@ -37,7 +37,7 @@ class DenseLeg:
     A segment holds `vectors`, shape (n, dimension), float16, of length 1; `centre`, their mean; and one bit
     per dimension and row around that mean, `codes` and `factors` (see codes.h). Half precision costs less
     recall than can be measured over the exact product, and half the bytes; the mean belongs to the segment,
-    so nothing is trained and a merge takes it anew.
+    so nothing is trained and a merge takes it anew. A large segment also lists its rows by clusters (lists.py).
 
     Over a `TokenEmbedder` it also holds the tokens of each row, which fusion matches with those of a query
     (late.py): `tokens`, one set after the other, `sizes`, their bytes, and `begins`, where every 64th begins.
@@ -164,7 +164,7 @@ class DenseLeg:
                 tokens.append(sets if live is None else sets[np.repeat(live, each)])
                 sizes.append(each if live is None else each[live])
         merged = vectors.array().reshape(-1, dimension) if dimension else np.zeros((0, 0), np.float16)
-        return self.pack(merged, (tokens.array(), sizes.array()))
+        return self.pack(merged, (tokens.array(), sizes.array()), scratch)
 
     def check(self, view: SegmentView) -> None:
         """Raises EmbedderMismatchError where another embedder made this segment."""
@@ -179,7 +179,10 @@ class DenseLeg:
         validate_arrays(data.arrays, data.meta, n, full=full)
 
     def pack(
-        self, vectors: NDArray[np.float16], tokens: tuple[NDArray[np.uint8], NDArray[np.uint16]] | None = None
+        self,
+        vectors: NDArray[np.float16],
+        tokens: tuple[NDArray[np.uint8], NDArray[np.uint16]] | None = None,
+        scratch: Scratch = IN_MEMORY,
     ) -> SegmentData:
         """Arrays of these vectors, shape (n, dimension), of length 1, and of rows' sets of tokens with sizes."""
         halves = np.ascontiguousarray(vectors).view(np.uint16)
@@ -191,10 +194,13 @@ class DenseLeg:
             "codes": bits,
             "factors": factors,
         }
+        facts = {"embedder": self.embedder.fingerprint, "dimension": vectors.shape[1], "spread": spread}
         if tokens is not None and self._reader is not None:
             streams, sizes = tokens
             arrays |= {"tokens": streams, "sizes": sizes, "begins": begins_of(sizes)}
-        facts = {"embedder": self.embedder.fingerprint, "dimension": vectors.shape[1], "spread": spread}
+        if len(vectors) >= lists.LISTED_FROM:
+            listed, facts["list_spread"] = lists.list_rows(vectors, scratch)
+            arrays |= listed.arrays()
         return SegmentData(arrays, facts)
 
     def _read(self, embedder: TokenEmbedder, texts: Sequence[str]) -> Reading:

@@ -3,7 +3,8 @@
 Codes of one bit per dimension give an estimate for every row that may answer, at a few nanoseconds each, and
 how far the estimate may be off. A row is scored exactly, from its vector, unless its estimate is so far
 below the k-th best score that it is almost certainly not among the best k: so the work follows the data, and
-recall does not. Where few rows may answer, all are scored exactly.
+recall does not. Where few rows may answer, all are scored exactly. In a segment with lists (lists.py), only the
+codes in the lists nearest to the query are read.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
 from sleuth.dense.leg import DenseLeg, dimension_of
+from sleuth.dense.lists import lists_in
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
 from sleuth.store import Bitmap, Hits, SegmentData, SegmentView, best_hits, no_hits
 from sleuth.types import Explanation
@@ -30,6 +32,10 @@ Vector: TypeAlias = NDArray[np.float32]
 CERTAINTY = 2.5
 """Standard errors below the k-th best score at which a row is given up: recall@10 of .998 over 1,000,000
 real passages and over vectors without any structure alike (docs/hybrid.md has the table)."""
+LIST_CERTAINTY = 3.0
+"""The same for rows of lists, of which the codes leave out less, so that fewer rows come near the k-th best score."""
+LISTED_K = 256
+"""The most rows for which lists are read instead of all codes; more are spread over too many lists."""
 MOST_DEPTH = 20_000
 """Rows scored exactly at most: reached only where k is large or nothing is near the query."""
 EXACT_BELOW = 2048
@@ -77,6 +83,8 @@ class DenseSearcher:
         )
         self._numbers = np.array(self._by_size, np.int32)
         self._spread = max((float(segments[i].meta["spread"]) for i in self._by_size), default=0.0)
+        self._lists = [lists_in(segments[i].arrays) for i in self._by_size]
+        self._list_spread = max((float(view.meta.get("list_spread", 0)) for view in segments), default=0.0)
         self._arrays = [
             (
                 view.arrays["codes"],
@@ -139,11 +147,15 @@ class DenseSearcher:
         ]
         table, step, least, error = codes.steps(vector, STEPS)
         few = len(self) if exact else max(EXACT_BELOW, 2 * max(k, depth or 0), len(self) // SPARSE)
-        margin = -1.0 if depth is not None else margin_of(self._spread, error, len(vector))
+        margin, near = (
+            -1.0 if depth is not None else margin_of(spread, error, len(vector))
+            for spread in (self._spread, LIST_CERTAINTY / CERTAINTY * self._list_spread)
+        )
         with self._naming_damage():
             owners, keys, scores, tied = codes.scan(
-                table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few
-            )
+                table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
+                lists=self._lists if k <= LISTED_K else None, near=near,
+            )  # fmt: skip
         return best_hits(self._numbers[owners], keys, scores, tied, k, ids or self._ids, ordered=ordered)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense.late import begins_of
+from sleuth.dense.lists import LISTS_OF_A_ROW, NO_ROW, PREFIX, ClusterLists
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS
 from sleuth.store import array_of, integer_of, let_go, number_of, require
@@ -42,12 +43,15 @@ def validate_arrays(
     _check_within("factors", array_of(arrays, "factors", np.float32, (blocks * BLOCK,)), 0)
     if {"tokens", "sizes", "begins"} & arrays.keys():
         _check_tokens(arrays, n, full=full)
+    if any(name.startswith(PREFIX) for name in arrays):
+        number_of(facts, "list_spread", 0, MOST)
+        _check_lists(arrays, n, dimension, full=full)
     for first in range(0, n if full else 0, _PIECE):
         require(np.isfinite(vectors[first : first + _PIECE]).all(), "'vectors' must be finite")
         let_go(vectors)
 
 
-def _check_within(name: str, values: NDArray[np.float32], least: float) -> None:
+def _check_within(name: str, values: NDArray[np.floating[Any]], least: float) -> None:
     # A NaN is neither.
     within = not len(values) or (values.min() >= least and values.max() <= MOST)
     require(within, f"{name!r} must be from {least:g} to {MOST:g}")
@@ -61,3 +65,40 @@ def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> 
     require(np.array_equal(begins, begins_of(sizes)), "'begins' must follow from the sizes")
     if full:
         require(are_sets(tokens, sizes, TOKENS), f"tokens must be below {TOKENS}")
+
+
+def _check_lists(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int, *, full: bool) -> None:
+    for name in ClusterLists._fields:
+        require(f"{PREFIX}{name}" in arrays, f"array '{PREFIX}{name}' is missing")
+    lists, size = (
+        ClusterLists(*(arrays[f"{PREFIX}{name}"] for name in ClusterLists._fields)),
+        -(-dimension // 8),
+    )
+    count, blocks = len(lists.centres), len(lists.codes)
+    require(count > 0 and blocks > 0, "there must be lists")
+    shapes = {
+        "codes": (np.uint8, (blocks, size, BLOCK)),
+        "factors": (np.float32, (blocks * BLOCK,)),
+        "rows": (np.uint32, (blocks * BLOCK,)),
+        "begins": (np.uint32, (count + 1,)),
+        "centres": (np.float16, (count, dimension)),
+        "scales": (np.float32, (count,)),
+        "centre_codes": (np.uint8, (-(-count // BLOCK), size, BLOCK)),
+        "centre_factors": (np.float32, (-(-count // BLOCK) * BLOCK,)),
+    }
+    for name, (dtype, shape) in shapes.items():
+        array_of(arrays, f"{PREFIX}{name}", dtype, shape)
+    for name in ("factors", "scales", "centre_factors"):
+        _check_within(f"{PREFIX}{name}", arrays[f"{PREFIX}{name}"], 0 if name != "scales" else -MOST)
+    _check_within(f"{PREFIX}centres", lists.centres.ravel(), -MOST)
+    begins = lists.begins.astype(np.int64)
+    require(
+        begins[0] == 0 and begins[-1] == blocks and (np.diff(begins) >= 0).all(),
+        "'list_begins' must ascend to the end",
+    )
+    if full:
+        rows = lists.rows[lists.rows != NO_ROW]
+        require(not len(rows) or rows.max() < n, f"'list_rows' must be below {n}")
+        require(
+            (np.bincount(rows, minlength=n) == LISTS_OF_A_ROW).all(), "'list_rows' must hold every row twice"
+        )

@@ -1,0 +1,169 @@
+"""Lists the rows of a large segment by clusters, so that a search reads a part of the codes.
+
+Centres are those of spherical k-means in two steps: a sample is divided into about as many groups as each group has
+centres. A row is listed twice: under its nearest centre, and under one that is near it but lies least in the direction
+that the first leaves out (SOAR: Sun, Simcha, Dopson, Guo and Kumar, NeurIPS 2023), so that a query that comes from the
+far side of the first finds it under the second.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.dense import codes
+from sleuth.store import Scratch, let_go
+from sleuth.vectors import unit
+
+Halves = NDArray[np.float16]
+Vectors = NDArray[np.float32]
+
+LISTED_FROM = 1 << 21
+"""Rows from which a segment has lists: below, they save less than they cost to make (docs/hybrid.md has the table)."""
+ROWS_OF_A_LIST = 300
+"""Rows for each list; it holds about twice as many, as each row is in two."""
+LISTS_OF_A_ROW = 2
+PROBED = 1 / 13
+"""Share of the lists that a search reads."""
+NO_ROW = np.uint32(0xFFFFFFFF)
+"""Stands for a row where a list does not fill its last block."""
+
+PREFIX = "list_"
+"""Of the names of their arrays in a segment."""
+
+_SEED = 3
+_SAMPLED = 40
+"""Rows of the sample for each list."""
+_ROUNDS = 6
+_BATCH = 1 << 16
+_BLOCK = 64
+
+
+class ClusterLists(NamedTuple):
+    """The lists of a segment, as `codes.scan` takes them.
+
+    Attributes:
+        codes, factors: of the rows of a list around its centre, as of `codes.encode`; each list begins a block.
+        rows: shape (blocks * 64,), uint32: the row of the segment at each place, or `NO_ROW`.
+        begins: shape (lists + 1,), uint32: the first block of each list.
+        centres: shape (lists, dimension), float16, of length 1.
+        scales: shape (lists,), float32: the length at which a centre is in the middle of its rows.
+        centre_codes, centre_factors: of the centres around their mean, as of `codes.encode`.
+    """
+
+    codes: NDArray[np.uint8]
+    factors: NDArray[np.float32]
+    rows: NDArray[np.uint32]
+    begins: NDArray[np.uint32]
+    centres: Halves
+    scales: NDArray[np.float32]
+    centre_codes: NDArray[np.uint8]
+    centre_factors: NDArray[np.float32]
+
+    @property
+    def probes(self) -> int:
+        """How many lists a search reads."""
+        return math.ceil(PROBED * len(self.centres))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a segment that hold the lists, by name."""
+        return {f"{PREFIX}{name}": array for name, array in self._asdict().items()}
+
+
+def lists_in(arrays: Mapping[str, NDArray[Any]]) -> ClusterLists | None:
+    """Return the lists of a segment with these arrays; None where it has none."""
+    if f"{PREFIX}rows" not in arrays:
+        return None
+    return ClusterLists(*(arrays[f"{PREFIX}{name}"] for name in ClusterLists._fields))
+
+
+def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
+    """Return the lists of vectors of length 1, shape (n, dimension), and the error of estimates by them.
+
+    The error is the root mean square of what codes leave out of a row, per dimension.
+    """
+    halves = cluster(vectors, max(2, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
+    centres = halves.astype(np.float32)
+    centre_codes, centre_factors, owners = assign(vectors, halves)
+    order = np.argsort(owners.ravel(), kind="stable") // LISTS_OF_A_ROW
+    ends = np.cumsum(np.bincount(owners.ravel(), minlength=len(centres)))
+    signs, factors, places = (scratch.growing(kind) for kind in (np.uint8, np.float32, np.uint32))
+    begins = np.zeros(len(centres) + 1, np.uint32)
+    scales = np.zeros(len(centres), np.float32)
+    left_out = 0.0
+    for i, members in enumerate(np.split(order, ends[:-1])):
+        rows = vectors[members]
+        scales[i] = (rows.astype(np.float32) @ centres[i]).mean() if len(members) else 0
+        blocks, factor, spread = codes.encode(rows.view(np.uint16), scales[i] * centres[i])
+        left_out += spread**2 * len(members)
+        begins[i + 1] = begins[i] + len(blocks)
+        signs.append(blocks.ravel())
+        factors.append(factor)
+        places.append(np.append(members, np.full(-len(members) % _BLOCK, NO_ROW)).astype(np.uint32))
+    let_go(vectors)
+    signs_by_block = signs.array().reshape(-1, -(-vectors.shape[1] // 8), _BLOCK)
+    lists = ClusterLists(
+        signs_by_block, factors.array(), places.array(), begins, halves, scales, centre_codes, centre_factors
+    )
+    return lists, math.sqrt(left_out / len(order))
+
+
+def cluster(vectors: Halves, count: int) -> Vectors:
+    """Return about `count` clusters of a sample of these vectors."""
+    random = np.random.default_rng(_SEED)
+    size = min(len(vectors), _SAMPLED * count)
+    sample = np.sort(random.choice(len(vectors), size, replace=False))
+    groups = round(math.sqrt(count))
+    first = np.sort(random.choice(sample, min(size, 2 * _SAMPLED * groups), replace=False))
+    tops = _k_means(vectors[first].astype(np.float32), groups, random)
+    owners = np.concatenate([_nearest(batch, tops) for batch in _batches(vectors, sample)])
+    parts = []
+    for group in range(groups):
+        members = sample[owners == group]
+        share = round(count * len(members) / size)
+        if len(members):
+            parts.append(_k_means(vectors[members].astype(np.float32), max(1, share), random))
+    let_go(vectors)
+    return np.concatenate(parts)
+
+
+def assign(
+    vectors: Halves, centres: Halves
+) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.int32]]:
+    """Return codes and factors of the centres, and the two lists of each row, shape (n, 2)."""
+    halves = centres.view(np.uint16)
+    middle = codes.mean(halves)
+    signs, factors, _ = codes.encode(halves, middle)
+    owners = np.empty((len(vectors), LISTS_OF_A_ROW), np.int32)
+    for start in range(0, len(vectors), _BATCH):
+        batch = np.ascontiguousarray(vectors[start : start + _BATCH]).view(np.uint16)
+        owners[start : start + _BATCH] = codes.assign(batch, halves, signs, factors)
+        let_go(vectors)
+    return signs, factors, owners
+
+
+def _batches(vectors: Halves, rows: NDArray[np.intp]) -> Iterator[Vectors]:
+    for i in range(0, len(rows), _BATCH):
+        yield vectors[rows[i : i + _BATCH]].astype(np.float32)
+
+
+def _nearest(rows: Vectors, centres: Vectors) -> NDArray[np.intp]:
+    """Return the nearest centre of each row."""
+    return np.asarray((rows @ centres.T).argmax(axis=1))
+
+
+def _k_means(rows: Vectors, count: int, random: np.random.Generator) -> Vectors:
+    """Return at most `count` centres of length 1."""
+    centres = rows[random.choice(len(rows), min(count, len(rows)), replace=False)]
+    for _ in range(_ROUNDS):
+        owners = _nearest(rows, centres)
+        order = np.argsort(owners, kind="stable")
+        begins = np.flatnonzero(np.diff(owners[order], prepend=-1))
+        centres = centres.copy()
+        centres[owners[order][begins]] = np.add.reduceat(rows[order], begins, axis=0)
+        centres = unit(centres)
+    return centres

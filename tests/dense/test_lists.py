@@ -1,0 +1,275 @@
+"""Lists of clusters: what they hold, what a search finds in them, and when they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sleuth.dense import ClusterLists, DenseLeg, DenseSearcher, codes, lists, lists_in
+from sleuth.store import IN_MEMORY, SegmentData, SegmentView, pack
+from sleuth.vectors import unit
+
+N, DIMENSION = 6_000, 40
+
+
+class Clustered:
+    """An embedder whose texts are numbers of rows around 50 centres."""
+
+    fingerprint = "clustered"
+    dimension = DIMENSION
+
+    def __init__(self) -> None:
+        random = np.random.default_rng(1)
+        centres = random.standard_normal((50, DIMENSION))
+        rows = centres[random.integers(0, 50, N)] + 0.7 * random.standard_normal((N, DIMENSION))
+        self.rows = unit(rows.astype(np.float32))
+
+    def embed_documents(self, texts: Any) -> NDArray[np.float32]:
+        vectors: NDArray[np.float32] = self.rows[[int(text) for text in texts]]
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        vector: NDArray[np.float32] = self.rows[int(text)]
+        return vector
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Clustered:
+    """The rows that all tests share."""
+    return Clustered()
+
+
+@pytest.fixture(scope="module")
+def built(embedder: Clustered) -> SegmentData:
+    """One segment of all rows, with lists."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lists, "LISTED_FROM", N)
+        patched.setattr(lists, "ROWS_OF_A_LIST", 60)
+        return DenseLeg(embedder).pack(embedder.rows.astype(np.float16))
+
+
+def view_of(data: SegmentData, live: NDArray[np.bool_] | None = None) -> SegmentView:
+    bits = None if live is None else pack(live)
+    return SegmentView("s", np.arange(N, dtype=np.int64), None, bits, data.arrays, data.meta)
+
+
+def plain(data: SegmentData) -> SegmentData:
+    """The same segment without its lists."""
+    arrays = {name: array for name, array in data.arrays.items() if not name.startswith(lists.PREFIX)}
+    return SegmentData(arrays, data.meta)
+
+
+def lists_of(data: SegmentData) -> ClusterLists:
+    found = lists_in(data.arrays)
+    assert found is not None
+    return found
+
+
+def test_a_small_segment_has_no_lists(embedder: Clustered) -> None:
+    """Segments below `LISTED_FROM` rows have none, and `lists_in` says so."""
+    data = DenseLeg(embedder).pack(embedder.rows.astype(np.float16))
+    assert lists_in(data.arrays) is None
+    assert "list_spread" not in data.meta
+
+
+def test_each_row_is_in_its_nearest_list_and_in_one_apart(built: SegmentData, embedder: Clustered) -> None:
+    """The kernel chooses the lists that the formula chooses among all centres, but for one row in twenty."""
+    found = lists_of(built)
+    rows = embedder.rows.astype(np.float16).astype(np.float32)
+    centres = found.centres.astype(np.float32)
+    products = rows @ centres.T
+    first = products.argmax(axis=1)
+    left = rows - centres[first]
+    left /= np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-3)
+    along = (left * rows).sum(axis=1, keepdims=True) - left @ centres.T
+    errors = 2 - 2 * products + along**2
+    errors[np.arange(N), first] = np.inf
+    second = errors.argmin(axis=1)
+    owners: list[set[int]] = [set() for _ in range(N)]
+    for i, (begin, end) in enumerate(zip(found.begins, found.begins[1:], strict=False)):
+        for row in found.rows[begin * 64 : end * 64]:
+            if row != lists.NO_ROW:
+                owners[row].add(i)
+    assert sum(owners[row] == {first[row], second[row]} for row in range(N)) >= 0.95 * N
+
+
+def test_codes_of_a_list_are_around_its_centre(built: SegmentData, embedder: Clustered) -> None:
+    """A list's blocks are those of `encode` for its rows, around its centre at its scale."""
+    found = lists_of(built)
+    halves = embedder.rows.astype(np.float16).view(np.uint16)
+    for i in (0, 7, len(found.centres) - 1):
+        begin, end = found.begins[i], found.begins[i + 1]
+        rows = found.rows[begin * 64 : end * 64]
+        members = rows[rows != lists.NO_ROW]
+        centre = found.scales[i] * found.centres[i].astype(np.float32)
+        bits, factors, _ = codes.encode(halves[members], centre)
+        assert np.array_equal(found.codes[begin:end], bits)
+        assert np.array_equal(found.factors[begin * 64 : end * 64], factors)
+
+
+@pytest.mark.parametrize("width", [0, 256, 512])
+def test_the_lists_of_a_row_do_not_depend_on_the_machine(
+    built: SegmentData, embedder: Clustered, width: int
+) -> None:
+    """Registers of every width choose the same lists."""
+    found = lists_of(built)
+    halves = embedder.rows[:200].astype(np.float16).view(np.uint16)
+    arguments = (halves, found.centres.view(np.uint16), found.centre_codes, found.centre_factors)
+    assert np.array_equal(codes.assign(*arguments, width=width), codes.assign(*arguments))
+
+
+@pytest.fixture
+def searchers(
+    built: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
+) -> tuple[DenseSearcher, DenseSearcher]:
+    """A searcher with lists and one without, over the same rows; neither scores all rows."""
+    monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
+    leg = DenseLeg(embedder)
+    return DenseSearcher(leg, [view_of(built)]), DenseSearcher(leg, [view_of(plain(built))])
+
+
+def test_reading_all_lists_finds_what_reading_all_codes_finds(
+    searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every list read, a row that is in two lists is found once, with the same score."""
+    monkeypatch.setattr(lists, "PROBED", 1.0)
+    listed, scanned = searchers
+    for query in range(40):
+        expected, hits = scanned.search(str(query), 10), listed.search(str(query), 10)
+        assert hits.keys.tolist() == expected.keys.tolist()
+        assert hits.scores.tolist() == expected.scores.tolist()
+        assert len(set(hits.keys.tolist())) == 10
+
+
+def test_the_nearest_lists_hold_nearly_all_of_the_best(
+    searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fifth of the lists holds nine in ten of the best ten, and what is found has its exact score."""
+    monkeypatch.setattr(lists, "PROBED", 0.2)
+    listed, scanned = searchers
+    same = 0
+    for query in range(100):
+        best = scanned.search(str(query), 10)
+        hits = listed.search(str(query), 10, depth=100)
+        same += len(set(best.keys.tolist()) & set(hits.keys.tolist()))
+        assert hits.scores.tolist() == listed.scores(str(query), hits.keys).tolist()
+    assert same >= 900
+
+
+def test_exact_search_reads_everything(
+    searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`exact` finds the true best, however few lists a search reads."""
+    monkeypatch.setattr(lists, "PROBED", 1e-9)
+    listed, scanned = searchers
+    few = everything = 0
+    for query in range(20):
+        best = set(scanned.search(str(query), 50, exact=True).keys.tolist())
+        everything += len(best & set(listed.search(str(query), 50, exact=True).keys.tolist()))
+        few += len(best & set(listed.search(str(query), 50).keys.tolist()))
+    assert everything == 20 * 50
+    assert few < 20 * 50
+
+
+def test_a_filter_that_few_rows_match_reads_all_codes(
+    searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below half of the rows all codes are read; above it lists are, and no other row is found."""
+    monkeypatch.setattr(lists, "PROBED", 1e-9)
+    listed, scanned = searchers
+    third, most = np.arange(N) % 3 == 0, np.arange(N) % 10 != 0
+    for query in range(20):
+        expected = scanned.search(str(query), 10, allowed=[pack(third)])
+        assert listed.search(str(query), 10, allowed=[pack(third)]).keys.tolist() == expected.keys.tolist()
+        assert most[listed.search(str(query), 10, allowed=[pack(most)]).keys].all()
+
+
+def test_deleted_rows_of_lists_are_not_found(
+    built: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row that is not live stays in its lists and is never a hit."""
+    monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
+    monkeypatch.setattr(lists, "PROBED", 1.0)
+    live = np.arange(N) % 4 != 0
+    searcher = DenseSearcher(DenseLeg(embedder), [view_of(built, live)])
+    for query in range(20):
+        assert live[searcher.search(str(query), 100).keys].all()
+
+
+def test_many_rows_are_found_by_all_codes(
+    searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More rows than `LISTED_K` are wanted: none is missing, whatever the lists hold."""
+    monkeypatch.setattr(lists, "PROBED", 1e-9)
+    listed, _ = searchers
+    assert len(listed.search("1", 3_000, depth=3_000)) == 3_000
+
+
+def test_a_merge_lists_the_live_rows_of_its_segments(
+    built: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A merge makes lists anew, from `LISTED_FROM` live rows on."""
+    live = np.arange(N) % 4 != 0
+    leg = DenseLeg(embedder)
+    monkeypatch.setattr(lists, "LISTED_FROM", 3 * N // 4)
+    merged = leg.merge([view_of(built, live)], IN_MEMORY)
+    leg.validate(merged, 3 * N // 4, full=True)
+    assert lists_in(merged.arrays) is not None
+    monkeypatch.setattr(lists, "LISTED_FROM", N)
+    assert lists_in(leg.merge([view_of(built, live)], IN_MEMORY).arrays) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "value"),
+    [
+        ("list_factors", 3, -1.0),
+        ("list_factors", 3, np.nan),
+        ("list_scales", 0, np.inf),
+        ("list_centres", (0, 0), np.nan),
+        ("list_centre_factors", 1, np.nan),
+        ("list_begins", 1, 1 << 30),
+        ("list_begins", 0, 1),
+        ("list_begins", -1, 0),
+        ("list_rows", 0, N),
+        ("list_rows", slice(0, 64), 5),
+    ],
+)
+def test_lists_that_no_builder_writes_are_refused(
+    built: SegmentData, embedder: Clustered, name: str, place: Any, value: Any
+) -> None:
+    """Blocks ascend to the end, rows are rows, every row is listed, and numbers are finite."""
+    leg = DenseLeg(embedder)
+    leg.validate(built, N, full=True)
+    spoiled = built.arrays[name].copy()
+    spoiled[place] = value
+    with pytest.raises(ValueError, match=name):
+        leg.validate(SegmentData({**built.arrays, name: spoiled}, built.meta), N, full=True)
+
+
+@pytest.mark.parametrize("name", ClusterLists._fields)
+def test_lists_without_one_of_their_arrays_are_refused(
+    built: SegmentData, embedder: Clustered, name: str
+) -> None:
+    """All arrays of lists are there or none is; one of another shape is refused by name."""
+    name = f"{lists.PREFIX}{name}"
+    leg = DenseLeg(embedder)
+    arrays = {other: array for other, array in built.arrays.items() if other != name}
+    with pytest.raises(ValueError, match=name):
+        leg.validate(SegmentData(arrays, built.meta), N)
+    with pytest.raises(ValueError, match="list_"):
+        leg.validate(SegmentData({**built.arrays, name: built.arrays[name][:-1]}, built.meta), N)
+
+
+def test_rows_beyond_a_segment_are_not_read(
+    built: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where lists name rows that are not there, the kernel passes them by."""
+    monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
+    monkeypatch.setattr(lists, "PROBED", 1.0)
+    crafted = np.full_like(built.arrays["list_rows"], N)
+    crafted[::5] = 1
+    data = SegmentData({**built.arrays, "list_rows": crafted}, built.meta)
+    assert DenseSearcher(DenseLeg(embedder), [view_of(data)]).search("1", 10).keys.tolist() == [1]
