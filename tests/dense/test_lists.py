@@ -47,7 +47,7 @@ def built(embedder: Clustered) -> SegmentData:
     """One segment of all rows, with lists."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lists, "LISTED_FROM", N)
-        patched.setattr(lists, "ROWS_OF_A_LIST", 60)
+        patched.setattr(lists, "FEWEST_LISTS", 100)
         return DenseLeg(embedder).pack(embedder.rows.astype(np.float16))
 
 
@@ -214,6 +214,7 @@ def test_a_merge_lists_the_live_rows_of_its_segments(
     """A merge makes lists anew, from `LISTED_FROM` live rows on."""
     live = np.arange(N) % 4 != 0
     leg = DenseLeg(embedder)
+    monkeypatch.setattr(lists, "FEWEST_LISTS", 100)
     monkeypatch.setattr(lists, "LISTED_FROM", 3 * N // 4)
     merged = leg.merge([view_of(built, live)], IN_MEMORY)
     leg.validate(merged, 3 * N // 4, full=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder
+from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder, lists
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import from_text
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
@@ -143,6 +143,7 @@ def subject(name: str) -> Subject:
         "flat": (LexicalLeg({"text": FieldSpec()}, k1=0.0, b=1.0), use_words),
         "dense": (DenseLeg(HashEmbedder(40)), use_vectors),
         "tokens": (DenseLeg(WordLlamaEmbedder()), use_vectors),
+        "lists": (DenseLeg(HashEmbedder(40)), use_vectors),
         "columns": (ColumnsLeg(), use_filters),
     }
     leg, use = legs[name]
@@ -183,12 +184,17 @@ def attempt(case: Subject, encoded: segments.Encoded, rng: random.Random) -> str
     return "use" if refused else ""
 
 
-@pytest.mark.parametrize("name", ["lexical", "flat", "dense", "tokens", "columns"])
-def test_crafted_arrays(name: str) -> None:
+@pytest.mark.parametrize("name", ["lexical", "flat", "dense", "tokens", "lists", "columns"])
+def test_crafted_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any arrays and facts raise a typed error, or are searched and merged within their bounds.
 
     What a search or a merge refuses, a full validation refuses too, so that `repair` rebuilds it.
     """
+    if name == "lists":
+        monkeypatch.setattr(lists, "LISTED_FROM", 100)
+        monkeypatch.setattr(lists, "FEWEST_LISTS", 8)
+        monkeypatch.setattr(lists, "PROBED", 0.5)
+        monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     case = subject(name)
     own = case.rows
     encode = partial(segments.encode, case.leg.name, case.leg.fingerprint, 1, 9_999)

@@ -24,8 +24,10 @@ Vectors = NDArray[np.float32]
 
 LISTED_FROM = 1 << 21
 """Rows from which a segment has lists: below, they save less than they cost to make (docs/hybrid.md has the table)."""
+FEWEST_LISTS = 1 << 14
+"""Of a segment: with fewer, the same share of its codes holds fewer of the best rows, whatever its size."""
 ROWS_OF_A_LIST = 300
-"""Rows for each list; it holds about twice as many, as each row is in two."""
+"""Rows for each list of a larger segment; a list holds about twice as many, as each row is in two."""
 LISTS_OF_A_ROW = 2
 PROBED = 1 / 13
 """Share of the lists that a search reads."""
@@ -86,7 +88,7 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
 
     The error is the root mean square of what codes leave out of a row, per dimension.
     """
-    halves = cluster(vectors, max(2, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
+    halves = cluster(vectors, max(FEWEST_LISTS, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
     centres = halves.astype(np.float32)
     centre_codes, centre_factors, owners = assign(vectors, halves)
     order = np.argsort(owners.ravel(), kind="stable") // LISTS_OF_A_ROW

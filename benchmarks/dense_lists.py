@@ -1,0 +1,189 @@
+"""How much do lists of clusters save a search in millions of vectors, and what do they lose?
+
+python -m benchmarks.dense_lists --work FOLDER [--rows 2000000 5000000] [--queries 1000] [--corpus .data]
+
+Rows are windows of 20 words and then of 60 over the test collections, and of 40 words over the text files of this
+machine, under WordLlama; queries are those of the collections. FOLDER keeps the vectors. Truth is the exact product.
+Searches take turns: with the lists that the index makes, for several shares of lists that are read, and with all codes.
+Prints Markdown tables of recall@10 and of times. Takes 3 GB of disk and 4 GB of memory at 5,000,000 rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.dense_recall import unit
+from benchmarks.passages import texts
+from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder, lists
+from sleuth.store import Scratch, SegmentData, SegmentView, pack
+
+Vectors = NDArray[np.float32]
+Rows = NDArray[np.float16]
+BATCH = 20_000
+SHARES = (0.04, 0.055, 0.065, lists.PROBED, 0.09, 0.11)
+K = 10
+
+
+def windows(words: list[str], size: int) -> Iterator[str]:
+    """Windows of a text that do not overlap."""
+    for start in range(0, max(1, len(words) - size // 4), size):
+        yield " ".join(words[start : start + size])
+
+
+def documents(folder: Path) -> Iterator[list[str]]:
+    """The words of each document of every collection."""
+    for path in sorted(folder.glob("*/corpus.jsonl")):
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                document = json.loads(line)
+                yield f"{document.get('title') or ''} {document.get('text') or ''}".split()
+
+
+def passages(folder: Path) -> Iterator[str]:
+    """Distinct windows, the collections first."""
+    seen: set[int] = set()
+    sources = chain(
+        (window for words in documents(folder) for window in windows(words, 20)),
+        (window for words in documents(folder) for window in windows(words, 60)),
+        (window for text in texts() for window in windows(text.split(), 40)),
+    )
+    for window in sources:
+        if len(window) <= 2_000 and hash(window) not in seen:
+            seen.add(hash(window))
+            yield window
+
+
+def embedded(folder: Path, n: int, file: Path) -> Rows:
+    """Vectors of n windows, or of as many as there are, in a mapped file that is made once."""
+    if not file.exists():
+        embedder, found, rows = WordLlamaEmbedder(), passages(folder), 0
+        with file.with_suffix(".part").open("wb") as out:
+            while rows < n and (batch := list(islice(found, min(BATCH, n - rows)))):
+                unit(embedder.embed_documents(batch)).astype(np.float16).tofile(out)
+                rows += len(batch)
+        file.with_suffix(".part").rename(file)
+    return np.memmap(file, np.float16, "r").reshape(-1, WordLlamaEmbedder.dimension)
+
+
+def asked(folder: Path, n: int) -> Vectors:
+    """Vectors of n queries of all collections."""
+    lines = [
+        json.loads(line)["text"]
+        for path in sorted(folder.glob("*/queries.jsonl"))
+        for line in islice(path.open(encoding="utf-8"), 60)
+    ]
+    chosen = np.random.default_rng(1).permutation(len(lines))[:n]
+    return unit(WordLlamaEmbedder().embed_documents([lines[i] for i in chosen]))
+
+
+def truth(rows: Rows, queries: Vectors) -> NDArray[np.intp]:
+    """The best ten rows of each query by the exact product, shape (queries, 10)."""
+    scores, places = [], []
+    for first in range(0, len(rows), 10 * BATCH):
+        batch = queries @ rows[first : first + 10 * BATCH].astype(np.float32).T
+        best = np.argpartition(-batch, K, axis=1)[:, :K]
+        scores.append(np.take_along_axis(batch, best, 1))
+        places.append(best + first)
+    order = np.argsort(-np.concatenate(scores, 1), axis=1)[:, :K]
+    return np.take_along_axis(np.concatenate(places, 1), order, 1)
+
+
+class Searches:
+    """Searches of one segment, with and without its lists."""
+
+    def __init__(self, data: SegmentData, n: int) -> None:
+        leg = DenseLeg(WordLlamaEmbedder())
+        plain = {name: array for name, array in data.arrays.items() if not name.startswith(lists.PREFIX)}
+        keys = np.arange(n, dtype=np.int64)
+        self.listed, self.scanned = (
+            DenseSearcher(leg, [SegmentView("segment", keys, None, None, arrays, data.meta)])
+            for arrays in (data.arrays, plain)
+        )
+        self.matching = pack(np.random.default_rng(2).random(n) < 0.52)
+
+    def ways(self) -> dict[str, Callable[[Vectors], NDArray[np.int64]]]:
+        """How a query can be answered, by name."""
+
+        def share(value: float) -> Callable[[Vectors], NDArray[np.int64]]:
+            def search(query: Vectors) -> NDArray[np.int64]:
+                lists.PROBED = value
+                return self.listed.search(query, K).keys
+
+            return search
+
+        return {
+            "all codes": lambda query: self.scanned.search(query, K).keys,
+            **{f"{value:.1%} of the lists": share(value) for value in SHARES},
+            "all codes, a pool of 200": lambda query: self.scanned.search(query, 200, depth=1000).keys,
+            "lists, a pool of 200": lambda query: self.listed.search(query, 200, depth=1000).keys,
+        }
+
+
+def compare(searches: Searches, queries: Vectors, best: NDArray[np.intp]) -> None:
+    """Print recall and times of each way, in turns."""
+    ways, default = searches.ways(), lists.PROBED
+    seconds: dict[str, list[float]] = {name: [] for name in ways}
+    hits = dict.fromkeys(ways, 0)
+    for query, expected in zip(queries, best, strict=True):
+        for name, search in ways.items():
+            lists.PROBED = default
+            begin = time.perf_counter()
+            keys = search(query)
+            seconds[name].append(time.perf_counter() - begin)
+            hits[name] += len(np.intersect1d(keys[:K], expected))
+    lists.PROBED = default
+    print("| | recall@10 | ms, median | ms, lower decile | times as fast, median |\n|---|---|---|---|---|")
+    for name, times in seconds.items():
+        every = "all codes, a pool of 200" if "pool" in name else "all codes"
+        ratio = np.median(np.array(seconds[every]) / np.array(times))
+        median, low = (1000 * float(np.quantile(times, q)) for q in (0.5, 0.1))
+        print(f"| {name} | {hits[name] / best.size:.4f} | {median:.2f} | {low:.2f} | {ratio:.1f} |")
+
+
+def filtered(searches: Searches, rows: Rows, queries: Vectors) -> None:
+    """Print the recall where a filter matches about as few rows as lists are read for."""
+    matching = np.flatnonzero(
+        np.unpackbits(searches.matching.view(np.uint8), count=len(rows), bitorder="little")
+    )
+    best = matching[truth(rows[matching], queries)]
+    found = [searches.listed.search(query, K, allowed=[searches.matching]).keys for query in queries]
+    same = sum(len(np.intersect1d(*pair)) for pair in zip(found, best, strict=True))
+    print(f"\nWhere a filter matches 52 % of the rows: {same / best.size:.4f}\n")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--rows", type=int, nargs="+", default=[2_000_000, 5_000_000])
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--corpus", type=Path, default=Path(".data"))
+    options = parser.parse_args()
+    everything = embedded(options.corpus, max(options.rows), options.work / "rows.f16")
+    queries = asked(options.corpus, options.queries)
+    lists.LISTED_FROM = 1
+    for n in options.rows:
+        chosen = np.random.default_rng(9).choice(len(everything), min(n, len(everything)), replace=False)
+        rows = everything[np.sort(chosen)] if n < len(everything) else everything
+        begin = time.process_time()
+        data = DenseLeg(WordLlamaEmbedder()).pack(rows, scratch=Scratch(options.work))
+        spent = time.process_time() - begin
+        size = sum(array.nbytes for name, array in data.arrays.items() if name.startswith(lists.PREFIX))
+        count = len(data.arrays[f"{lists.PREFIX}scales"])
+        print(f"\n{len(rows):,} rows, {len(queries)} queries; {count:,} lists, {size / len(rows):.0f} bytes a row, "
+              f"made with codes in {spent:.0f} s of CPU time\n", flush=True)  # fmt: skip
+        searches = Searches(data, len(rows))
+        compare(searches, queries, truth(rows, queries))
+        filtered(searches, rows, queries[:300])
+
+
+if __name__ == "__main__":
+    main()
