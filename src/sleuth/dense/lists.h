@@ -57,9 +57,12 @@ static size_t nearest_blocks(const Query *q, const Lists *lists, const float *qu
     nearest_centres(q, lists->centre_codes, lists->centre_factors, lists->count, c);
     for (size_t i = 0; i < c->count; i++)
         dot_rows(lists->centres, columns, query, NULL, c->at[i].row, 1, &c->at[i].score);
-    if (probes < c->count) select_best(c->at, c->count, probes);
+    if (probes < c->count)
+        select_best(c->at, c->count, probes);
+    else
+        probes = c->count; /* a query that is no number has no estimates */
     if (probes / 16) select_best(c->at, probes, probes / 16);
-    for (size_t i = 0; i < probes && i < c->count; i++) {
+    for (size_t i = 0; i < probes; i++) {
         const uint32_t list = c->at[i].row;
         for (uint32_t block = lists->begins[list]; block < lists->begins[list + 1]; block++)
             visits[count++] = (Visit){block, c->at[i].score * lists->scales[list]};
@@ -97,14 +100,15 @@ static void nearest_and_apart(const uint16_t *centres, size_t columns, const flo
                               int32_t *owners) {
     size_t best = 0;
     float least = INFINITY, left;
+    owners[0] = owners[1] = 0;
+    if (!c->count) return; /* a row that is no number has no estimates */
     for (size_t i = 0; i < c->count; i++) {
         dot_rows(centres, columns, row, NULL, c->at[i].row, 1, &c->at[i].score);
         if (c->at[i].score > c->at[best].score ||
             (c->at[i].score == c->at[best].score && c->at[i].row < c->at[best].row))
             best = i;
     }
-    owners[0] = (int32_t)c->at[best].row;
-    owners[1] = owners[0];
+    owners[0] = owners[1] = (int32_t)c->at[best].row;
     for (size_t k = 0; k < columns; k++) first[k] = widen(centres[c->at[best].row * columns + k]);
     left = 2 - 2 * c->at[best].score;
     if (!(left > 1e-6f)) left = 1e-6f;

@@ -42,6 +42,7 @@ _SAMPLED = 40
 """Rows of the sample for each list."""
 _ROUNDS = 6
 _BATCH = 1 << 16
+_LISTS_AT_A_TIME = 1 << 11
 _BLOCK = 64
 
 
@@ -98,6 +99,8 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     scales = np.zeros(len(centres), np.float32)
     left_out = 0.0
     for i, members in enumerate(np.split(order, ends[:-1])):
+        if i % _LISTS_AT_A_TIME == 0:
+            let_go(vectors)
         rows = vectors[members]
         scales[i] = (rows.astype(np.float32) @ centres[i]).mean() if len(members) else 0
         blocks, factor, spread = codes.encode(rows.view(np.uint16), scales[i] * centres[i])
