@@ -75,17 +75,19 @@ def test_a_small_segment_has_no_lists(embedder: Clustered) -> None:
     assert "list_spread" not in data.meta
 
 
-def test_each_row_is_in_its_nearest_list_and_in_one_apart(built: SegmentData, embedder: Clustered) -> None:
+def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(
+    built: SegmentData, embedder: Clustered
+) -> None:
     """The kernel chooses the lists that the formula chooses among all centres, but for one row in twenty."""
     found = lists_of(built)
     rows = embedder.rows.astype(np.float16).astype(np.float32)
     centres = found.centres.astype(np.float32)
     products = rows @ centres.T
-    first = products.argmax(axis=1)
+    first, nearness = products.argmax(axis=1), products.max(axis=1)
     left = rows - centres[first]
     left /= np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-3)
     along = (left * rows).sum(axis=1, keepdims=True) - left @ centres.T
-    errors = 2 - 2 * products + along**2
+    errors = 2 - 2 * products + 2 * along**2
     errors[np.arange(N), first] = np.inf
     second = errors.argmin(axis=1)
     owners: list[set[int]] = [set() for _ in range(N)]
@@ -93,7 +95,9 @@ def test_each_row_is_in_its_nearest_list_and_in_one_apart(built: SegmentData, em
         for row in found.rows[begin * 64 : end * 64]:
             if row != lists.NO_ROW:
                 owners[row].add(i)
-    assert sum(owners[row] == {first[row], second[row]} for row in range(N)) >= 0.95 * N
+    far = nearness < np.median(nearness)
+    expected = [{int(first[i]), int(second[i])} if far[i] else {int(first[i])} for i in range(N)]
+    assert sum(owners[i] == expected[i] for i in range(N)) >= 0.95 * N
 
 
 def test_codes_of_a_list_are_around_its_centre(built: SegmentData, embedder: Clustered) -> None:
@@ -118,7 +122,9 @@ def test_the_lists_of_a_row_do_not_depend_on_the_machine(
     found = lists_of(built)
     halves = embedder.rows[:200].astype(np.float16).view(np.uint16)
     arguments = (halves, found.centres.view(np.uint16), found.centre_codes, found.centre_factors)
-    assert np.array_equal(codes.assign(*arguments, width=width), codes.assign(*arguments))
+    owners, products = codes.assign(*arguments, width=width)
+    assert np.array_equal(owners, codes.assign(*arguments)[0])
+    assert np.array_equal(products, codes.assign(*arguments)[1])
 
 
 @pytest.fixture
@@ -235,7 +241,7 @@ def test_a_merge_lists_the_live_rows_of_its_segments(
         ("list_begins", 0, 1),
         ("list_begins", -1, 0),
         ("list_rows", 0, N),
-        ("list_rows", slice(0, 64), 5),
+        ("list_rows", slice(0, None), 5),
     ],
 )
 def test_lists_that_no_builder_writes_are_refused(

@@ -92,12 +92,12 @@ cdef extern from "lists.h" nogil:
         float base
 
     size_t nearest_blocks(const Query* q, const Lists* lists, const float* query, size_t columns, size_t probes,
-                          Candidates* c, Visit* visits)
+                          Candidates* c, float* products, Visit* visits)
     void scan_visits(const Query* q, const Part* part, const Lists* lists, const Visit* visits, size_t n,
                      uint64_t* seen, uint32_t number, size_t columns, Exact* x, Candidates* c)
     void nearest_centres(const Query* q, const uint8_t* codes, const float* factors, size_t n, Candidates* c)
-    void nearest_and_apart(const uint16_t* centres, size_t columns, const float* row, float* first, Candidates* c,
-                           int32_t* owners)
+    float nearest_and_apart(const uint16_t* centres, size_t columns, const float* row, float* first, Candidates* c,
+                            int32_t* owners)
 
 
 def dots(const uint16_t[:, ::1] halves, const float[::1] query, const uint32_t[::1] rows=None):
@@ -309,17 +309,19 @@ cdef int scan_lists(const Query* q, given, const Part* part, const float[::1] qu
     cdef size_t probes = min(lists.count, <size_t> given.probes)
     cdef Candidates near
     cdef Visit* visits = <Visit*> malloc(blocks * sizeof(Visit))
+    cdef float* products = <float*> malloc(lists.count * sizeof(float))
     cdef uint64_t* seen = <uint64_t*> calloc((part.n + 63) // 64, sizeof(uint64_t))
     near.count, near.least, near.depth, near.capacity = 0, -FLT_MAX, 2 * probes, 4 * probes + 4 * BLOCK
     near.at = <Candidate*> malloc(near.capacity * sizeof(Candidate))
     try:
-        if near.at == NULL or visits == NULL or seen == NULL:
+        if near.at == NULL or products == NULL or visits == NULL or seen == NULL:
             raise MemoryError
         with nogil:
-            visited = nearest_blocks(q, &lists, &query[0], query.shape[0], probes, &near, visits)
+            visited = nearest_blocks(q, &lists, &query[0], query.shape[0], probes, &near, products, visits)
             scan_visits(q, part, &lists, visits, visited, seen, number, query.shape[0], x, c)
     finally:
         free(near.at)
+        free(products)
         free(visits)
         free(seen)
     return 0
@@ -327,7 +329,7 @@ cdef int scan_lists(const Query* q, given, const Part* part, const float[::1] qu
 
 def assign(const uint16_t[:, ::1] halves, const uint16_t[:, ::1] centres, const uint8_t[:, :, ::1] codes,
            const float[::1] factors, int width=512):
-    """Return the two lists of each row: its nearest centre, and one near it but apart. Releases the GIL.
+    """Return two lists for each row: its nearest centre, and one near it but apart. Releases the GIL.
 
     Args:
         halves: rows of length 1, shape (n, dimension), the bits of float16.
@@ -335,7 +337,7 @@ def assign(const uint16_t[:, ::1] halves, const uint16_t[:, ::1] centres, const 
         codes, factors: of the centres around their mean, as of `encode`.
 
     Returns:
-        Shape (n, 2), int32.
+        The lists, shape (n, 2), int32; and the products of rows with their nearest centres, shape (n,), float32.
     """
     cdef int64_t n = halves.shape[0], dimension = halves.shape[1], i, j
     cdef size_t count = centres.shape[0]
@@ -343,17 +345,17 @@ def assign(const uint16_t[:, ::1] halves, const uint16_t[:, ::1] centres, const 
     cdef Steps found
     cdef Candidates near
     cdef const uint16_t[:, ::1] wide
-    owners = np.zeros((n, 2), np.int32)
+    owners, products = np.zeros((n, 2), np.int32), np.zeros(n, np.float32)
     row, first = np.zeros(dimension, np.float32), np.zeros(dimension, np.float32)
     table = np.zeros((2 * ((dimension + 7) // 8), NIBBLE), np.uint8)
     cdef int32_t[:, ::1] out = owners
-    cdef float[::1] query = row, head = first
+    cdef float[::1] query = row, head = first, nearness = products
     cdef uint8_t[:, ::1] entries = table
     if (<int64_t> count < 1 or centres.shape[1] != dimension or codes.shape[1] * 8 < dimension
             or codes.shape[0] * BLOCK < <int64_t> count or factors.shape[0] < <int64_t> count):
         raise ValueError("centres, codes and factors must fit the rows")
     if n == 0:
-        return owners
+        return owners, products
     q.table, q.wide, q.bytes, q.estimate = &entries[0, 0], NULL, codes.shape[1], best_estimate(width)
     near.depth, near.capacity = ASSIGNED, 2 * ASSIGNED + 4 * BLOCK
     near.at = <Candidate*> malloc(near.capacity * sizeof(Candidate))
@@ -371,9 +373,9 @@ def assign(const uint16_t[:, ::1] halves, const uint16_t[:, ::1] centres, const 
                 q.wide = &wide[0, 0]
             near.count, near.least = 0, -FLT_MAX
             nearest_centres(&q, &codes[0, 0, 0], &factors[0], count, &near)
-            nearest_and_apart(&centres[0, 0], dimension, &query[0], &head[0], &near, &out[i, 0])
+            nearness[i] = nearest_and_apart(&centres[0, 0], dimension, &query[0], &head[0], &near, &out[i, 0])
     free(near.at)
-    return owners
+    return owners, products
 
 
 def by_bytes(table):

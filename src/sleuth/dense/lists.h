@@ -3,7 +3,8 @@
 #define SLEUTH_LISTS_H
 #include "scan.h"
 
-#define ASSIGNED 32 /* centres near a row, of which two are chosen */
+#define ASSIGNED 64   /* centres near a row, of which two are chosen */
+#define APART    2.0f /* how much it counts that a second centre lies along what the first leaves out */
 
 /* Rows of one segment listed by clusters, each list in blocks of its own, around its own centre. A row may be in
  * several.
@@ -49,11 +50,20 @@ static void nearest_centres(const Query *q, const uint8_t *codes, const float *f
     keep_best(c);
 }
 
-/* The blocks of the `probes` lists whose centres are nearest to the query, the nearest sixteenth of them first, into
- * `visits`; how many there are. Of twice as many centres, those with the best estimates, the products are computed. */
+/* Adds the blocks of a list to `visits`. */
+static size_t visit_list(const Lists *lists, uint32_t list, float product, Visit *visits, size_t count) {
+    for (uint32_t block = lists->begins[list]; block < lists->begins[list + 1]; block++)
+        visits[count++] = (Visit){block, product * lists->scales[list]};
+    return count;
+}
+
+/* The blocks of the `probes` lists whose centres are nearest to the query, into `visits`; how many there are. The
+ * nearest sixteenth comes first, so that few other rows are worth an exact score, and the rest as it lies in memory. Of
+ * twice as many centres, those with the best estimates, the products are computed. `products` has room for one of each
+ * list. */
 static size_t nearest_blocks(const Query *q, const Lists *lists, const float *query, size_t columns, size_t probes,
-                             Candidates *c, Visit *visits) {
-    size_t count = 0;
+                             Candidates *c, float *products, Visit *visits) {
+    size_t count = 0, first;
     nearest_centres(q, lists->centre_codes, lists->centre_factors, lists->count, c);
     for (size_t i = 0; i < c->count; i++)
         dot_rows(lists->centres, columns, query, NULL, c->at[i].row, 1, &c->at[i].score);
@@ -61,12 +71,13 @@ static size_t nearest_blocks(const Query *q, const Lists *lists, const float *qu
         select_best(c->at, c->count, probes);
     else
         probes = c->count; /* a query that is no number has no estimates */
-    if (probes / 16) select_best(c->at, probes, probes / 16);
-    for (size_t i = 0; i < probes; i++) {
-        const uint32_t list = c->at[i].row;
-        for (uint32_t block = lists->begins[list]; block < lists->begins[list + 1]; block++)
-            visits[count++] = (Visit){block, c->at[i].score * lists->scales[list]};
-    }
+    first = probes / 16;
+    if (first) select_best(c->at, probes, first);
+    for (size_t i = 0; i < first; i++) count = visit_list(lists, c->at[i].row, c->at[i].score, visits, count);
+    for (size_t i = 0; i < lists->count; i++) products[i] = NAN;
+    for (size_t i = first; i < probes; i++) products[c->at[i].row] = c->at[i].score;
+    for (size_t i = 0; i < lists->count; i++)
+        if (!isnan(products[i])) count = visit_list(lists, (uint32_t)i, products[i], visits, count);
     return count;
 }
 
@@ -94,14 +105,14 @@ static void scan_visits(const Query *q, const Part *part, const Lists *lists, co
 }
 
 /* The nearest of these centres to a row, and the next that does not lie along what the first leaves out: the centre c
- * with the least |x - c|^2 + (r . (x - c))^2, where r is the direction from the first centre f to the row x, so that r
- * . (x - c) = (1 - x . f - x . c + f . c) / |x - f|. `first` has room for a centre. */
-static void nearest_and_apart(const uint16_t *centres, size_t columns, const float *row, float *first, Candidates *c,
-                              int32_t *owners) {
+ * with the least |x - c|^2 + APART (r . (x - c))^2, where r is the direction from the first centre f to the row x, so
+ * that r . (x - c) = (1 - x . f - x . c + f . c) / |x - f|. Returns x . f. `first` has room for a centre. */
+static float nearest_and_apart(const uint16_t *centres, size_t columns, const float *row, float *first, Candidates *c,
+                               int32_t *owners) {
     size_t best = 0;
     float least = INFINITY, left;
     owners[0] = owners[1] = 0;
-    if (!c->count) return; /* a row that is no number has no estimates */
+    if (!c->count) return 0; /* a row that is no number has no estimates */
     for (size_t i = 0; i < c->count; i++) {
         dot_rows(centres, columns, row, NULL, c->at[i].row, 1, &c->at[i].score);
         if (c->at[i].score > c->at[best].score ||
@@ -117,10 +128,11 @@ static void nearest_and_apart(const uint16_t *centres, size_t columns, const flo
         if (i == best) continue;
         dot_rows(centres, columns, first, NULL, c->at[i].row, 1, &between);
         along = 1 - c->at[best].score - c->at[i].score + between;
-        error = along * along / left - 2 * c->at[i].score;
+        error = APART * along * along / left - 2 * c->at[i].score;
         if (error < least || (error == least && (int32_t)c->at[i].row < owners[1]))
             least = error, owners[1] = (int32_t)c->at[i].row;
     }
+    return c->at[best].score;
 }
 
 #endif

@@ -1,9 +1,9 @@
 """Lists the rows of a large segment by clusters, so that a search reads a part of the codes.
 
 Centres are those of spherical k-means in two steps: a sample is divided into about as many groups as each group has
-centres. A row is listed twice: under its nearest centre, and under one that is near it but lies least in the direction
-that the first leaves out (SOAR: Sun, Simcha, Dopson, Guo and Kumar, NeurIPS 2023), so that a query that comes from the
-far side of the first finds it under the second.
+centres. A row is listed under its nearest centre. The half of the rows that lie farthest from theirs is listed a second
+time, under a centre that is near but lies little in the direction that the first leaves out (SOAR: Sun, Simcha, Dopson,
+Guo and Kumar, NeurIPS 2023), so that a query that comes from the far side of the first finds it under the second.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ LISTED_FROM = 1 << 21
 FEWEST_LISTS = 1 << 14
 """Of a segment: with fewer, the same share of its codes holds fewer of the best rows, whatever its size."""
 ROWS_OF_A_LIST = 300
-"""Rows for each list of a larger segment; a list holds about twice as many, as each row is in two."""
-LISTS_OF_A_ROW = 2
-PROBED = 1 / 13
+"""Rows for each list of a larger segment; a list holds half as many again, as half of the rows are in two."""
+PROBED = 0.08
 """Share of the lists that a search reads."""
 NO_ROW = np.uint32(0xFFFFFFFF)
 """Stands for a row where a list does not fill its last block."""
@@ -91,9 +90,9 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     """
     halves = cluster(vectors, max(FEWEST_LISTS, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
     centres = halves.astype(np.float32)
-    centre_codes, centre_factors, owners = assign(vectors, halves)
-    order = np.argsort(owners.ravel(), kind="stable") // LISTS_OF_A_ROW
-    ends = np.cumsum(np.bincount(owners.ravel(), minlength=len(centres)))
+    centre_codes, centre_factors, rows, owners = assign(vectors, halves)
+    order = rows[np.argsort(owners, kind="stable")]
+    ends = np.cumsum(np.bincount(owners, minlength=len(centres)))
     signs, factors, places = (scratch.growing(kind) for kind in (np.uint8, np.float32, np.uint32))
     begins = np.zeros(len(centres) + 1, np.uint32)
     scales = np.zeros(len(centres), np.float32)
@@ -101,9 +100,9 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     for i, members in enumerate(np.split(order, ends[:-1])):
         if i % _LISTS_AT_A_TIME == 0:
             let_go(vectors)
-        rows = vectors[members]
-        scales[i] = (rows.astype(np.float32) @ centres[i]).mean() if len(members) else 0
-        blocks, factor, spread = codes.encode(rows.view(np.uint16), scales[i] * centres[i])
+        given = vectors[members]
+        scales[i] = (given.astype(np.float32) @ centres[i]).mean() if len(members) else 0
+        blocks, factor, spread = codes.encode(given.view(np.uint16), scales[i] * centres[i])
         left_out += spread**2 * len(members)
         begins[i + 1] = begins[i] + len(blocks)
         signs.append(blocks.ravel())
@@ -136,19 +135,33 @@ def cluster(vectors: Halves, count: int) -> Vectors:
     return np.concatenate(parts)
 
 
-def assign(
-    vectors: Halves, centres: Halves
-) -> tuple[NDArray[np.uint8], NDArray[np.float32], NDArray[np.int32]]:
-    """Return codes and factors of the centres, and the two lists of each row, shape (n, 2)."""
+class Assigned(NamedTuple):
+    """Which rows are in which lists.
+
+    Attributes:
+        centre_codes, centre_factors: as in `ClusterLists`.
+        rows, owners: pairs of a row and a list, shape (m,), int32; each row is in one or two.
+    """
+
+    centre_codes: NDArray[np.uint8]
+    centre_factors: NDArray[np.float32]
+    rows: NDArray[np.int32]
+    owners: NDArray[np.int32]
+
+
+def assign(vectors: Halves, centres: Halves) -> Assigned:
+    """Return the nearest list of each row, and a second one for the half of the rows that lie farthest from theirs."""
     halves = centres.view(np.uint16)
-    middle = codes.mean(halves)
-    signs, factors, _ = codes.encode(halves, middle)
-    owners = np.empty((len(vectors), LISTS_OF_A_ROW), np.int32)
+    signs, factors, _ = codes.encode(halves, codes.mean(halves))
+    owners, products = np.empty((len(vectors), 2), np.int32), np.empty(len(vectors), np.float32)
     for start in range(0, len(vectors), _BATCH):
         batch = np.ascontiguousarray(vectors[start : start + _BATCH]).view(np.uint16)
-        owners[start : start + _BATCH] = codes.assign(batch, halves, signs, factors)
+        end = start + len(batch)
+        owners[start:end], products[start:end] = codes.assign(batch, halves, signs, factors)
         let_go(vectors)
-    return signs, factors, owners
+    far = np.flatnonzero(products < np.median(products)).astype(np.int32)
+    rows = np.concatenate([np.arange(len(vectors), dtype=np.int32), far])
+    return Assigned(signs, factors, rows, np.concatenate([owners[:, 0], owners[far, 1]]))
 
 
 def _batches(vectors: Halves, rows: NDArray[np.intp]) -> Iterator[Vectors]:
