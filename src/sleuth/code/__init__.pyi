@@ -12,11 +12,11 @@ from sleuth.code.search.retriever import GraphStorage as GraphStorage
 from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever
 from sleuth.code.search.vectors import EmbeddingProvider as EmbeddingProvider
 from sleuth.code.snapshots.changes import changed_files as changed_files
-from sleuth.code.snapshots.indexing import CodeIndexReport as CodeIndexReport
 from sleuth.code.snapshots.indexing import index_path as index_path
 from sleuth.code.snapshots.refreshing import Current as Current
 from sleuth.code.snapshots.refreshing import current_snapshot as current_snapshot
 from sleuth.code.snapshots.refreshing import snapshot_at as snapshot_at
+from sleuth.code.snapshots.report import CodeIndexReport as CodeIndexReport
 from sleuth.code.snapshots.snapshot import Snapshot as Snapshot
 from sleuth.code.snapshots.storage import CodeStorage as CodeStorage
 

@@ -256,14 +256,26 @@ def _git_folders(root: Path) -> tuple[Path, Path]:
     return folder, common
 
 
+class GitFolders(NamedTuple):
+    """Where git keeps a worktree's own files, and those of the whole repository; links are resolved."""
+
+    own: Path
+    common: Path
+
+
+def folders_of(root: Path) -> GitFolders | None:
+    """Return where git keeps what it knows of a worktree; None outside git."""
+    try:
+        own, common = (path.resolve() for path in _git_folders(root))
+    except (OSError, ValueError, RuntimeError):  # not readable, not UTF-8, a null byte, a loop of links
+        return None
+    return GitFolders(own, common) if own.is_dir() and common.is_dir() else None
+
+
 def common_folder(root: Path) -> Path | None:
     """Return where git keeps what the worktrees of a repository share; None outside git."""
-    try:
-        _, common = _git_folders(root)
-        common = common.resolve()
-    except (OSError, UnicodeDecodeError):
-        return None
-    return common if common.is_dir() else None
+    folders = folders_of(root)
+    return None if folders is None else folders.common
 
 
 def _written(path: Path) -> tuple[int, ...]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+SUBMODULE = "a submodule"
+"""Why a submodule is not among the files of a repository."""
+
 
 class Listed(NamedTuple):
     """A file of a source.

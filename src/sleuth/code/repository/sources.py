@@ -20,7 +20,7 @@ from typing import NamedTuple, Protocol
 from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
 from sleuth.code.repository import git
 from sleuth.code.repository.blobs import blob_content, object_id
-from sleuth.code.repository.listing import FileTime, Listed, Listing, Times, Version
+from sleuth.code.repository.listing import SUBMODULE, FileTime, Listed, Listing, Times, Version
 from sleuth.code.repository.objects import Objects
 from sleuth.code.repository.past import Past, Recall
 from sleuth.errors import ArgumentError, CodeError
@@ -30,7 +30,7 @@ _FEW = 100
 """Paths that git is asked for one by one."""
 _SETTLED_NS = 2_000_000_000
 """A file that changed less than this before it was read may have changed again within the clock's grain."""
-_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a submodule"}
+_KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: SUBMODULE}
 _RULES = frozenset({*IGNORE_FILES, ".gitattributes", ".gitmodules", ".git"})
 """Files that decide what others are."""
 _SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__", "venv", "site-packages"})
@@ -77,7 +77,7 @@ def source_at(path: str | Path, revision: str | None = None) -> Source:
     return WorktreeSource(root)
 
 
-_SKIPPED = {"120000": "a link", "160000": "a submodule"}
+_SKIPPED = {"120000": "a link", "160000": SUBMODULE}
 """What is left out of a commit, by mode."""
 
 
@@ -244,7 +244,8 @@ class DiskSource(ABC):
         try:
             status = os.lstat(full)
             if not stat.S_ISREG(status.st_mode):
-                return Listed(name, "", _KINDS.get(stat.S_IFMT(status.st_mode), "not a file"))
+                kind = _KINDS.get(stat.S_IFMT(status.st_mode), "not a file")
+                return Listed(name, "", "another repository" if name.endswith("/") else kind)
             if status.st_size > MAX_BYTES:
                 return Listed(name, f"size-{status.st_size}-{status.st_mtime_ns}", TOO_LARGE)
             last = before.get(name)

@@ -2,6 +2,7 @@ from sleuth.code.snapshots.diff import compare as compare
 from sleuth.code.snapshots.health import CodeStatus as CodeStatus
 from sleuth.code.snapshots.indexing import index_source as index_source
 from sleuth.code.snapshots.indexing import past_of as past_of
+from sleuth.code.snapshots.lookup import outermost as outermost
 from sleuth.code.snapshots.memory import read_times as read_times
 from sleuth.code.snapshots.places import Endings as Endings
 from sleuth.code.snapshots.places import Folders as Folders
@@ -14,6 +15,8 @@ from sleuth.code.snapshots.refreshing import Current as Current
 from sleuth.code.snapshots.refreshing import current_snapshot as current_snapshot
 from sleuth.code.snapshots.refreshing import snapshot_at as snapshot_at
 from sleuth.code.snapshots.shelf import Shelf as Shelf
+from sleuth.code.snapshots.submodules import LEFT_OUT as LEFT_OUT
+from sleuth.code.snapshots.submodules import indexed_submodules as indexed_submodules
 from sleuth.code.snapshots.words import ANALYZERS as ANALYZERS
 from sleuth.code.snapshots.words import SOURCES as SOURCES
 from sleuth.code.snapshots.words import WordLeg as WordLeg

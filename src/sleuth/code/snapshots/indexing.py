@@ -10,9 +10,8 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,8 +22,10 @@ from sleuth.code.repository.listing import Listed, Listing
 from sleuth.code.repository.past import Past, Recall
 from sleuth.code.repository.sources import DiskSource, Source, source_at
 from sleuth.code.snapshots.memory import keep_times, read_times
+from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.code.snapshots.shelf import Batch
 from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.code.snapshots.submodules import index_submodules
 from sleuth.logs import logger_of
 
 _BATCH_BYTES = 400_000
@@ -36,34 +37,6 @@ _MANY = 200
 logger = logger_of("code")
 
 
-@dataclass(slots=True)
-class CodeIndexReport:
-    """What an indexing run did.
-
-    Attributes:
-        repository, snapshot: their ids; `names` are the branches and tags of the snapshot.
-        files: listed by the snapshot; `added` of them were new to the index.
-        chunks: of the new files.
-        skipped: (path, reason) of files that are not searched; also of those that this run could not parse and that
-            are searched as plain text.
-        seconds: wall time.
-    """
-
-    repository: str
-    path: str
-    snapshot: str
-    names: tuple[str, ...] = ()
-    files: int = 0
-    added: int = 0
-    chunks: int = 0
-    skipped: list[tuple[str, str]] = field(default_factory=list)
-    seconds: float = 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        return {name: getattr(self, name) for name in self.__slots__} | {"names": list(self.names)}
-
-
 def index_path(
     storage: CodeStorage,
     path: str | Path,
@@ -73,6 +46,7 @@ def index_path(
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
     timeout: float = 10.0,
+    submodules: bool = True,
 ) -> CodeIndexReport:
     """Index what is at `path`: a git worktree as it is, a commit of it, or a plain folder.
 
@@ -83,14 +57,20 @@ def index_path(
         workers: processes that parse where many files are new; one per core where None.
         progress: called with (files done, files to do).
         timeout: seconds to wait for another run.
+        submodules: index those that are checked out too, as repositories of their own.
 
     Raises:
         ArgumentError: a path that is no folder.
         CodeError: an unknown revision, or git failed.
         IndexLockedError: another run is at work; names it.
     """
-    source = source_at(path, revision)
-    return index_source(storage, source, changed=changed, workers=workers, progress=progress, timeout=timeout)
+    index = partial(
+        index_source, storage, changed=changed, workers=workers, progress=progress, timeout=timeout
+    )
+    report = index(source_at(path, revision))
+    if submodules:
+        index_submodules(report, index, revision=revision, changed=changed)
+    return report
 
 
 def index_source(

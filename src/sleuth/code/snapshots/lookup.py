@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,13 @@ def repository_named(name: str, repositories: Sequence[Repository], place: str) 
         "; ".join(f"{r.id} ({r.path})" for r in repositories) or "none yet: `sleuth code index PATH` adds one"
     )
     raise UnknownRepositoryError(f"no repository {shown!r} in {place}; known: {listed}")
+
+
+def outermost(repositories: Iterable[Repository]) -> list[Repository]:
+    """Return the repositories that are not inside another one, as submodules and nested worktrees are."""
+    repositories = list(repositories)
+    paths = {Path(repository.path) for repository in repositories}
+    return [repository for repository in repositories if paths.isdisjoint(Path(repository.path).parents)]
 
 
 def _resolved(name: str) -> str | None:

@@ -12,7 +12,7 @@ import typer
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.code_history import history, search_messages
-from sleuth.surfaces.cli.code_index import embed_snapshot, index_with_bar, print_report
+from sleuth.surfaces.cli.code_index import IndexRun, embed_snapshot, forget_snapshots, print_report
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import (
@@ -73,28 +73,37 @@ def index(
             "as after installing grammars.",
         ),
     ] = False,
+    submodules: Annotated[
+        bool,
+        typer.Option(
+            "--submodules/--no-submodules",
+            help="Index the submodules that are checked out too, as repositories of their own.",
+        ),
+    ] = True,
     timeout: TimeoutOption = 10.0,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Take a snapshot of a repository; unchanged files cost nothing."""
-    from sleuth.code import index_path as index_code
-    from sleuth.code.repository import source_at
     from sleuth.engine import open_code
 
     with open_code(index_folder(index), create=True) as storage:
-        if again and (repository := storage.repository_at(str(source_at(path).root))):
-            storage.prune(repository.id, ())
-        report = index_with_bar(storage, path, rev, workers, timeout, quiet=json)
-        if vectors:
-            embed_snapshot(storage, report)
+        if again:
+            forget_snapshots(storage, path, submodules=submodules)
+        run = IndexRun(storage, path, workers=workers, timeout=timeout, submodules=submodules)
+        report = run.index(rev, quiet=json)
+        for each in report.all():
+            if vectors:
+                embed_snapshot(storage, each)
         print_report(report, json=json)
         if watch:
+            snapshots = {each.path: each.snapshot for each in report.all()}
             for changed in changes_below([Path(report.path)]):
-                newer = index_code(storage, path, changed=changed, workers=workers, timeout=timeout)
-                if newer.snapshot != report.snapshot:
-                    report = newer
-                    print_report(report, json=json)
+                newer = run.index_changed(changed)
+                news = {each.path: each.snapshot for each in newer.all()}
+                if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
+                    print_report(newer, json=json)
+                snapshots |= news
 
 
 _LEAST_TOKENS = 20

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sleuth.surfaces.cli.common import print_json
 from sleuth.surfaces.cli.terminal import console, say
@@ -22,31 +24,67 @@ def embed_snapshot(storage: CodeStorage, report: CodeIndexReport) -> None:
     chunk_vectors(storage.open_snapshot(repository, snapshot), default_embedder())
 
 
-def index_with_bar(
-    storage: CodeStorage, path: Path, rev: str | None, workers: int | None, timeout: float, *, quiet: bool
-) -> CodeIndexReport:
-    from rich.progress import Progress
+def forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:
+    """Forget all snapshots of the repository at a path, and of its submodules, so that every file is parsed again."""
+    from sleuth.code.repository import source_at
+    from sleuth.code.snapshots import indexed_submodules
 
-    from sleuth.code import index_path as index_code
+    root = source_at(path).root
+    repositories = {Path(repository.path): repository for repository in storage.repositories()}
+    for place in [root, *(indexed_submodules(root, repositories) if submodules else ())]:
+        if place in repositories:
+            storage.prune(repositories[place].id, ())
 
-    err = console(stderr=True)
-    with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
-        task = bar.add_task("parsing", total=None)
-        return index_code(
-            storage,
-            path,
-            revision=rev,
-            workers=workers,
-            timeout=timeout,
-            progress=lambda done, total: bar.update(task, completed=done, total=total),
+
+@dataclass(frozen=True, slots=True)
+class IndexRun:
+    """What `sleuth code index` indexes, once or with each change."""
+
+    storage: CodeStorage
+    path: Path
+    workers: int | None
+    timeout: float
+    submodules: bool
+
+    def index(self, rev: str | None, *, quiet: bool) -> CodeIndexReport:
+        """Index behind a progress bar."""
+        from rich.progress import Progress
+
+        err = console(stderr=True)
+        with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
+            task = bar.add_task("parsing", total=None)
+            return self._index(
+                revision=rev, progress=lambda done, total: bar.update(task, completed=done, total=total)
+            )
+
+    def index_changed(self, changed: Collection[str] | None) -> CodeIndexReport:
+        """Index again where nothing but these absolute paths changed, or anything for None."""
+        return self._index(changed=changed)
+
+    def _index(self, **options: Any) -> CodeIndexReport:
+        from sleuth.code import index_path
+
+        return index_path(
+            self.storage,
+            self.path,
+            workers=self.workers,
+            timeout=self.timeout,
+            submodules=self.submodules,
+            **options,
         )
 
 
 def print_report(report: CodeIndexReport, *, json: bool) -> None:
     if json:
         print_json(report.to_dict())
-        return
+    else:
+        for each in report.all():
+            _print_lines(each)
+
+
+def _print_lines(report: CodeIndexReport) -> None:
     from sleuth.code.parsing import UNPARSED
+    from sleuth.code.snapshots import LEFT_OUT
     from sleuth.ingest import Skipped
     from sleuth.surfaces.cli.skips import grouped
     from sleuth.text import clean_text
@@ -56,6 +94,8 @@ def print_report(report: CodeIndexReport, *, json: bool) -> None:
         f"{report.path} at {report.snapshot[:20]}{names}: {report.files} files, {report.added} new, "
         f"{report.chunks} chunks, {len(report.skipped)} skipped, {report.seconds:.2f} s"
     )
-    unparsed = [Skipped(path, reason) for path, reason in report.skipped if reason.startswith(UNPARSED)]
-    for line in grouped(unparsed):
+    notable = [Skipped(path, reason) for path, reason in report.skipped if reason.startswith(UNPARSED)]
+    lines = grouped(notable)
+    lines += [f"{path}: {reason}" for path, reason in report.skipped if reason.startswith(LEFT_OUT)]
+    for line in lines:
         say(f"  {clean_text(line)}", err=True)

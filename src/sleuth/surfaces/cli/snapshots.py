@@ -85,12 +85,14 @@ def opened(
 
 
 def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
-    """Return the repository of that name, or the one around the current folder, or the only one.
+    """Return the repository of that name, or the one around the current folder, or the only one that is in no other.
 
     Raises:
         ArgumentError: there are several, or the current folder is in a worktree that is not indexed: another worktree
             of the same repository, or a repository inside an indexed one, must not answer for it.
     """
+    from sleuth.code.snapshots import outermost
+
     if repo is not None:
         return storage.repository(repo)
     repositories = storage.repositories()
@@ -101,8 +103,8 @@ def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
         _check_worktree(here, nearest, repositories)
     if nearest is not None:
         return nearest
-    if len(repositories) == 1:
-        return repositories[0]
+    if len(outer := outermost(repositories)) == 1:
+        return outer[0]
     listed = "; ".join(r.path for r in repositories) or "none yet: `sleuth code index PATH` adds one"
     raise ArgumentError(f"--repo must name one of the repositories: {listed}")
 

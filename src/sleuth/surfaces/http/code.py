@@ -26,7 +26,8 @@ NameParam = Annotated[
     str, Query(min_length=1, max_length=1000, description="A name, or a dotted name such as Class.method.")
 ]
 RepositoryParam = Annotated[
-    str | None, Query(max_length=4096, description="Id, path or URL; may be left out where there is one.")
+    str | None,
+    Query(max_length=4096, description="Id, path or URL; may be left out where all others are inside one."),
 ]
 AtParam = Annotated[
     str | None,
@@ -47,9 +48,11 @@ def _allowed(call: Call) -> None:
 
 def _snapshot(service: Service, repository: str | None, at: str | None) -> Snapshot:
     """Return a snapshot of a repository that the server offers."""
+    from sleuth.code.snapshots import outermost
+
     storage = service.code()
     if repository is None:
-        repositories = [entry for entry in storage.repositories() if service.offers_repository(entry)]
+        repositories = outermost(filter(service.offers_repository, storage.repositories()))
         if len(repositories) != 1:
             listed = ", ".join(entry.path for entry in repositories) or "none"
             raise ArgumentError(f"repository must name one of {listed}")

@@ -87,15 +87,21 @@ class Workspace:
             return self._storage
 
     def repositories(self) -> list[Repository]:
-        """Return the repositories that may answer: that of the root and those below it, or all if no root is set."""
+        """Return what may answer: the repository of the root, those below a root outside git, or all if no root is set.
+
+        One inside another, such as a submodule or a nested worktree, does not answer for a root.
+        """
+        from sleuth.code.snapshots import outermost
+
         storage = self.code()
         repositories = [] if storage is None else storage.repositories()
         if self._offers is not None:
             repositories = [repository for repository in repositories if self._offers(repository)]
         if self.root is None:
             return repositories
-        top = self._top(self.root)
-        return [r for r in repositories if r.path == str(top) or Path(r.path).is_relative_to(self.root)]
+        if top := self._top(self.root):
+            return [repository for repository in repositories if repository.path == str(top)]
+        return outermost(r for r in repositories if Path(r.path).is_relative_to(self.root))
 
     def snapshots(self) -> list[Snapshot]:
         """Return the newest snapshot of each repository that may answer and has one."""

@@ -1,0 +1,228 @@
+"""Submodules that are checked out are repositories of their own; one that leads out of its repository is left out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.surfaces.mcp import Workspace
+from tests.code.conftest import Git, write
+from tests.code.test_hostile_repository import Canaries, canaries
+from tests.commands import sleuth
+
+__all__ = ["canaries"]
+
+
+def add(git: Git, other: Git, name: str) -> Git:
+    """Add a repository as a submodule, commit it, and return its worktree."""
+    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other.root), name)
+    git.commit({}, "submodule")
+    return at(git.root / name)
+
+
+def at(root: Path) -> Git:
+    """Return an existing worktree."""
+    git = object.__new__(Git)
+    git.root = root
+    return git
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Git:
+    """Return a repository with the submodules vendor/lib, which has one in deep, and gone, which is not checked out."""
+    names = ("deep", "lib", "gone")
+    deep, lib, gone = (Git(tmp_path / name) for name in names)
+    for name, other in zip(names, (deep, lib, gone), strict=True):
+        other.commit({f"{name}.py": f"def in_{name}(): ...\n"})
+    add(lib, deep, "deep")
+    git = Git(tmp_path / "app")
+    git.commit({"app.py": "def in_app(): ...\n"})
+    add(git, lib, "vendor/lib")
+    add(git, gone, "gone")
+    git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
+    git("submodule", "--quiet", "deinit", "-f", "gone")
+    return git
+
+
+def paths(storage: CodeStorage, root: Path) -> set[str]:
+    """Return the paths of the newest snapshot of a repository."""
+    repository = storage.repository(str(root))
+    return set(storage.open_snapshot(repository, storage.snapshot(repository)).by_path)
+
+
+def test_submodules_are_indexed_as_repositories(app: Git, storage: CodeStorage) -> None:
+    """Each submodule that is checked out has snapshots of its own, one inside it too; the others are listed."""
+    report = index_path(storage, app.root, workers=1)
+    lib = app.root / "vendor/lib"
+    assert [each.path for each in report.all()] == [str(app.root), str(lib), str(lib / "deep")]
+    assert [repository.path for repository in storage.repositories()] == [each.path for each in report.all()]
+    assert paths(storage, app.root) == {".gitmodules", "app.py"}
+    assert paths(storage, lib) == {".gitmodules", "lib.py"}
+    assert paths(storage, lib / "deep") == {"deep.py"}
+    skipped = dict(report.skipped)
+    assert skipped["vendor/lib"] == "a submodule"
+    assert "it is not checked out (`git submodule update --init`)" in skipped["gone"]
+
+
+def test_submodules_of_a_commit(app: Git, storage: CodeStorage) -> None:
+    """With a revision, a submodule is indexed at the commit that the revision names."""
+    lib = at(app.root / "vendor/lib")
+    named = lib("rev-parse", "HEAD")
+    newer = lib.commit({"newer.py": "newer = 1\n"})
+    report = index_path(storage, app.root, revision="HEAD", workers=1)
+    assert report.submodules[0].snapshot == named
+    assert index_path(storage, app.root, workers=1).submodules[0].snapshot == newer
+
+
+def test_a_commit_that_a_submodule_lacks(app: Git, storage: CodeStorage) -> None:
+    """A submodule that does not have the commit that a revision names is left out with the command that brings it."""
+    app("update-index", "--cacheinfo", f"160000,{'1' * 40},vendor/lib")
+    app("commit", "-qm", "ahead")
+    report = index_path(storage, app.root, revision="HEAD", workers=1)
+    assert report.submodules == []
+    assert f"{'1' * 40}; `git submodule update` brings it" in dict(report.skipped)["vendor/lib"]
+
+
+def test_each_folder_answers_for_itself(app: Git) -> None:
+    """`sleuth code index` reports the submodules; a search answers for the repository of the current folder."""
+
+    def answer(folder: Path, *arguments: str) -> list[str]:
+        done = sleuth("code", "search", *arguments, "--json", cwd=folder)
+        return [hit["file_path"] for hit in json.loads(done.stdout)["hits"]]
+
+    done = sleuth("code", "index", ".", cwd=app.root)
+    assert done.returncode == 0
+    assert len(done.stdout.splitlines()) == 3
+    assert "gone: a submodule, not indexed: it is not checked out" in done.stderr
+    assert answer(app.root, "in_lib", "in_deep") == [".gitmodules"]
+    lib = app.root / "vendor/lib"
+    assert answer(lib, "in_lib")[0] == "lib.py"
+    write(lib, {"new.py": "def brand_new(): ...\n"})
+    assert answer(lib, "brand_new") == ["new.py"]
+    assert answer(lib / "deep", "in_deep") == ["deep.py"]
+    outside = app.root.parent
+    assert answer(outside, "in_app", "--index", str(app.root / ".sleuth")) == ["app.py"]
+
+
+def test_submodules_can_be_left_out(app: Git) -> None:
+    """`--no-submodules` leaves them out; `--again` parses them again too."""
+    report = json.loads(sleuth("code", "index", ".", "--no-submodules", "--json", cwd=app.root).stdout)
+    assert report["submodules"] == []
+    report = json.loads(sleuth("code", "index", ".", "--json", cwd=app.root).stdout)
+    assert report["submodules"][0]["added"] == 3
+    report = json.loads(sleuth("code", "index", ".", "--json", cwd=app.root).stdout)
+    assert report["submodules"][0]["added"] == 0
+    report = json.loads(sleuth("code", "index", ".", "--again", "--json", cwd=app.root).stdout)
+    assert (report["submodules"][0]["added"], report["submodules"][0]["submodules"][0]["added"]) == (3, 1)
+
+
+def test_changed_files_of_a_submodule(app: Git, storage: CodeStorage) -> None:
+    """A run that is told what changed indexes the submodule that holds it, and no other."""
+    index_path(storage, app.root, workers=1)
+    deep = app.root / "vendor/lib/deep"
+    write(deep, {"new.py": "new = 1\n"})
+    report = index_path(storage, app.root, changed=[deep / "new.py"], workers=1)
+    assert [each.added for each in report.all()] == [0, 0, 1]
+    write(app.root, {"new.py": "new = 1\n"})
+    assert index_path(storage, app.root, changed=[app.root / "new.py"], workers=1).submodules == []
+
+
+def test_agents_of_the_outer_repository_get_no_submodule(app: Git) -> None:
+    """The tools of a folder answer for its repository, also where the index holds submodules and nested worktrees."""
+    app("worktree", "add", "-q", "trees/feature", "-b", "feature")
+    for path in (".", "trees/feature"):
+        assert sleuth("code", "index", path, "--no-submodules" if path != "." else "--submodules",
+                      cwd=app.root).returncode == 0  # fmt: skip
+    workspace = Workspace(app.root / ".sleuth", app.root)
+    try:
+        assert [repository.path for repository in workspace.repositories()] == [str(app.root)]
+    finally:
+        workspace.close()
+
+
+def elsewhere(app: Git, private: Git) -> None:
+    """Point `.git` of the submodule to another repository."""
+    (app.root / "vendor/lib/.git").write_text(f"gitdir: {private.root}/.git\n")
+
+
+def shared(app: Git, private: Git) -> None:
+    """Let git's folder of the submodule name another repository as the one it is a worktree of."""
+    (app.root / ".git/modules/vendor/lib/commondir").write_text(f"{private.root}/.git\n")
+
+
+def linked(app: Git, private: Git) -> None:
+    """Put a link to another repository into the submodule's place."""
+    (app.root / "vendor/lib").rename(app.root.parent / "moved")
+    (app.root / "vendor/lib").symlink_to(private.root)
+
+
+def linked_above(app: Git, private: Git) -> None:
+    """Put a link above the submodule's place, which leads to a folder outside with a worktree of the submodule."""
+    write(app.root, {"vendor/lib/.git": f"gitdir: {app.root}/.git/modules/vendor/lib\n"})
+    app("config", "-f", ".git/modules/vendor/lib/config", "--unset", "core.worktree")
+    (app.root / "vendor").rename(app.root.parent / "moved")
+    (app.root / "vendor").symlink_to(app.root.parent / "moved")
+
+
+def worktree_elsewhere(app: Git, private: Git) -> None:
+    """Let the submodule's settings name another repository as its worktree."""
+    app("config", "-f", ".git/modules/vendor/lib/config", "core.worktree", str(private.root))
+
+
+def worktree_above(app: Git, private: Git) -> None:
+    """Let the submodule's settings name the repository around it as its worktree."""
+    app("config", "-f", ".git/modules/vendor/lib/config", "core.worktree", str(app.root))
+
+
+@pytest.mark.parametrize(
+    "lead", [elsewhere, shared, linked, linked_above, worktree_elsewhere, worktree_above]
+)
+def test_a_submodule_that_leads_elsewhere(
+    app: Git, storage: CodeStorage, tmp_path: Path, lead: Callable[[Git, Git], None]
+) -> None:
+    """Nothing outside the repository is indexed through a submodule, and the repository itself is."""
+    private = Git(tmp_path / "private")
+    private.commit({"key.py": "PRIVATE_KEY = 1\n"})
+    lead(app, private)
+    report = index_path(storage, app.root, workers=1)
+    assert report.submodules == []
+    assert [repository.path for repository in storage.repositories()] == [str(app.root)]
+    assert paths(storage, app.root) == {".gitmodules", "app.py"}
+
+
+def test_submodules_within_each_other_end(
+    app: Git, storage: CodeStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A submodule whose `.git` is that of the repository around it contains itself; depth and number have limits."""
+    folder = app.root
+    for _ in range(5):
+        folder /= "vendor/lib"
+        write(folder, {".git": f"gitdir: {app.root}/.git\n"})
+    for name, limit, count in (("DEEPEST", 3, 3), ("MOST", 2, 2)):
+        monkeypatch.setattr(f"sleuth.code.snapshots.submodules.{name}", limit)
+        reports = list(index_path(storage, app.root, workers=1).all())
+        assert len(reports) == 1 + count
+        assert "one run indexes at most" in dict(reports[-1].skipped)["vendor/lib"]
+
+
+def test_settings_of_a_submodule_run_nothing(app: Git, storage: CodeStorage, canaries: Canaries) -> None:
+    """A submodule whose settings name programs is indexed at its commit and as it is, and none of them is run."""
+    lib = at(app.root / "vendor/lib")
+    lib.commit({".gitattributes": "* filter=evil diff=evil\n", "lib.py": "def in_lib(): ...\n"})
+    app.commit({}, "newer")
+    with (app.root / ".git/modules/vendor/lib/config").open("a") as config:
+        config.write(canaries.settings())
+    canaries.hooks(app.root / ".git/modules/vendor/lib/hooks")
+    os.utime(lib.root / "lib.py", (1, 1))
+    canaries.forget()
+    for revision in (None, "HEAD"):
+        report = index_path(storage, app.root, revision=revision, workers=1)
+        assert len(list(report.all())) == 3
+    hits = CodeRetriever(storage, None).retrieve("in_lib", str(lib.root), strategy="keyword")
+    assert hits[0].file_path == "lib.py"
+    assert canaries.ran == set()
