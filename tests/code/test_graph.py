@@ -20,7 +20,7 @@ from sleuth.code import (
     repository_map,
 )
 from sleuth.code.graph import resolver_of
-from sleuth.code.search import page_rank
+from sleuth.code.search import page_rank, rank_definitions
 from sleuth.errors import ArgumentError
 from tests.code.conftest import write
 
@@ -344,6 +344,26 @@ def test_page_rank_is_a_distribution() -> None:
     ranks = page_rank(sources, targets, weights, personal, damping=0.85)
     assert ranks.sum() == pytest.approx(1.0)
     np.testing.assert_allclose(ranks, expected, atol=1e-3)
+
+
+def test_the_map_reads_most_files_once(
+    storage: CodeStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of more files than a snapshot remembers, the map reads those once that are remembered, and the others twice."""
+    write(tmp_path / "a", {f"m{i:02}.py": f"import m{i - 1:02}\n\nclass C{i}: ...\n" for i in range(40)})
+    repository = storage.repository(index_path(storage, tmp_path / "a").repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    monkeypatch.setattr("sleuth.code.snapshots.snapshot._REMEMBERED", 30)
+    keys: list[int] = []
+    detail = storage.detail
+
+    def counted(key: int) -> bytes:
+        keys.append(key)
+        return detail(key)
+
+    monkeypatch.setattr(storage, "detail", counted)
+    rank_definitions(snapshot)
+    assert len(keys) == 40 + 10
 
 
 def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Path) -> None:

@@ -19,7 +19,9 @@ MOST = 10
 """Pieces that a query can name."""
 _MOST_OF_A_WORD = 4
 """A word in lower case that more definitions are called is a word of a question rather than a name."""
-_NAME = re.compile(r"[^\W\d][\w$]*[?!=]?(?:(?:\.|::|#|->|\\|/)~?[^\W\d][\w$]*[?!=]?)*")
+_PART = r"[^\W\d](?:[\w$]|-(?!>))*[?!=]?"
+"""A step of a name; hyphens are in ids of HTML and names of CSS."""
+_NAME = re.compile(rf"(?:--)?{_PART}(?:(?:\.|::|#|->|\\|/)~?{_PART})*")
 _STEP = re.compile(r"\.|::|#|->|\\|/")
 _PLACE = re.compile(r"(?P<path>[^\s:]+?)(?:(?::|#L|\()(?P<line>\d+)(?:(?:-|:|, ?)L?\d+)?\)?)?")
 _CALL = re.compile(r"\([^()]*\)$")

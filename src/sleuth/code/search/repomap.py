@@ -66,6 +66,7 @@ _BUILTINS = frozenset(
     }
 ).union(*map(dir, (builtins, str, bytes, list, dict, set, tuple, object)))
 """Names that mostly mean what the language or its collections define."""
+_PART = re.compile(r"\W")
 _FILLERS = 60
 """Definitions that are tried, one by one, to fill what the best ones leave of a budget."""
 _OF_ANSWERS = 2.0
@@ -128,7 +129,8 @@ def rank_definitions(
     focused = _focused(snapshot, focus)
     answers = _answers(snapshot, query) if query else _Answers(np.zeros(len(snapshot.files)), [])
     personal = _personal(focused, answers.files)
-    edges = _edges(snapshot)
+    outlines = [_outline(snapshot, row) for row in snapshot.files]
+    edges = _edges(snapshot, _homes(outlines))
     ranks = page_rank(edges.sources, edges.targets, edges.weights, personal, damping)
     flow = _flow(snapshot, edges, ranks)
     peak = max(flow.values(), default=1.0)
@@ -142,7 +144,7 @@ def rank_definitions(
     ranking: list[Weighed] = []
     for i, row in enumerate(snapshot.files):
         if row.category not in ("test", "generated"):
-            ranking += _weighed(i, snapshot.detail(row).symbols, flow, float(ranks[i]), relevance.get(i, {}))
+            ranking += _weighed(i, outlines[i], flow, float(ranks[i]), relevance.get(i, {}))
     return sorted(ranking, key=lambda item: (-item.weight, snapshot.files[item.file].path, item.place))
 
 
@@ -164,9 +166,33 @@ def _flow(snapshot: Snapshot, edges: _Edges, ranks: NDArray[np.float64]) -> dict
     return flow
 
 
+class _Outlined(NamedTuple):
+    """A definition in the outline of its file.
+
+    Attributes:
+        parent: position of its container, -1 at the file's top.
+        is_drawn: whether the map can show it; functions of functions are left out.
+    """
+
+    name: str
+    parent: int
+    is_drawn: bool
+
+
+def _outline(snapshot: Snapshot, row: FileRow) -> list[_Outlined]:
+    check_cancelled()
+    symbols = snapshot.detail(row).symbols
+    outline = []
+    for symbol in symbols:
+        inside = symbols[symbol.parent].kind if symbol.parent >= 0 else ""
+        is_drawn = symbol.kind in _OUTLINED and inside not in ("function", "method")
+        outline.append(_Outlined(symbol.name, symbol.parent, is_drawn))
+    return outline
+
+
 def _weighed(
     file: int,
-    symbols: Sequence[Symbol],
+    outline: Sequence[_Outlined],
     flow: Mapping[tuple[int, str], float],
     rank: float,
     relevance: Mapping[int, float],
@@ -176,26 +202,22 @@ def _weighed(
     Args:
         relevance: by place, what a definition weighs because it answers the query.
     """
-    at_top = {symbol.name for symbol in symbols if symbol.parent < 0}
+    at_top = {item.name for item in outline if item.parent < 0}
     weights = [
-        (0.0 if symbol.parent >= 0 and symbol.name in at_top else flow.get((file, symbol.name), 0.0))
+        (0.0 if item.parent >= 0 and item.name in at_top else flow.get((file, item.name), 0.0))
         + 0.01 * rank / (1 + place)
         + relevance.get(place, 0.0)
-        if _is_outlined(symbol, symbols)
+        if item.is_drawn
         else 0.0
-        for place, symbol in enumerate(symbols)
+        for place, item in enumerate(outline)
     ]
-    for place in reversed(range(len(symbols))):
-        if (above := symbols[place].parent) >= 0:
+    for place in reversed(range(len(outline))):
+        if (above := outline[place].parent) >= 0:
             weights[above] += _OF_MEMBERS * weights[place]
-    for place, symbol in enumerate(symbols):
-        if symbol.parent >= 0:
-            weights[place] = min(weights[place], weights[symbol.parent])
-    return [
-        Weighed(file, place, weights[place])
-        for place, symbol in enumerate(symbols)
-        if _is_outlined(symbol, symbols)
-    ]
+    for place, item in enumerate(outline):
+        if item.parent >= 0:
+            weights[place] = min(weights[place], weights[item.parent])
+    return [Weighed(file, place, weights[place]) for place, item in enumerate(outline) if item.is_drawn]
 
 
 class _Answers(NamedTuple):
@@ -256,17 +278,17 @@ class _Edges(NamedTuple):
     names: list[str]
 
 
-def _edges(snapshot: Snapshot) -> _Edges:
-    homes = _homes(snapshot)
+def _edges(snapshot: Snapshot, homes: _Homes) -> _Edges:
     rows: list[tuple[int, int, float, str]] = []
-    for source, row in enumerate(snapshot.files):
+    # From the last file on: its detail was read last, and is remembered.
+    for source, row in reversed([*enumerate(snapshot.files)]):
         check_cancelled()
-        for (target, name), uses in _uses(snapshot, row, homes).items():
+        for (target, name), uses in reversed(_uses(snapshot, row, homes).items()):
             if target != source:
                 rarity = math.log1p(len(snapshot.files) / len(homes.of[name]))
                 private = 0.1 if name.startswith("_") else 1.0
                 rows.append((source, target, rarity * private * math.sqrt(uses), name))
-    columns = list(zip(*rows, strict=True)) if rows else [(), (), (), ()]
+    columns = list(zip(*reversed(rows), strict=True)) if rows else [(), (), (), ()]
     sources, targets, weights, names = columns
     return _Edges(
         np.array(sources, np.int64), np.array(targets, np.int64), np.array(weights, np.float64), list(names)
@@ -280,23 +302,16 @@ class _Homes(NamedTuple):
     at_top: Mapping[str, Sequence[int]]
 
 
-def _homes(snapshot: Snapshot) -> _Homes:
+def _homes(outlines: Sequence[Sequence[_Outlined]]) -> _Homes:
     of: dict[str, list[int]] = defaultdict(list)
     at_top: dict[str, list[int]] = defaultdict(list)
-    for i, row in enumerate(snapshot.files):
-        check_cancelled()
-        symbols = snapshot.detail(row).symbols
-        for name in {symbol.name for symbol in symbols if _is_outlined(symbol, symbols)}:
+    for i, outline in enumerate(outlines):
+        drawn = [item for item in outline if item.is_drawn]
+        for name in {item.name for item in drawn}:
             of[name].append(i)
-        for name in {symbol.name for symbol in symbols if symbol.parent < 0 and symbol.kind in _OUTLINED}:
+        for name in {item.name for item in drawn if item.parent < 0}:
             at_top[name].append(i)
     return _Homes(of, at_top)
-
-
-def _is_outlined(symbol: Symbol, symbols: Sequence[Symbol]) -> bool:
-    """Return whether the map can show a definition; functions of functions are left out."""
-    inside = symbols[symbol.parent].kind if symbol.parent >= 0 else ""
-    return symbol.kind in _OUTLINED and inside not in ("function", "method")
 
 
 def _uses(snapshot: Snapshot, row: FileRow, homes: _Homes) -> dict[tuple[int, str], float]:
@@ -314,7 +329,7 @@ def _uses(snapshot: Snapshot, row: FileRow, homes: _Homes) -> dict[tuple[int, st
     for reference in detail.references:
         if reference.role == "import":
             continue
-        head = re.split(r"\W", reference.qualifier, maxsplit=1)[0] if reference.qualifier else reference.name
+        head = _PART.split(reference.qualifier, 1)[0] if reference.qualifier else reference.name
         module = imported.get(head) or imported.get(reference.qualifier)
         name, times = reference.name, _IMPORTED
         if (module is not None and not module.positions) or reference.qualifier in OWN_OBJECT:
