@@ -197,3 +197,21 @@ def test_a_budget_is_not_capped_by_the_number_of_hits(place: Path) -> None:
     large = run(place, "search", "order", "payment", "-k", "1", "--budget", "2000").stdout
     assert large.count("### File") > 3
     assert len(small) <= 4 * 60 + 1
+
+
+def test_code_in_a_pipe_is_whole(tmp_path: Path) -> None:
+    """`search` and `show` neither cut nor pad lines where their output is no terminal."""
+    long = f"def long_name({', '.join(f'argument_{i}=None' for i in range(20))}):"
+    write(tmp_path, {"a.py": f"{long}\n    return 1\n"})
+    assert run(tmp_path, "index", ".").returncode == 0
+    for arguments in (("search", "long_name"), ("show", "a.py")):
+        lines = run(tmp_path, *arguments).stdout.splitlines()
+        assert [line for line in lines if line.endswith(f"1 {long}")]
+        assert all(line == line.rstrip() for line in lines)
+
+
+def test_a_hit_names_its_container_once(place: Path) -> None:
+    """The line above a hit has the qualified name, and not the container again."""
+    head = run(place, "search", "PaymentProcessor._give_up").stdout.splitlines()[0]
+    assert head.startswith(" 1 shop/payment.py:")
+    assert head.count("PaymentProcessor") == 1

@@ -191,3 +191,9 @@ def test_arguments_of_a_base_are_no_bases() -> None:
 def test_a_command_is_one_word() -> None:
     """Colons and dots do not split the name of a shell command."""
     assert uses("log::info x\nbin/run.sh\n", "bash") == ["log::info call", "bin/run.sh call"]
+
+
+def test_a_signature_over_lines_reads_as_one_line() -> None:
+    """Brackets enclose their parts without spaces; a comma that makes a tuple stays."""
+    source = "def take(\n    self,\n    n: int = 1,\n    sizes=(1,),\n) -> None: ...\n"
+    assert symbols(source, "python")["take"].signature == "def take(self, n: int = 1, sizes=(1,)) -> None"

@@ -103,7 +103,7 @@ def test_a_python_class_in_full() -> None:
     assert order.signature == "class Order(Base)"
     assert order.labels == ("class_definition", "public_api", "data_schema")
     assert (pay.qualified, pay.parent, pay.start, pay.line) == ("Order.pay", 0, 7, 8)
-    assert pay.signature == "async def pay( self, card: str ) -> bool"
+    assert pay.signature == "async def pay(self, card: str) -> bool"
     assert {"method_definition", "api_endpoint", "async"} <= set(pay.labels)
 
 

@@ -38,6 +38,8 @@ _BEFORE: Final = {
 }
 """Attributes that stand beside what they are about."""
 _MAX_SIGNATURE: Final = 300
+_BROKEN: Final = re.compile(r"(?<=[(\[])[ \t\r]*\n\s*|,?[ \t\r]*\n\s*(?=[)\]])")
+"""Line breaks after an opening and before a closing bracket, with the comma before the last one."""
 _LAST_LINE: Final = 1 << 31
 _NAME = DefinitionRow._fields.index("name")
 _NAME_SIZE = DefinitionRow._fields.index("name_size")
@@ -213,7 +215,8 @@ class Detail:
         text = self.source[start : min(end, start + 4 * _MAX_SIGNATURE)]
         if row.body < 0:
             text = text.split(b"{" if KINDS[row.kind] in CONTAINERS else b"\n", 1)[0]
-        return " ".join(text.decode("utf-8", "replace").split()).rstrip("{:= ")[:_MAX_SIGNATURE]
+        line = " ".join(_BROKEN.sub("", text.decode("utf-8", "replace")).split())
+        return line.rstrip("{:= ")[:_MAX_SIGNATURE]
 
     def doc(self, at: int) -> str:
         """Return `Symbol.doc`."""

@@ -25,7 +25,7 @@ from sleuth.surfaces.cli.snapshots import (
     path_inside,
     repository_here,
 )
-from sleuth.surfaces.cli.terminal import console, say, say_row
+from sleuth.surfaces.cli.terminal import console, print_code, say, say_row
 from sleuth.surfaces.cli.watching import changes_below
 
 if TYPE_CHECKING:
@@ -225,13 +225,17 @@ def _print_hits(hits: list[RetrievedContext], parts: Sequence[PartReport], *, ex
         console(stderr=True).print("Nothing found.")
 
 
+_SHOWN_LINES = 12
+"""Lines of a hit that are printed."""
+
+
 def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
     from rich.padding import Padding
-    from rich.syntax import Syntax
     from rich.text import Text
 
     out = console()
-    inside = f"  in {hit.parent_context['type']} {hit.parent_context['name']}" if hit.parent_context else ""
+    container = hit.parent_context if not hit.symbol else None  # a qualified name says it
+    inside = f"  in {container['type']} {container['name']}" if container else ""
     out.print(
         Text.assemble(
             (f"{number:>2} ", "dim"),
@@ -242,16 +246,9 @@ def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
         soft_wrap=True,
     )
     lines = hit.content.split("\n")
-    drawn = Syntax(
-        "\n".join(lines[:12]),
-        hit.language or "text",
-        line_numbers=True,
-        start_line=hit.start_line,
-        background_color="default",
-    )
-    out.print(Padding(drawn, (0, 0, 0, 2)))
-    if len(lines) > 12:
-        out.print(Text(f"     … {len(lines) - 12} more lines", style="dim"))
+    print_code("\n".join(lines[:_SHOWN_LINES]), hit.language, hit.start_line, indent=2)
+    if len(lines) > _SHOWN_LINES:
+        out.print(Text(f"     … {len(lines) - _SHOWN_LINES} more lines", style="dim"))
     for kind, related in hit.related.items():
         names = ", ".join(
             f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in related
@@ -391,8 +388,6 @@ def show(
     index: IndexOption = None,
 ) -> None:
     """Print a file or list a folder as it was at the snapshot."""
-    from rich.syntax import Syntax
-
     from sleuth.code import Navigator
 
     name, first, last = _place(path)
@@ -408,14 +403,7 @@ def show(
             if json:
                 print_json({"path": name, "language": language, "start_line": first, "text": text})
             else:
-                syntax = Syntax(
-                    text,
-                    language or "text",
-                    line_numbers=True,
-                    start_line=first,
-                    background_color="default",
-                )
-                console().print(syntax)
+                print_code(text, language, first)
             return
         listed = navigator.list_directory(name)
     if json:
