@@ -14,6 +14,7 @@ import pytest
 
 from sleuth.code import CodeStorage, index_path
 from sleuth.code.snapshots import Current, Repository, current_snapshot, snapshot_at
+from sleuth.engine import open_sources
 from sleuth.errors import UnknownSnapshotError
 from tests.code.conftest import SHOP, Git, write
 from tests.commands import sleuth
@@ -59,6 +60,37 @@ def test_the_branch_that_is_checked_out_answers(storage: CodeStorage, git: Git) 
         assert (current.snapshot.id, current.indexed, current.stale) == (commit, 0, 0)
 
 
+def test_what_is_checked_out_again_is_the_newest(storage: CodeStorage, git: Git) -> None:
+    """After a look, all that asks for the newest snapshot gets that of the branch that is checked out."""
+    first = git.commit(dict(SHOP))
+    repository = indexed(storage, git)
+    git("checkout", "-q", "-b", "other")
+    git.commit({"other.py": "def only_on_other(): ...\n"})
+    current_snapshot(storage, repository)
+    git("checkout", "-q", "main")
+    current_snapshot(storage, repository, most=0)
+    assert storage.snapshot(repository).id != first, "a look alone writes"
+    current_snapshot(storage, repository)
+    assert storage.snapshot(repository).id == first
+    assert storage.snapshot(repository, "other").id != first
+    with open_sources(storage.path, ["code"], refresh=True) as sources:
+        hits = sources.retrieve("only_on_other")
+    assert "other.py" not in {hit.metadata["path"] for hit in hits}
+
+
+def test_a_stale_answer_is_of_the_branch(storage: CodeStorage, git: Git) -> None:
+    """With too many changes, a snapshot of the commit that is checked out answers, not a newer one of another."""
+    first = git.commit(dict(SHOP))
+    repository = indexed(storage, git)
+    git("checkout", "-q", "-b", "other")
+    git.commit({"other.py": "other = 1\n"})
+    current_snapshot(storage, repository)
+    git("checkout", "-q", "main")
+    write(git.root, {f"new{i}.py": f"a = {i}\n" for i in range(4)})
+    current = current_snapshot(storage, repository, most=3)
+    assert (current.snapshot.id, current.stale) == (first, 4)
+
+
 def test_many_changes_make_an_answer_stale(storage: CodeStorage, git: Git) -> None:
     """With more new files than allowed, the newest snapshot answers with the number of differing files."""
     git.commit(dict(SHOP))
@@ -99,7 +131,9 @@ def test_any_commit_can_be_named(storage: CodeStorage, git: Git) -> None:
     first = git.commit(dict(SHOP))
     git.commit({"shop/new.py": "new = 1\n", "shop/ledger.py": "def changed(): ...\n"})
     repository = indexed(storage, git)
+    newest = storage.snapshot(repository)
     assert snapshot_at(storage, repository, first[:10]).id == first
+    assert storage.snapshot(repository).id == newest.id, "an answer about a commit makes it the newest"
     assert snapshot_at(storage, repository, "HEAD~1").id == first
     with pytest.raises(UnknownSnapshotError, match="nowhere"):
         snapshot_at(storage, repository, "nowhere")
@@ -201,6 +235,7 @@ def test_commands_look_first(git: Git) -> None:
     assert "sleuth: stale: 1 files differ" in stale.stderr
     assert answer(git.root, "search", "ledger", "--max-refresh", "0")["stale"] == 1
     assert "stale:" not in run(git.root, "search", "ledger", "--no-refresh").stderr
+    assert answer(git.root, "search", "ledger", "--no-refresh")["stale"] is None
     fresh = answer(git.root, "search", "brand_new")
     assert (fresh["hits"][0]["file_path"], fresh["stale"]) == ("shop/new.py", 0)
     assert answer(git.root, "refs", "brand_new")["definitions"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -63,7 +65,7 @@ def current_snapshot(
         return Current(storage.snapshot(repository), reason=str(error))
     snapshot = _completed(storage, repository, version.id)
     if snapshot is not None:
-        return Current(snapshot)
+        return Current(_made_newest(storage, repository, snapshot, version.names) if most else snapshot)
     new = _new_files(storage, repository, files)
     reason = f"more than {most} files are new"
     if new <= most and most:
@@ -80,8 +82,8 @@ def current_snapshot(
                     return Current(snapshot, indexed=report.added)
     elif not most:
         reason = "it was not to be refreshed"
-    newest = storage.snapshot(repository)
-    return Current(newest, _difference(storage, repository, newest, files), reason)
+    nearest = _nearest(storage, repository, version.commit)
+    return Current(nearest, _difference(storage, repository, nearest, files), reason)
 
 
 def snapshot_at(
@@ -109,7 +111,10 @@ def snapshot_at(
                 f"{name!r} of {repository.path} is not indexed, and {new} of its files are new; "
                 f"run `sleuth code index {repository.path} --rev {name}`"
             ) from None
+        before = next((s for s in storage.snapshots(repository.id) if s.status == "completed"), None)
         index_source(storage, source, timeout=timeout)
+        if before is not None:  # what asks for no name is not asked about this commit
+            _made_newest(storage, repository, before, before.names)
         snapshot = _completed(storage, repository, version.id)
         if snapshot is None:
             raise
@@ -123,6 +128,25 @@ def _listed(storage: CodeStorage, repository: Repository, source: Source) -> Lis
 def _completed(storage: CodeStorage, repository: Repository, id: str) -> SnapshotInfo | None:
     snapshots = storage.snapshots(repository.id)
     return next((s for s in snapshots if s.id == id and s.status == "completed"), None)
+
+
+def _made_newest(
+    storage: CodeStorage, repository: Repository, snapshot: SnapshotInfo, names: Sequence[str]
+) -> SnapshotInfo:
+    """Return a snapshot that is the newest one from now on, with these branches and tags."""
+    if snapshot.id == storage.snapshot(repository).id or not storage.writable:
+        return snapshot
+    with suppress(StoreError):  # another run writes, and makes its own snapshot the newest
+        storage.complete(repository.id, snapshot.id, names, storage.members(repository.id, snapshot.id))
+        storage.note()
+    return _completed(storage, repository, snapshot.id) or snapshot
+
+
+def _nearest(storage: CodeStorage, repository: Repository, commit: str) -> SnapshotInfo:
+    """Return the newest completed snapshot of a commit or based on it; else the newest of all."""
+    snapshots = [s for s in storage.snapshots(repository.id) if s.status == "completed"]
+    based = [s for s in snapshots if commit and s.base == commit]
+    return based[0] if based else storage.snapshot(repository)
 
 
 def _new_files(storage: CodeStorage, repository: Repository, files: list[Listed]) -> int:

@@ -45,12 +45,12 @@ class OpenSnapshot:
     """An open index and the snapshot to answer from.
 
     Attributes:
-        stale: number of files of the worktree that differ from the snapshot.
+        stale: number of files of the worktree that differ from the snapshot; None where nobody looked.
     """
 
     storage: CodeStorage
     snapshot: Snapshot
-    stale: int
+    stale: int | None
 
 
 @contextmanager
@@ -81,7 +81,8 @@ def opened(
             current = current_snapshot(storage, repository, most=most)
         if warning := current.warning(repository):
             say(f"sleuth: stale: {warning}", err=True)
-        yield OpenSnapshot(storage, storage.open_snapshot(repository, current.snapshot), current.stale)
+        stale = None if no_refresh and at is None else current.stale
+        yield OpenSnapshot(storage, storage.open_snapshot(repository, current.snapshot), stale)
 
 
 def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
