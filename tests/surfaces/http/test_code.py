@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.surfaces.project import make_project
+from sleuth import index_path, open_code
+from tests.surfaces.project import git, make_project
 from tests.waiting import wait_until
 
 from .conftest import Local, serving
@@ -150,3 +151,21 @@ def test_repositories_are_listed(shop: Local, root: Path) -> None:
     assert entry["snapshot"] == get(shop, "definitions", name="serve")["snapshot"]
     missing = shop.client.get("/v1/code/definitions", params={"name": "a", "repository": "/nowhere"})
     assert (missing.status_code, missing.json()["code"]) == (404, "UnknownRepositoryError")
+
+
+def test_submodules_are_named(tmp_path: Path) -> None:
+    """A request without a repository is about the one around all others; a submodule answers where it is named."""
+    root, library = make_project(tmp_path / "project"), tmp_path / "library"
+    library.mkdir()
+    (library / "leaky.py").write_text("def leak(): ...\n")
+    for arguments in (("init", "-q"), ("add", "."), ("commit", "-qm", "Leak")):
+        git(library, *arguments)
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
+    with open_code(root / ".sleuth") as storage:
+        index_path(storage, root, workers=1)
+    with serving(root / ".sleuth", sources=("code",)) as server:
+        outer = get(server, "definitions", name="leak")
+        inner = get(server, "definitions", name="leak", repository=str(root / "lib"))
+        assert (outer["repository"], outer["definitions"]) == (str(root), [])
+        assert [each["file_path"] for each in inner["definitions"]] == ["leaky.py"]
+        assert len(get(server, "repositories")["repositories"]) == 2
