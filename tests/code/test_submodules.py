@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path
-from sleuth.surfaces.mcp import Workspace
+from sleuth.surfaces.mcp import Tools, Workspace
 from tests.code.conftest import Git, write
 from tests.code.test_hostile_repository import Canaries, canaries
 from tests.commands import sleuth
@@ -141,6 +141,21 @@ def test_agents_of_the_outer_repository_get_no_submodule(app: Git) -> None:
     workspace = Workspace(app.root / ".sleuth", app.root)
     try:
         assert [repository.path for repository in workspace.repositories()] == [str(app.root)]
+    finally:
+        workspace.close()
+
+
+def test_agents_in_a_submodule_get_its_code(app: Git) -> None:
+    """In the folder of a submodule, the index of the repository around it answers with the submodule's code alone."""
+    assert sleuth("code", "index", ".", cwd=app.root).returncode == 0
+    (app.root / "notes.md").write_text("# In lib\n\nNotes about in_lib.\n")
+    assert sleuth("index", "notes.md", cwd=app.root).returncode == 0
+    lib = app.root / "vendor/lib"
+    workspace = Workspace(app.root / ".sleuth", lib)
+    try:
+        answer = json.loads(Tools(workspace).call("search", {"query": "in_lib"}))
+        assert {result["id"].rpartition(":")[0] for result in answer["results"]} == {f"{lib}/lib.py"}
+        assert answer["indexed_root"] == str(lib)
     finally:
         workspace.close()
 

@@ -66,24 +66,34 @@ class Workspace:
         return str(self.root or self.index.parent)
 
     def documents(self) -> Engine | None:
-        """Return the engine over the documents, or None if the index has none."""
+        """Return the engine over the documents, or None if the index has none, or none of the root's worktree."""
         from sleuth.engine import Engine
 
         with self._guard:
             if self._engine is None and self._with_documents and self.index.is_dir():
-                self._check_worktree()
+                if self._is_of_another_worktree():
+                    if self.code() is None:
+                        raise self._refusal()
+                    return None
                 with suppress(IndexNotFoundError):
                     self._engine = Engine.open(self.index)
             return self._engine
 
     def code(self) -> CodeStorage | None:
-        """Return the storage of code, or None if the index has none."""
+        """Return the storage of code, or None if the index has none.
+
+        Raises:
+            ArgumentError: it is of another worktree than the root's, and has no code of the root's.
+        """
         from sleuth.engine import has_code, open_code
 
         with self._guard:
             if self._storage is None and has_code(self.index):
-                self._check_worktree()
-                self._storage = open_code(self.index)
+                storage = open_code(self.index)
+                if self._is_of_another_worktree() and storage.repository_at(str(self._here)) is None:
+                    storage.close()
+                    raise self._refusal()
+                self._storage = storage
             return self._storage
 
     def repositories(self) -> list[Repository]:
@@ -170,21 +180,25 @@ class Workspace:
                 self._storage.close()
             self._engine = self._storage = None
 
-    def _check_worktree(self) -> None:
-        """Refuse an index of another worktree than the root's.
+    @property
+    def _here(self) -> Path:
+        """The worktree of the root, or the root itself outside git."""
+        root = self.root or self.index.parent
+        return self._top(root) or root
 
-        Raises:
-            ArgumentError: names both.
-        """
+    def _is_of_another_worktree(self) -> bool:
+        """Return whether the index stands in another worktree than the root's."""
         if self.root is None:
-            return
-        mine, its = self._top(self.root), self._top(self.index.parent)
-        if its is not None and its not in (mine, self.root) and self.root not in its.parents:
-            here = mine or self.root
-            raise ArgumentError(
-                f"index must be of the worktree that is asked about, got {str(self.index)!r}, which is of {its}, for "
-                f"{here}: run `sleuth code index {here} --index {here / '.sleuth'}`"
-            )
+            return False
+        its = self._top(self.index.parent)
+        return its is not None and its not in (self._here, self.root) and self.root not in its.parents
+
+    def _refusal(self) -> ArgumentError:
+        return ArgumentError(
+            f"index must be of the worktree that is asked about, got {str(self.index)!r}, which is of "
+            f"{self._top(self.index.parent)}, for {self._here}: "
+            f"run `sleuth code index {self._here} --index {self._here / '.sleuth'}`"
+        )
 
     def _top(self, folder: Path) -> Path | None:
         from sleuth.code import root_of
