@@ -215,3 +215,12 @@ def test_a_hit_names_its_container_once(place: Path) -> None:
     head = run(place, "search", "PaymentProcessor._give_up").stdout.splitlines()[0]
     assert head.startswith(" 1 shop/payment.py:")
     assert head.count("PaymentProcessor") == 1
+
+
+def test_a_search_that_finds_nothing_names_what_is_near(place: Path) -> None:
+    """A name that nothing has is answered with names that are spelled like it; a question is not."""
+    done = run(place, "search", "Ordre")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Nothing found; names near it: Order" in done.stderr
+    done = run(place, "search", "zxqv vqxz", "--budget", "100")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Nothing found.\n")

@@ -171,7 +171,7 @@ def search(
     """Find the code that answers a question."""
     import sys
 
-    from sleuth.code import CodeRetriever, render_context
+    from sleuth.code import CodeRetriever, Navigator, render_context
     from sleuth.engine import default_embedder
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
@@ -201,17 +201,20 @@ def search(
             granularity=granularity,
             per_file=per_file,
         )
+        near = [] if hits or len(text.split()) != 1 else Navigator(snapshot).near(text.strip())
     if json:
         parts = [part.to_dict() for part in retriever.last_report]
         plain = [hit.to_dict() for hit in hits]
         print_json(
             {"query": text, "snapshot": snapshot.info.id, "stale": place.stale, "hits": plain, "parts": parts}
         )
-    elif budget is not None:
+    elif budget is not None and hits:
         say(render_context(hits, budget))
     else:
         _print_hits(hits, retriever.last_report, explain=explain)
     if not hits:
+        if not json:
+            say(f"Nothing found; names near it: {', '.join(near)}" if near else "Nothing found.", err=True)
         raise typer.Exit(1)
 
 
@@ -221,8 +224,6 @@ def _print_hits(hits: list[RetrievedContext], parts: Sequence[PartReport], *, ex
     for part in parts:
         if part.status != "ok":
             console(stderr=True).print(f"sleuth: {part.name} {part.status}: {part.error}", markup=False)
-    if not hits:
-        console(stderr=True).print("Nothing found.")
 
 
 _SHOWN_LINES = 12
