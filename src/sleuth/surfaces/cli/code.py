@@ -64,7 +64,7 @@ def index(
     vectors: Annotated[
         bool, typer.Option("--vectors", help="Make the vectors now instead of at the first hybrid search.")
     ] = False,
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Threads that parse.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes that parse.")] = None,
     again: Annotated[
         bool,
         typer.Option(
