@@ -228,6 +228,9 @@ def test_a_worktree_elsewhere_is_refused(git: Git, storage: CodeStorage, tmp_pat
     git("config", "core.worktree", str(tmp_path / "private"))
     with pytest.raises(CodeError, match=r"core\.worktree"):
         index_path(storage, git.root / "shop")
+    git("config", "core.worktree", str(tmp_path))
+    with pytest.raises(CodeError, match=r"core\.worktree"):
+        index_path(storage, git.root / "shop")
 
 
 def test_an_owner_that_is_not_trusted_is_refused(

@@ -44,7 +44,10 @@ def root_of(path: Path) -> Path | None:
     if (path / ".git" / "HEAD").is_file():
         return path.resolve()
     root = _top(path)
-    if root is not None and not path.resolve().is_relative_to(root):
+    if root is None:
+        return None
+    is_home = (root / ".git").exists() or (root / "HEAD").is_file()  # of a worktree, or of a bare repository
+    if not is_home or not path.resolve().is_relative_to(root):
         raise CodeError(
             f"the repository around {path} must have its worktree there, got {root} (`core.worktree`): name that folder"
         )
