@@ -62,9 +62,9 @@ def faults(path: Path, *, full: bool = True) -> list[str]:
 def test_a_sound_index(indexed: Path) -> None:
     """A sound index has no faults, and the check reports its counts."""
     assert faults(indexed) == []
-    assert len(check_code(indexed, full=True)) == 4
+    assert len(check_code(indexed, full=True)) == 5
     status = code_status(indexed)
-    assert (status.repositories, status.snapshots, status.segments) == (1, 2, 4)
+    assert (status.repositories, status.snapshots, status.segments) == (1, 2, 6)
     assert status.files > 2
     assert status.bytes > 10_000
 

@@ -176,9 +176,11 @@ def test_diff_sees_renames(storage: CodeStorage, git: Git) -> None:
 
 
 def test_prune_forgets(storage: CodeStorage, git: Git) -> None:
-    """Pruning removes snapshots and the contents that only they held; the others answer as before."""
-    first = git.commit({"a.py": "SECRET_OLD = 1\n", "b.py": "def kept(): pass\n"})
+    """Pruning removes snapshots, and contents and commits that only they have; the others answer as before."""
+    git.commit({"b.py": "def kept(): pass\n"})
+    first = git.commit({"a.py": "SECRET_OLD = 1\n"})
     id = index_path(storage, git.root).repository
+    git("reset", "-q", "--hard", "HEAD~1")
     second = git.commit({"a.py": "PUBLIC = 1\n"})
     index_path(storage, git.root)
     expected = answers(storage, id, "kept public")

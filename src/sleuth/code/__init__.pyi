@@ -1,6 +1,6 @@
 from sleuth.code.graph.navigate import Navigator as Navigator
 from sleuth.code.graph.walker import GraphWalker as GraphWalker
-from sleuth.code.repository.history import Commit as Commit
+from sleuth.code.repository.commits import Commit as Commit
 from sleuth.code.repository.history import commits_of as commits_of
 from sleuth.code.search.context import RetrievedContext as RetrievedContext
 from sleuth.code.search.context import render_context as render_context
@@ -15,6 +15,7 @@ from sleuth.code.snapshots.changes import changed_files as changed_files
 from sleuth.code.snapshots.indexing import index_path as index_path
 from sleuth.code.snapshots.refreshing import Current as Current
 from sleuth.code.snapshots.refreshing import current_snapshot as current_snapshot
+from sleuth.code.snapshots.refreshing import refresh_history as refresh_history
 from sleuth.code.snapshots.refreshing import snapshot_at as snapshot_at
 from sleuth.code.snapshots.report import CodeIndexReport as CodeIndexReport
 from sleuth.code.snapshots.snapshot import Snapshot as Snapshot

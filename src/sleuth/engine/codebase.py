@@ -48,11 +48,12 @@ class LexicalWords:
 
     files: WordLeg
     chunks: WordLeg
+    commits: WordLeg
 
 
 def code_words() -> LexicalWords:
     """Fresh legs, with the fields that code search asks for."""
-    return LexicalWords(_WordLeg("files"), _WordLeg("chunks"))
+    return LexicalWords(_WordLeg("files"), _WordLeg("chunks"), _WordLeg("commits"))
 
 
 def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:

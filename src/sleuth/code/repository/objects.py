@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from sleuth.code.repository.git import GONE, Entry, text_of
-from sleuth.code.repository.process import run, start
+from sleuth.code.repository.process import pipes, run, start
 from sleuth.errors import CodeError, UnknownSnapshotError
 
 _AT_ONCE = 64
@@ -122,13 +122,10 @@ class Objects:
         """Into git and out of it; starts it where it does not run."""
         if self._process is None:
             run(self.root, "rev-parse", "--git-dir", check=False)  # raises where settings cannot be read
-            pipes = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-            self._process = start(self.root, "cat-file", "--batch", **pipes)
+            quiet = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+            self._process = start(self.root, "cat-file", "--batch", **quiet)
             self._end = weakref.finalize(self, _end, self._process)
-        into, out = self._process.stdin, self._process.stdout
-        if into is None or out is None:
-            raise CodeError(f"git at {self.root} gave no pipes")
-        return into, out
+        return pipes(self._process, self.root)
 
 
 def commit_named(path: str, name: str) -> str | None:

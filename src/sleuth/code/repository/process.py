@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-from contextlib import nullcontext
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import IO
 
 from sleuth.errors import CodeError
 from sleuth.remote import check_cancelled, current_cancellation
@@ -130,6 +133,46 @@ def run(folder: Path, *arguments: str, check: bool = True) -> bytes:
         except CodeError:
             check_cancelled()
             raise
+
+
+def pipes(process: subprocess.Popen[bytes], folder: Path) -> tuple[IO[bytes], IO[bytes]]:
+    """Return the pipes into a process and out of it."""
+    if process.stdin is None or process.stdout is None:
+        raise CodeError(f"git at {folder} gave no pipes")
+    return process.stdin, process.stdout
+
+
+@contextmanager
+def output(folder: Path, *arguments: str, text: bytes) -> Iterator[IO[bytes]]:
+    """Yield what a command writes, as it comes.
+
+    Args:
+        text: for the command to read; less than a pipe holds.
+
+    Raises:
+        CodeError: it failed, or took longer than `SHORT_SECONDS` and was ended.
+        SleuthError: the caller was cancelled; git is ended.
+    """
+    check_cancelled()
+    cancellation = current_cancellation()
+    with start(folder, *arguments, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        timer = threading.Timer(SHORT_SECONDS, process.kill)
+        timer.start()
+        try:
+            with nullcontext() if cancellation is None else cancellation.closing(process.kill):
+                into, out = pipes(process, folder)
+                with suppress(BrokenPipeError):
+                    into.write(text)
+                    into.close()
+                yield out
+        except BaseException:
+            process.kill()
+            raise
+        finally:
+            timer.cancel()
+    check_cancelled()
+    if process.returncode:
+        raise CodeError(f"git in {folder}: exit status {process.returncode}")
 
 
 def filters_off(root: Path) -> list[str]:

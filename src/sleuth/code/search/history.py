@@ -1,38 +1,42 @@
-"""Searches the messages of the commits that led to a snapshot, and finds what to list the commits of.
+"""Searches the commits that led to a snapshot, and finds what to list the commits of.
 
-Git is read when somebody asks: a snapshot names its commit, and only ancestors of that commit are searched.
+A snapshot names its commit, and only ancestors of that commit are searched.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from sleuth.arguments import check_count
-from sleuth.code.repository.history import Commit, commits_before, paths_touched
 from sleuth.code.search.query import read_query
-from sleuth.errors import ArgumentError
-from sleuth.store import SegmentView
+from sleuth.code.snapshots.commits import Ancestors, StoredCommit, ancestors_of, read_details
+from sleuth.code.snapshots.places import is_below
+from sleuth.code.snapshots.recording import is_recorded
+from sleuth.errors import ArgumentError, CodeError
 
 if TYPE_CHECKING:
+    from sleuth.code.repository.commits import Commit
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
     from sleuth.code.snapshots.words import WordSearcher
+    from sleuth.store import Connection
 
-MOST_COMMITS: Final = 20_000
-"""The newest commits whose messages are searched: reading so many takes git half a second."""
+WEIGHTS: Final = {"message": 1.0, "paths": 0.5, "changes": 0.5}
+"""What a word counts in the message of a commit, its paths, and the lines that it changed."""
+_READ_AT_ONCE: Final = 200
 _PLACE: Final = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?:@[0-9a-f]{12})?")
 
 
 class CommitHit(NamedTuple):
-    """A commit whose message answers a query.
+    """A commit that answers a query.
 
     Attributes:
-        score: BM25 of the message, higher is better.
+        score: BM25 of its message, paths and changed lines, higher is better.
         paths: that the commit touched.
     """
 
@@ -52,35 +56,80 @@ class Place(NamedTuple):
     lines: tuple[int, int] | None
 
 
-class _Messages(NamedTuple):
-    """Commits, newest first, and a searcher whose row n is the message of the n-th."""
+class _Commits(NamedTuple):
+    """The commits that led to a snapshot, and a searcher over them."""
 
-    commits: list[Commit]
+    ancestors: Ancestors
     searcher: WordSearcher
 
 
 def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str = "") -> list[CommitHit]:
-    """Return the ancestors of a snapshot's commit whose messages answer a query best; of equal ones the newer first.
+    """Return the ancestors of a snapshot's commit that answer a query best; of equal ones the newer first.
+
+    Messages, paths and changed lines are searched, as far as the history is recorded (`is_recorded`).
 
     Args:
         path: only commits that touched something at or below this path; any where empty.
 
     Raises:
         ArgumentError: the snapshot is of a folder outside git, or `limit` is below 0.
-        CodeError: git failed, as where the repository is gone.
+        CodeError: nothing of its history is recorded; says how to record it.
+        IndexDamagedError: a part of the history is not as it was written.
     """
     check_count(limit, "limit")
     terms = read_query(query).terms
-    messages = _read_messages(snapshot, path) if path else snapshot.shared(_read_messages)
-    if not limit or not terms or not messages.commits:
+    ancestors, searcher = _commits(snapshot)
+    if not limit or not terms:
         return []
-    hits = messages.searcher.search({"context": terms}, limit)
-    commits = [messages.commits[key] for key in hits.keys.tolist()]
-    paths = paths_touched(Path(snapshot.repository.path), [commit.id for commit in commits])
-    return [
-        CommitHit(commit, score, paths[commit.id])
-        for commit, score in zip(commits, hits.scores.tolist(), strict=True)
-    ]
+    weighted = {field: {term: n * weight for term, n in terms.items()} for field, weight in WEIGHTS.items()}
+    hits = searcher.search(weighted, len(ancestors.keys))
+    times = ancestors.times[np.searchsorted(ancestors.keys, hits.keys)]
+    order = np.lexsort((hits.keys, -times, -hits.scores))
+    scores = dict(zip(hits.keys[order].tolist(), hits.scores[order].tolist(), strict=True))
+    with snapshot.storage.reading() as connection:
+        best = _first(connection, list(scores), limit, path.strip("/"))
+    return [CommitHit(stored.commit, scores[key], stored.paths) for key, stored in best.items()]
+
+
+def _first(connection: Connection, keys: list[int], limit: int, path: str) -> dict[int, StoredCommit]:
+    """Return the first of these commits that touched something at or below a path."""
+    best: dict[int, StoredCommit] = {}
+    for at in range(0, len(keys), max(limit, _READ_AT_ONCE if path else 0)):
+        some = keys[at : at + max(limit, _READ_AT_ONCE if path else 0)]
+        details = read_details(connection, some)
+        best |= {key: details[key] for key in some if _touches(details[key], path)}
+        if len(best) >= limit:
+            break
+    return dict(islice(best.items(), limit))
+
+
+def _touches(stored: StoredCommit, path: str) -> bool:
+    return not path or any(is_below(touched, path) for touched in stored.paths)
+
+
+def _commits(snapshot: Snapshot) -> _Commits:
+    """Return the commits of a snapshot's history; shared once that is whole.
+
+    Raises:
+        ArgumentError, CodeError: as `search_history`.
+    """
+    if is_recorded(snapshot.storage, snapshot.repository, base_of(snapshot)):
+        return snapshot.shared(_read_commits)
+    return _read_commits(snapshot)
+
+
+def _read_commits(snapshot: Snapshot) -> _Commits:
+    storage, repository = snapshot.storage, snapshot.repository
+    leg = storage.words.commits
+    with storage.reading() as connection:
+        ancestors = ancestors_of(connection, repository.id, base_of(snapshot))
+        if not len(ancestors.keys):
+            raise CodeError(
+                f"the history of {repository.path} must be recorded to be searched: "
+                f"run `sleuth code index {repository.path}`"
+            )
+        views = storage.shelf.views(connection, leg, ancestors.keys)
+    return _Commits(ancestors, leg.searcher(views))
 
 
 def base_of(snapshot: Snapshot) -> str:
@@ -92,17 +141,6 @@ def base_of(snapshot: Snapshot) -> str:
     if not snapshot.info.base:
         raise ArgumentError(f"the snapshot must be of a git repository, got {snapshot.repository.path}")
     return snapshot.info.base
-
-
-def _read_messages(snapshot: Snapshot, path: str = "") -> _Messages:
-    commits = commits_before(Path(snapshot.repository.path), base_of(snapshot), most=MOST_COMMITS, path=path)
-    leg = snapshot.storage.words.chunks
-    builder = leg.builder()
-    builder.add({"body": [commit.message for commit in commits]}, len(commits))
-    data = builder.finish()
-    name = f"messages of {snapshot.repository.id} before {snapshot.info.base} {path}"
-    view = SegmentView(name, np.arange(len(commits)), None, None, data.arrays, data.meta)
-    return _Messages(commits, leg.searcher([view]))
 
 
 def places_named(snapshot: Snapshot, name: str) -> Iterator[Place]:

@@ -11,6 +11,8 @@ from sleuth.code.snapshots.places import module_steps as module_steps
 from sleuth.code.snapshots.record import FileRow as FileRow
 from sleuth.code.snapshots.record import Repository as Repository
 from sleuth.code.snapshots.record import SnapshotInfo as SnapshotInfo
+from sleuth.code.snapshots.recording import History as History
+from sleuth.code.snapshots.recording import record_history as record_history
 from sleuth.code.snapshots.refreshing import Current as Current
 from sleuth.code.snapshots.refreshing import current_snapshot as current_snapshot
 from sleuth.code.snapshots.refreshing import snapshot_at as snapshot_at

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
-from sleuth.code.snapshots import record
+from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.record import FileRow
 from sleuth.errors import IndexDamagedError
 from sleuth.store import REBUILD, Connection, Connections, Rest, prove_pieces, prove_structure
@@ -25,12 +25,16 @@ class Damage(NamedTuple):
             is damaged or missing.
         contents: hashes of contents that are not.
         embeddings: how many cached vectors are not.
+        commits: keys of those that are not.
+        histories: repositories whose list of commits is not.
     """
 
     files: dict[int, str]
     snapshots: list[tuple[str, str]]
     contents: list[str]
     embeddings: int
+    commits: list[int]
+    histories: list[str]
 
 
 def find_damage(connection: Connection) -> Damage:
@@ -45,7 +49,8 @@ def find_damage(connection: Connection) -> Damage:
     files = dict(_bad_files(connection, contents))
     embeddings = sum(map(is_bad_embedding, connection.execute(EMBEDDINGS)))
     bad = [hash for hash, whole in contents.items() if not whole]
-    return Damage(files, broken_snapshots(connection, files), bad, embeddings)
+    history = commits.bad_commits(connection), commits.bad_histories(connection)
+    return Damage(files, broken_snapshots(connection, files), bad, embeddings, *history)
 
 
 def broken_snapshots(
@@ -123,7 +128,22 @@ def prove(connections: Connections, rest: Rest) -> str:
         or prove_pieces(connections, "files", _damaged_files, rest)
         or prove_pieces(connections, "embeddings", _damaged_embeddings, rest)
         or prove_pieces(connections, "snapshots", _damaged_snapshots, rest)
+        or _prove_commits(connections, rest)
     )
+
+
+def _prove_commits(connections: Connections, rest: Rest) -> str:
+    with connections() as connection:
+        if not commits.has_tables(connection):
+            return ""
+        if bad := commits.bad_histories(connection):
+            return f"{len(bad)} lists of commits are not as they were written; `{AGAIN}`"
+    return prove_pieces(connections, "commits", _damaged_commits, rest)
+
+
+def _damaged_commits(connection: Connection, first: int, end: int) -> str:
+    bad = commits.bad_commits(connection, first, end)
+    return f"{len(bad)} commits are not as they were written; `{AGAIN}`" if bad else ""
 
 
 def _damaged_contents(connection: Connection, first: int, end: int) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.parsing.analyse import Analysed, analyse
-from sleuth.code.snapshots import record
+from sleuth.code.snapshots import commits, record
 from sleuth.code.snapshots.damage import (
     AGAIN,
     EMBEDDINGS,
@@ -38,8 +38,10 @@ from sleuth.store import (
     open_segments,
 )
 from sleuth.store.catalogue import manifest, segment_files
+from sleuth.store.catalogue.manifest import SegmentEntry
 
 _ORDER = ("error", "warning", "ok")
+_READ_AGAIN = "removed; `sleuth code index` reads them again"
 _TOGETHER = 1_000
 """Files that are read at once while a segment is rebuilt."""
 
@@ -77,10 +79,11 @@ def _check(connection: Connection, storage: CodeStorage, *, full: bool) -> Itera
     snapshots, files = (
         connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("snapshots", "files")
     )
-    yield Finding("ok", file.name, f"{snapshots} snapshots, {files} versions of files")
+    history = len(commits.keys_of_commits(connection))
+    yield Finding("ok", file.name, f"{snapshots} snapshots, {files} versions of files, {history} commits")
     if full:
         yield from _check_rows(connection, file.name)
-    for leg in (storage.words.files, storage.words.chunks):
+    for leg in _legs(storage).values():
         yield from _check_leg(leg, opened, storage.live(connection, leg), full=full)
 
 
@@ -106,7 +109,10 @@ def _check_rows(connection: Connection, subject: str) -> Iterator[Finding]:
         yield Finding(
             "error", subject, f"{len(damage.contents)} contents are not as they were written", REBUILD
         )
-    if damage == Damage({}, [], [], 0):
+    if damage.commits or damage.histories:
+        lost = f"{len(damage.commits)} commits and {len(damage.histories)} lists of them"
+        yield Finding("error", subject, f"{lost} are not as they were written", AGAIN)
+    if damage == Damage({}, [], [], 0, [], []):
         yield Finding("ok", subject, "every row is as it was written")
 
 
@@ -128,14 +134,14 @@ def _check_leg(
 
 
 def _legs(storage: CodeStorage) -> dict[str, WordLeg]:
-    return {leg.name: leg for leg in (storage.words.files, storage.words.chunks)}
+    return {leg.name: leg for leg in (storage.words.files, storage.words.chunks, storage.words.commits)}
 
 
 def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
     """Check fully, and mend what can be mended.
 
     Segments are rebuilt from the contents that are kept. File versions that are lost are removed, and so are the
-    snapshots that list them, which are named: indexing those again restores them.
+    snapshots that list them, which are named: indexing those again restores them, and the commits that were lost.
 
     Raises:
         IndexDamagedError: the structure of the database itself is damaged; the message says what to do.
@@ -151,6 +157,7 @@ def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
         repairs = _forget(storage, damage)
         for leg in (storage.words.files, storage.words.chunks):
             repairs += _mend(storage, leg)
+        repairs += _mend_commits(storage)
         storage.forget()
         storage.note()
     return repairs
@@ -175,27 +182,66 @@ def _forget(storage: CodeStorage, damage: Damage) -> list[Repair]:
             bad = [row[:2] for row in connection.execute(EMBEDDINGS).fetchall() if is_bad_embedding(row)]
             connection.executemany("DELETE FROM embeddings WHERE file = ? AND fingerprint = ?", bad)
             repairs.append(Repair("embeddings", f"{len(bad)} cached vectors were damaged: removed"))
+        if damage.commits or damage.histories:
+            commits.forget_commits(connection, damage.commits, damage.histories)
+            repairs.append(Repair("history", f"{len(damage.commits)} commits were damaged: {_READ_AGAIN}"))
     return repairs
+
+
+def _mend_commits(storage: CodeStorage) -> list[Repair]:
+    """Drop the segments of commits that cannot serve, and forget the commits that no other covers."""
+    leg = storage.words.commits
+    covering = _covering(storage, leg)
+    with storage.transaction() as connection:
+        lost = np.setdiff1d(storage.live(connection, leg), covering.keys).tolist()
+        commits.forget_commits(connection, lost)
+        manifest.drop(connection, [entry.name for entry in covering.bad])
+    for entry in covering.bad:
+        segment_files.remove(storage.database.segments, entry.name)
+    if not covering.bad and not lost:
+        return []
+    why = f"{len(covering.bad)} segments could not serve: {len(lost)} commits are lost: {_READ_AGAIN}"
+    return [Repair(f"code {leg.name}", why)]
+
+
+class _Covering(NamedTuple):
+    """The segments of a leg.
+
+    Attributes:
+        keys: of the rows of those that can serve.
+        firsts: the first key of each of these.
+        bad: the others.
+    """
+
+    keys: NDArray[np.int64]
+    firsts: list[int]
+    bad: list[SegmentEntry]
+
+
+def _covering(storage: CodeStorage, leg: WordLeg) -> _Covering:
+    with storage.reading() as connection:
+        every = open_segments(connection, storage.database.segments, _legs(storage), full=True)
+        connection.let_go()
+    checked = [
+        (entry, *check_segment(entry, segment, full=True))
+        for entry, segment in every
+        if entry.leg == leg.name
+    ]
+    bad = [entry for entry, _, wrong in checked if wrong or entry.fingerprint != leg.fingerprint]
+    good = [(entry.first, keys) for entry, keys, _ in checked if entry not in bad]
+    covered = np.concatenate([record.NOTHING, *(keys for _, keys in good)])
+    return _Covering(covered, [first for first, _ in good], bad)
 
 
 def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
     """Drop the segments of a leg that cannot serve, and rebuild what no other covers."""
+    covered, firsts, bad = _covering(storage, leg)
     with storage.reading() as connection:
-        every = open_segments(connection, storage.database.segments, _legs(storage), full=True)
-        connection.let_go()
-        checked = [
-            (entry, *check_segment(entry, segment, full=True))
-            for entry, segment in every
-            if entry.leg == leg.name
-        ]
-        bad = [entry for entry, _, wrong in checked if wrong or entry.fingerprint != leg.fingerprint]
-        good = [(entry, keys) for entry, keys, _ in checked if entry not in bad]
-        live = storage.live(connection, leg)
-        missing = np.setdiff1d(live, np.concatenate([record.NOTHING, *(keys for _, keys in good)]))
+        missing = np.setdiff1d(storage.live(connection, leg), covered)
         rows = _files_of(connection, leg, storage, missing)
     if not bad and not len(missing):
         return []
-    built, lost = _rebuilt(storage, leg, rows, [entry.first for entry, _ in good])
+    built, lost = _rebuilt(storage, leg, rows, firsts)
     with storage.transaction() as connection:
         manifest.drop(connection, [entry.name for entry in bad])
         storage.shelf.publish(connection, built)
@@ -207,7 +253,7 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
     repairs = [Repair(f"code {leg.name}", why)]
     if lost:
         with storage.reading() as connection:
-            damage = Damage(lost, broken_snapshots(connection, lost), [], 0)
+            damage = Damage(lost, broken_snapshots(connection, lost), [], 0, [], [])
         repairs += _forget(storage, damage)
     return repairs
 
@@ -265,8 +311,9 @@ class CodeStatus(NamedTuple):
 
     Attributes:
         files: versions of files.
+        commits: of the histories.
         bytes: of the database, its log and its segments.
-        segments: how many there are of both legs.
+        segments: how many there are of all legs.
         damage: what this process has found damaged while the index was open.
     """
 
@@ -274,6 +321,7 @@ class CodeStatus(NamedTuple):
     snapshots: int
     files: int
     chunks: int
+    commits: int
     segments: int
     bytes: int
     damage: tuple[str, ...]
@@ -286,8 +334,9 @@ def status(storage: CodeStorage) -> CodeStatus:
             "SELECT (SELECT count(*) FROM repositories), (SELECT count(*) FROM snapshots WHERE status = 'completed'), "
             "count(*), coalesce(sum(chunks), 0) FROM files"
         ).fetchone()
+        history = len(commits.keys_of_commits(connection))
         entries = manifest.entries(connection)
     size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
     size += sum(entry.bytes for entry in entries if not entry.inline)
     damage = (*filter(None, [storage.lost]), *storage.proof.damage)
-    return CodeStatus(repositories, snapshots, files, chunks, len(entries), size, damage)
+    return CodeStatus(repositories, snapshots, files, chunks, history, len(entries), size, damage)

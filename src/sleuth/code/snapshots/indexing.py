@@ -1,7 +1,7 @@
 """Makes a snapshot of a version of a repository.
 
 Files whose path and content are known cost nothing. The rest are taken apart, in worker processes where they are many,
-and committed in batches; then the snapshot is, in one transaction.
+and committed in batches; then the snapshot is, in one transaction. After it come the commits that led to it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,13 @@ from sleuth.code.repository.listing import Listed, Listing
 from sleuth.code.repository.past import Past, Recall
 from sleuth.code.repository.sources import DiskSource, Source, source_at
 from sleuth.code.snapshots.memory import keep_times, read_times
+from sleuth.code.snapshots.record import Repository
+from sleuth.code.snapshots.recording import WHOLE, History, record_history
 from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.code.snapshots.shelf import Batch
 from sleuth.code.snapshots.storage import CodeStorage
 from sleuth.code.snapshots.submodules import index_submodules
+from sleuth.errors import CodeError
 from sleuth.logs import logger_of
 
 _BATCH_BYTES = 400_000
@@ -45,6 +48,7 @@ def index_path(
     changed: Collection[str | Path] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    history: History = WHOLE,
     timeout: float = 10.0,
     submodules: bool = True,
 ) -> CodeIndexReport:
@@ -56,6 +60,7 @@ def index_path(
             then, except where that could miss something (`sources.DiskSource.listing_after`).
         workers: processes that parse where many files are new; one per core where None.
         progress: called with (files done, files to do).
+        history: how much of the history of the commit is recorded afterwards.
         timeout: seconds to wait for another run.
         submodules: index those that are checked out too, as repositories of their own.
 
@@ -65,7 +70,13 @@ def index_path(
         IndexLockedError: another run is at work; names it.
     """
     index = partial(
-        index_source, storage, changed=changed, workers=workers, progress=progress, timeout=timeout
+        index_source,
+        storage,
+        changed=changed,
+        workers=workers,
+        progress=progress,
+        history=history,
+        timeout=timeout,
     )
     report = index(source_at(path, revision))
     if submodules:
@@ -80,6 +91,7 @@ def index_source(
     changed: Collection[str | Path] | None = None,
     workers: int | None = None,
     progress: Callable[[int, int], None] | None = None,
+    history: History = WHOLE,
     timeout: float = 10.0,
 ) -> CodeIndexReport:
     """`index_path` of any source."""
@@ -106,10 +118,22 @@ def index_source(
             storage.fail(repository.id, version.id, f"{type(error).__name__}: {error}")
             raise
         storage.note()
+        if version.commit:
+            _record_history(storage, repository, version.commit, history, report)
         storage.merge()
     report.seconds = time.perf_counter() - began
     logger.info("indexed %d files of %s in %.1f s", report.files, report.path, report.seconds)
     return report
+
+
+def _record_history(
+    storage: CodeStorage, repository: Repository, tip: str, history: History, report: CodeIndexReport
+) -> None:
+    try:
+        report.commits, report.commits_left = record_history(storage, repository, tip, history)
+    except CodeError as error:  # the snapshot answers without its history
+        report.history_error = str(error)
+        logger.warning("the history of %s was not recorded: %s", report.path, error)
 
 
 def past_of(storage: CodeStorage, repository: str, source: Source) -> Past:

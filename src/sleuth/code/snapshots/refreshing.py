@@ -1,4 +1,7 @@
-"""The snapshot of what a worktree holds now: taken where little changed, else the newest one and how much it lacks."""
+"""The snapshot of what a worktree holds now: taken where little changed, else the newest one and how much it lacks.
+
+Also the history of a snapshot: what is not recorded of it is, as far as that takes seconds.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,12 @@ from typing import TYPE_CHECKING
 from sleuth.code.repository.listing import Listed, Listing
 from sleuth.code.repository.sources import Source, source_at
 from sleuth.code.snapshots.indexing import index_source, past_of
+from sleuth.code.snapshots.recording import RECENT, is_recorded, record_history
 from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotError
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
+    from sleuth.code.snapshots.snapshot import Snapshot
     from sleuth.code.snapshots.storage import CodeStorage
 
 MOST = 500
@@ -73,7 +78,7 @@ def current_snapshot(
             reason = "the index cannot be written"
         else:
             try:
-                report = index_source(storage, source_at(repository.path), timeout=timeout)
+                report = index_source(storage, source_at(repository.path), history=RECENT, timeout=timeout)
             except StoreError as error:
                 reason = str(error)
             else:
@@ -112,13 +117,34 @@ def snapshot_at(
                 f"run `sleuth code index {repository.path} --rev {name}`"
             ) from None
         before = next((s for s in storage.snapshots(repository.id) if s.status == "completed"), None)
-        index_source(storage, source, timeout=timeout)
+        index_source(storage, source, history=RECENT, timeout=timeout)
         if before is not None:  # what asks for no name is not asked about this commit
             _made_newest(storage, repository, before, before.names)
         snapshot = _completed(storage, repository, version.id)
         if snapshot is None:
             raise
         return snapshot
+
+
+def refresh_history(storage: CodeStorage, snapshot: Snapshot, *, timeout: float = 1.0) -> str:
+    """Record what is missing of a snapshot's history; return in a line what is still missing, "" for nothing.
+
+    Args:
+        timeout: seconds to wait for another run that indexes.
+    """
+    repository, tip = snapshot.repository, snapshot.info.base
+    if not tip or is_recorded(storage, repository, tip):
+        return ""
+    remedy = f"run `sleuth code index {repository.path}`"
+    if not storage.writable:
+        return f"not all of the history is recorded, and the index cannot be written; {remedy}"
+    try:
+        with storage.writing(timeout):
+            recorded = record_history(storage, repository, tip)
+            storage.merge()
+    except (CodeError, StoreError) as error:
+        return f"not all of the history is recorded ({error}); {remedy}"
+    return f"{recorded.left} older commits are not recorded yet; {remedy}" if recorded.left else ""
 
 
 def _listed(storage: CodeStorage, repository: Repository, source: Source) -> Listing:

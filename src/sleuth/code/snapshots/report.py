@@ -17,6 +17,8 @@ class CodeIndexReport:
         chunks: of the new files.
         skipped: (path, reason) of files that are not searched; also of those that this run could not parse and that
             are searched as plain text.
+        commits: of the history, recorded by this run; `commits_left` are for the next one.
+        history_error: why no more of them could be read, "" otherwise.
         seconds: wall time.
     """
 
@@ -28,6 +30,9 @@ class CodeIndexReport:
     added: int = 0
     chunks: int = 0
     skipped: list[tuple[str, str]] = field(default_factory=list)
+    commits: int = 0
+    commits_left: int = 0
+    history_error: str = ""
     seconds: float = 0.0
     submodules: list[CodeIndexReport] = field(default_factory=list)
 

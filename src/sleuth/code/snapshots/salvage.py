@@ -1,7 +1,7 @@
 """Builds a new code database from the rows of one whose structure is damaged.
 
 Every row that lies on a page that can be read goes into the new database; `health.repair` then proves each by its
-checksum, names the snapshots that lost a file, and makes segments anew.
+checksum, names the snapshots that lost a file, and makes segments anew. Commits are left out: git has them.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ def _rebuild(aside: Path, rebuilt: Connection) -> int:
     for table in ("files", "snapshots"):
         rebuilt.execute(f"DELETE FROM {table} WHERE repository NOT IN (SELECT id FROM repositories)")
     rebuilt.execute("DELETE FROM embeddings WHERE file NOT IN (SELECT key FROM files)")
+    rebuilt.execute("DELETE FROM segments WHERE leg = 'commits'")  # what they are of is read again
     files: int = rebuilt.execute("SELECT count(*) FROM files").fetchone()[0]
     rebuilt.execute("COMMIT")
     return files

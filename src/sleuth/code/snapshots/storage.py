@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.snapshots import identity, record
+from sleuth.code.snapshots import commits, identity, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
 from sleuth.code.snapshots.proof import Proof
@@ -157,6 +157,8 @@ class CodeStorage:
         with self.database.locked(timeout, sweep=True) as connection:
             self._run = _Run(threading.get_ident(), connection)
             try:
+                with translated(self.path):
+                    commits.add_tables(connection)
                 self._fail_abandoned()
                 yield
             finally:
@@ -476,6 +478,7 @@ class CodeStorage:
                     "DELETE FROM snapshots WHERE repository = ? AND id = ?", [(repository, id) for id in gone]
                 )
                 record.forget_unlisted(connection, repository)
+                commits.forget_unreached(connection, repository)
                 self.memory.forget()
             self.note()
             self.compact()
@@ -491,12 +494,12 @@ class CodeStorage:
         self.proof.forget()
 
     def compact(self) -> None:
-        """Merge each leg's segments into one, without the rows of file versions that are gone."""
+        """Merge each leg's segments into one, without the rows of file versions and commits that are gone."""
         self.merge(whole=True)
 
     def merge(self, *, whole: bool = False) -> None:
         """Merge the segments of a leg that has many, or all of them; for the run that writes."""
-        for leg in (self.words.files, self.words.chunks):
+        for leg in (self.words.files, self.words.chunks, self.words.commits):
             while True:
                 with self.reading() as connection:
                     merged = self.shelf.due(connection, leg, self.live, whole=whole)
@@ -507,7 +510,9 @@ class CodeStorage:
                 self.shelf.settle(merged)
 
     def live(self, connection: Connection, leg: WordLeg) -> NDArray[np.int64]:
-        """Keys of the rows of a leg that a file version has, ascending."""
+        """Keys of the rows of a leg that a file version has, or of commits, ascending."""
+        if leg is self.words.commits:
+            return commits.keys_of_commits(connection)
         rows = connection.execute("SELECT key, first_chunk, chunks FROM files ORDER BY key").fetchall()
         try:
             keys, firsts, counts = np.array(rows, np.int64).reshape(-1, 3).T

@@ -1,7 +1,7 @@
 """The protocols by which code search uses the lexical family without importing it.
 
-`Words` is the seam: two legs over the same rows of a snapshot, one row per file and one row per chunk. The engine gives
-an implementation; statistics are taken over the rows that a snapshot holds.
+`Words` is the seam: two legs over the files of a snapshot, one row per file and one row per chunk, and a leg over the
+commits that led to it. The engine gives an implementation; statistics are taken over the rows that a snapshot holds.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ ANALYZERS = {
         "uses": "names",
     },
     "chunks": {"context": "code-english", "symbol": "code-english"},
+    "commits": {"message": "code-english", "paths": "code-english", "changes": "code-english"},
 }
 """By leg and field, the analyzer of `sleuth.text` that cuts it into terms."""
 
 SOURCES: dict[str, dict[str, dict[str, int]]] = {
     "files": {name: {name: 1} for name in ANALYZERS["files"]},
     "chunks": {"context": {"body": 1, "symbol": 1, "path": 1}, "symbol": {"symbol": 1}},
+    "commits": {name: {name: 1} for name in ANALYZERS["commits"]},
 }
 """By leg and field, the texts that feed it and how often a token of each counts."""
 
@@ -72,7 +74,7 @@ class WordLeg(Leg, Protocol):
 
 
 class Words(Protocol):
-    """The two legs."""
+    """The three legs."""
 
     @property
     def files(self) -> WordLeg:
@@ -82,4 +84,9 @@ class Words(Protocol):
     @property
     def chunks(self) -> WordLeg:
         """Rows are chunks."""
+        ...
+
+    @property
+    def commits(self) -> WordLeg:
+        """Rows are commits."""
         ...

@@ -41,7 +41,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth code refs TokenBucket.take                every use that means this definition
   sleuth code impact TokenBucket.take --hops 3     what a change may touch
   sleuth code history TokenBucket.take             the commits that touched it
-  sleuth code search --history "why retry twice"   the commits whose messages say so
+  sleuth code search --history "why retry twice"   the commits that say so
   sleuth code map --budget 2000                    the definitions that matter most
 """
 
@@ -141,7 +141,10 @@ GranularityOption = Annotated[
 PerFileOption = Annotated[int | None, typer.Option("--per-file", min=1, help="Hits of one file at most.")]
 ExplainOption = Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")]
 MessagesOption = Annotated[
-    bool, typer.Option("--history", help="Search the messages of the commits that led to the snapshot.")
+    bool,
+    typer.Option(
+        "--history", help="Search the commits that led to the snapshot: messages, paths and changed lines."
+    ),
 ]
 
 
@@ -185,7 +188,7 @@ def search(
         if messages:
             unfit = {"--strategy": strategy, "--lang": lang, "--label": label, "--no-tests": no_tests,
                      "--exclude": exclude, "--expand": expand, "--budget": budget, "--per-file": per_file}  # fmt: skip
-            search_messages(place, text, k, path, unfit, json=json)
+            search_messages(place, text, k, path, unfit, refresh=not no_refresh, json=json)
             return
         embedder = default_embedder() if strategy in ("hybrid", "vector") else None
         snapshot = place.snapshot

@@ -19,7 +19,7 @@ from sleuth.surfaces.cli.snapshots import (
     opened,
     path_inside,
 )
-from sleuth.surfaces.cli.terminal import console, say_row
+from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
     from sleuth.code import Commit
@@ -70,20 +70,24 @@ def search_messages(
     path: list[str] | None,
     others: Mapping[str, Any],
     *,
+    refresh: bool,
     json: bool,
 ) -> None:
-    """Print the commits whose messages answer a query.
+    """Print the commits whose messages, paths or changed lines answer a query.
 
     Args:
         others: options of the command that do not fit, which must be empty.
+        refresh: whether commits that are not recorded are recorded first.
     """
-    from sleuth.code import search_history
+    from sleuth.code import refresh_history, search_history
 
     if wrong := [name for name, value in others.items() if value]:
         raise ArgumentError(f"--history must stand without {', '.join(wrong)}")
     if path is not None and len(path) > 1:
         raise ArgumentError(f"--path must be given once with --history, got {path!r}")
     snapshot = opening.snapshot
+    if refresh and (warning := refresh_history(opening.storage, snapshot)):
+        say(f"sleuth: {warning}", err=True)
     hits = search_history(snapshot, query, k, path=path[0] if path else "")
     if json:
         facts = {"query": query, "snapshot": snapshot.info.id, "stale": opening.stale}

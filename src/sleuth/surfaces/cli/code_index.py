@@ -1,9 +1,10 @@
-"""What `sleuth code index` does: parses behind a progress bar, and reports."""
+"""What `sleuth code index` does: parses and reads commits behind a progress bar, and reports."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,11 +51,19 @@ class IndexRun:
         """Index behind a progress bar."""
         from rich.progress import Progress
 
+        from sleuth.code.snapshots import History
+
         err = console(stderr=True)
         with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
             task = bar.add_task("parsing", total=None)
+
+            def show(description: str, done: int, total: int) -> None:
+                bar.update(task, description=description, completed=done, total=total)
+
             return self._index(
-                revision=rev, progress=lambda done, total: bar.update(task, completed=done, total=total)
+                revision=rev,
+                progress=partial(show, "parsing"),
+                history=History(progress=partial(show, "commits")),
             )
 
     def index_changed(self, changed: Collection[str] | None) -> CodeIndexReport:
@@ -92,8 +101,12 @@ def _print_lines(report: CodeIndexReport) -> None:
     names = f" ({', '.join(report.names)})" if report.names else ""
     say(
         f"{report.path} at {report.snapshot[:20]}{names}: {report.files} files, {report.added} new, "
-        f"{report.chunks} chunks, {len(report.skipped)} skipped, {report.seconds:.2f} s"
+        f"{report.chunks} chunks, {len(report.skipped)} skipped, {report.commits} commits, {report.seconds:.2f} s"
     )
+    if report.commits_left:
+        say(f"  {report.commits_left} older commits are left: `sleuth code index` reads on", err=True)
+    if report.history_error:
+        say(f"  its history was not read: {clean_text(report.history_error)}", err=True)
     notable = [Skipped(path, reason) for path, reason in report.skipped if reason.startswith(UNPARSED)]
     lines = grouped(notable)
     lines += [f"{path}: {reason}" for path, reason in report.skipped if reason.startswith(LEFT_OUT)]

@@ -1,0 +1,222 @@
+"""Reads commits: their messages, parents, paths, and the lines that they changed.
+
+Git runs as everywhere: without hooks, filters, text converters, external diffs, and programs that settings name. What
+settings say of the form of a diff is overridden.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sleuth.code.repository.git import common_folder, text_of
+from sleuth.code.repository.process import output, run
+from sleuth.errors import CodeError
+
+MOST_CHANGES: Final = 8_000
+"""Bytes of changed lines that are kept of a commit."""
+_MOST_OF_FILE: Final = 2_000
+"""Of one file, so that a large one leaves room for others."""
+_MOST_OF_LINE: Final = 200
+_LARGE: Final = "core.bigFileThreshold=1m"
+"""Git compares no lines of files above this size."""
+
+_ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_HEAD: Final = re.compile(rb"\x01[0-9a-f]{40,64}\0")
+_FIELDS: Final = ("%H", "%P", "%ct", "%aI", "%an", "%s", "%b")
+_FORMAT: Final = "--format=%x01" + "".join(f"{field}%x00" for field in _FIELDS)
+_MESSAGES: Final = ("--encoding=UTF-8", "--no-show-signature", "--no-color", "--no-ext-diff", "--no-textconv",
+                    "--no-diff-merges", "--root")  # fmt: skip
+_PATHS: Final = (
+    "--raw",
+    "--no-abbrev",
+    "--no-renames",
+    "-O/dev/null",
+    "--submodule=short",
+    "--ignore-submodules=none",
+)
+_LINES: Final = ("--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers")
+_ESCAPE: Final = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
+_ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
+
+
+class Commit(NamedTuple):
+    """A commit that touched something.
+
+    Attributes:
+        id: in full.
+        date: of its author, ISO 8601.
+        subject, body: its message.
+    """
+
+    id: str
+    date: str
+    author: str
+    subject: str
+    body: str
+
+    @property
+    def message(self) -> str:
+        """Its subject and body."""
+        return f"{self.subject}\n\n{self.body}".rstrip()
+
+
+@dataclass(slots=True)
+class ReadCommit:
+    """A commit as git has it.
+
+    Attributes:
+        parents: their ids.
+        time: when it was committed, in seconds since the epoch.
+        paths: that differ from its only parent; a merge has none.
+        changes: the first lines that it added and removed, and what git says they stand in.
+    """
+
+    commit: Commit
+    parents: tuple[str, ...]
+    time: int
+    paths: list[str] = field(default_factory=list)
+    changes: str = ""
+
+
+def is_commit_id(text: str) -> bool:
+    """Return whether a text is the full id of an object."""
+    return _ID.fullmatch(text) is not None
+
+
+def commits_between(root: Path, tip: str, others: Iterable[str], most: int) -> list[str]:
+    """Return the newest ancestors of a commit, itself included, that are not ancestors of others, newest first.
+
+    Args:
+        tip: the full id of a commit.
+        others: full ids; those that git does not have count for nothing.
+        most: how many.
+
+    Raises:
+        CodeError: git does not have the commit.
+    """
+    revisions = [tip, *(f"^{other}" for other in others)]
+    listed = run(root, "rev-list", "--ignore-missing", f"--max-count={most}", "--end-of-options", *revisions)
+    return listed.decode().split()
+
+
+def cut_commits(root: Path) -> frozenset[str]:
+    """Return the commits whose parents a shallow clone leaves out."""
+    try:
+        return frozenset(((common_folder(root) or root) / "shallow").read_text("ascii").split())
+    except (OSError, UnicodeDecodeError):
+        return frozenset()
+
+
+def read_commits(root: Path, ids: Sequence[str], *, with_changes: bool) -> list[ReadCommit]:
+    """Return commits, in the order asked for.
+
+    Where git cannot compare these commits, as in a partial clone, or takes too long, they have no changed lines; where
+    it cannot list their paths, none of those.
+
+    Args:
+        ids: in full, so few that git takes a second or two.
+        with_changes: compare lines too, which takes git most of its time.
+
+    Raises:
+        CodeError: git does not have one of them, or failed.
+    """
+    ways = [(*_PATHS, *_LINES), _PATHS, ("--no-patch",)]
+    cut = cut_commits(root)
+    for options in ways if with_changes else ways[1:]:
+        try:
+            commits = _read(root, ids, options)
+        except CodeError:
+            if options is ways[-1]:
+                raise
+        else:
+            for read in commits:
+                if read.commit.id in cut:  # it would seem to add everything
+                    read.paths, read.changes = [], ""
+            return commits
+    return []
+
+
+def _read(root: Path, ids: Sequence[str], options: Sequence[str]) -> list[ReadCommit]:
+    settings = ("-c", "core.quotePath=false", "-c", _LARGE)
+    arguments = (*settings, "log", "--no-walk=unsorted", "--stdin", _FORMAT, *_MESSAGES, *options)
+    with output(root, *arguments, text="".join(f"{id}\n" for id in ids).encode()) as lines:
+        return list(_parsed(lines))
+
+
+def _parsed(lines: Iterable[bytes]) -> Iterator[ReadCommit]:
+    """Yield the commits of a log. No line of a diff begins like a commit, and a message holds no NUL."""
+    head: list[bytes] = []
+    missing = 0
+    diff = _Diff()
+    for line in lines:
+        if missing > 0:
+            head.append(line)
+            missing -= line.count(b"\0")
+        elif _HEAD.match(line):
+            if head:
+                yield _commit(b"".join(head), diff)
+            head, diff = [line], _Diff()
+            missing = len(_FIELDS) - line.count(b"\0")
+        else:
+            diff.add(line)
+    if head:
+        yield _commit(b"".join(head), diff)
+
+
+def _commit(head: bytes, diff: _Diff) -> ReadCommit:
+    id, parents, time, *rest = text_of(head[1:]).split("\0")[: len(_FIELDS)]
+    changes = text_of(b"\n".join(diff.lines))
+    return ReadCommit(Commit(id, *rest), tuple(parents.split()), int(time), diff.paths, changes)
+
+
+class _Diff:
+    """What is kept of a commit's diff.
+
+    Attributes:
+        paths: that it touches.
+        lines: the first that it adds or removes, and the headings of their hunks.
+    """
+
+    def __init__(self) -> None:
+        self.paths: list[str] = []
+        self.lines: list[bytes] = []
+        self._left = MOST_CHANGES
+        self._left_of_file = _MOST_OF_FILE
+        self._is_in_hunk = False
+
+    def add(self, line: bytes) -> None:
+        """Take the next line, as git writes it."""
+        kind = line[:1]
+        if kind == b":":
+            self.paths.append(text_of(_unquoted(line.rstrip(b"\n").partition(b"\t")[2])))
+        elif kind == b"d":
+            self._left_of_file, self._is_in_hunk = _MOST_OF_FILE, False
+        elif kind == b"@":
+            self._is_in_hunk = True
+            self._keep(line.split(b"@@", 2)[-1])
+        elif kind in (b"+", b"-") and self._is_in_hunk:
+            self._keep(line[1:])
+
+    def _keep(self, text: bytes) -> None:
+        if self._left <= 0 or self._left_of_file <= 0:
+            return
+        if text := text[:_MOST_OF_LINE].strip():
+            self.lines.append(text)
+            self._left -= len(text)
+            self._left_of_file -= len(text)
+
+
+def _unquoted(path: bytes) -> bytes:
+    """Return a path that git may have written in quotes, as one with control characters."""
+    if not path.startswith(b'"'):
+        return path
+    return _ESCAPE.sub(_unescaped, path[1:-1])
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    code = escape[1]
+    return bytes([_ESCAPED[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])

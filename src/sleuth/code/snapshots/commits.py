@@ -1,0 +1,279 @@
+"""The rows of commits: what is recorded of a repository's history, and which of it led to a commit.
+
+They are derived from git: a row that is lost or damaged is forgotten, and the next run reads it again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.repository.commits import Commit, ReadCommit, is_commit_id
+from sleuth.code.snapshots import record
+from sleuth.errors import IndexDamagedError
+from sleuth.store import Connection, select_in
+
+_MOST_TIPS: Final = 32
+"""Branches whose history is known to be whole; more are listed again."""
+_MOST_DETAIL: Final = 1 << 28
+"""Bytes of a commit's message and paths."""
+_LAST: Final = 1 << 62
+
+
+class _Row(NamedTuple):
+    """A row of `commits`; ids are bytes, those of parents one after the other."""
+
+    key: int
+    repository: str
+    id: bytes
+    parents: bytes
+    time: int
+    checksum: int
+    detail: bytes
+
+
+_COLUMNS: Final = ", ".join(_Row._fields)
+
+
+class Ancestors(NamedTuple):
+    """The recorded commits that led to one, itself included.
+
+    Attributes:
+        keys: ascending, shape (n,).
+        times: when they were committed, in seconds since the epoch, shape (n,).
+    """
+
+    keys: NDArray[np.int64]
+    times: NDArray[np.int64]
+
+
+class StoredCommit(NamedTuple):
+    """A commit as it was recorded, and the paths that it touched."""
+
+    commit: Commit
+    paths: tuple[str, ...]
+
+
+def has_tables(connection: Connection) -> bool:
+    """Return whether the database has tables for commits: one of format 5 gets them when somebody writes."""
+    row = connection.execute(
+        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'commits'"
+    ).fetchone()
+    return row is not None
+
+
+def add_tables(connection: Connection) -> None:
+    """Make a database of format 5 one of the present format; for the run that writes."""
+    if has_tables(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in record.HISTORY.split(";\n"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {record.FORMAT}")
+    connection.execute("COMMIT")
+
+
+def keys_of_commits(connection: Connection) -> NDArray[np.int64]:
+    """Return the keys of all commits, ascending.
+
+    Raises:
+        IndexDamagedError: a key is none that a run gives.
+    """
+    if not has_tables(connection):
+        return record.NOTHING
+    keys = np.array([key for (key,) in connection.execute("SELECT key FROM commits ORDER BY key")], np.int64)
+    if len(keys) and not 0 <= keys[0] <= keys[-1] < _LAST:
+        raise record.damaged("the list of commits")
+    return keys
+
+
+def next_commit(connection: Connection) -> int:
+    """Return the first key of a commit that was never given."""
+    last, covered = connection.execute(
+        "SELECT coalesce((SELECT max(key) FROM commits), 0), "
+        "coalesce((SELECT max(last) FROM segments WHERE leg = 'commits'), 0)"
+    ).fetchone()
+    return max(int(last), int(covered)) + 1
+
+
+def insert_commits(connection: Connection, repository: str, commits: Sequence[ReadCommit], key: int) -> None:
+    """Write commits from key `key` on."""
+    rows = []
+    for n, read in enumerate(commits, key):
+        commit = read.commit
+        texts = [commit.date, commit.author, commit.subject, commit.body, *read.paths]
+        detail = zlib.compress("\0".join(texts).encode("utf-8", "surrogatepass"), 1)
+        id, parents = bytes.fromhex(commit.id), bytes.fromhex("".join(read.parents))
+        row = _Row(n, repository, id, parents, read.time, 0, detail)
+        rows.append(row._replace(checksum=_checksum(row)))
+    connection.executemany(f"INSERT INTO commits({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _checksum(row: _Row) -> int:
+    """CRC-32 of a row of `commits`."""
+    columns = f"{row.key}\0{row.repository}\0{row.time}".encode()
+    return zlib.crc32(row.detail, zlib.crc32(row.parents, zlib.crc32(row.id, zlib.crc32(columns))))
+
+
+def recorded_among(connection: Connection, repository: str, ids: Sequence[str]) -> set[str]:
+    """Return those of these commits that are recorded."""
+    wanted = [bytes.fromhex(id) for id in ids]
+    rows = select_in(connection, "id", "commits", "id", wanted, also=("repository", repository))
+    return {id.hex() for (id,) in rows if isinstance(id, bytes)}
+
+
+def ancestors_of(connection: Connection, repository: str, tip: str) -> Ancestors:
+    """Return the recorded commits that led to a commit.
+
+    Raises:
+        IndexDamagedError: a row holds values that no run writes.
+    """
+    if not has_tables(connection):
+        return Ancestors(record.NOTHING, record.NOTHING)
+    query = "SELECT key, id, parents, time FROM commits WHERE repository = ? ORDER BY key"
+    places: dict[bytes, int] = {}
+    all_parents: list[bytes] = []
+    keys: list[int] = []
+    times: list[int] = []
+    for key, id, parents, time in connection.execute(query, (repository,)):
+        places[id] = len(keys)
+        keys.append(key)
+        all_parents.append(parents)
+        times.append(time)
+    try:
+        reached = np.array(sorted(_reached(places, all_parents, bytes.fromhex(tip))), np.int64)
+        return Ancestors(np.array(keys, np.int64)[reached], np.array(times, np.int64)[reached])
+    except (TypeError, ValueError, OverflowError) as error:
+        raise record.damaged(f"the list of commits ({error})") from error
+
+
+def _reached(places: dict[bytes, int], parents: Sequence[bytes], tip: bytes) -> set[int]:
+    """Return the places of the commits that a walk over parents reaches from a commit."""
+    size = len(tip)
+    reached: set[int] = set()
+    waiting = [tip]
+    while waiting:
+        place = places.get(waiting.pop())
+        if place is not None and place not in reached:
+            reached.add(place)
+            ids = parents[place]
+            waiting += [ids[at : at + size] for at in range(0, len(ids), size)]
+    return reached
+
+
+def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, StoredCommit]:
+    """Return commits by key.
+
+    Raises:
+        IndexDamagedError: one is not as it was written, or not there.
+    """
+    stored = {}
+    for row in map(_Row._make, select_in(connection, _COLUMNS, "commits", "key", keys)):
+        texts = _texts(row)
+        if texts is None:
+            raise record.damaged(f"commit {row.key}")
+        date, author, subject, body, *paths = texts
+        stored[row.key] = StoredCommit(Commit(row.id.hex(), date, author, subject, body), tuple(paths))
+    if len(stored) < len(keys):
+        raise record.damaged(f"a list of commits, of which {len(keys) - len(stored)} are missing,")
+    return stored
+
+
+def _texts(row: _Row) -> list[str] | None:
+    """Return what is kept of a commit; None where its row is not as it was written."""
+    try:
+        if _checksum(row) != row.checksum:
+            return None
+        texts = record.unpacked(row.detail, "a commit", _MOST_DETAIL)
+        return texts.decode("utf-8", "surrogatepass").split("\0")
+    except (TypeError, ValueError, IndexDamagedError):
+        return None
+
+
+def bad_commits(connection: Connection, first: int = 0, end: int = _LAST) -> list[int]:
+    """Return the keys of the commits that are not as they were written."""
+    if not has_tables(connection):
+        return []
+    rows = connection.execute(f"SELECT {_COLUMNS} FROM commits WHERE key >= ? AND key < ?", (first, end))
+    return [row.key for row in map(_Row._make, rows) if _texts(row) is None]
+
+
+class Tips(NamedTuple):
+    """The commits whose history is whole, as far as it is recorded at all.
+
+    Attributes:
+        cut: of which clone: differs where a shallow one got other commits.
+        ids: newest run first.
+    """
+
+    cut: str
+    ids: tuple[str, ...]
+
+
+def read_tips(connection: Connection, repository: str) -> Tips | None:
+    """Return the tips of a repository; None where none were written, or not as they are now."""
+    if not has_tables(connection):
+        return None
+    query = "SELECT repository, cut, tips, checksum FROM histories WHERE repository = ?"
+    return next((_tips(*row) for row in connection.execute(query, (repository,))), None)
+
+
+def _tips(repository: str, cut: str, tips: str, checksum: int) -> Tips | None:
+    if not isinstance(tips, str) or _tips_checksum(repository, cut, tips) != checksum:
+        return None
+    ids = tuple(tips.split())
+    return Tips(cut, ids) if all(map(is_commit_id, ids)) else None
+
+
+def write_tips(connection: Connection, repository: str, tips: Tips) -> None:
+    """Keep the tips of a repository, the first ones of many."""
+    ids = " ".join(tips.ids[:_MOST_TIPS])
+    checksum = _tips_checksum(repository, tips.cut, ids)
+    connection.execute(
+        "INSERT OR REPLACE INTO histories VALUES (?, ?, ?, ?)", (repository, tips.cut, ids, checksum)
+    )
+
+
+def _tips_checksum(repository: str, cut: str, tips: str) -> int:
+    return zlib.crc32(f"{repository}\0{cut}\0{tips}".encode())
+
+
+def bad_histories(connection: Connection) -> list[str]:
+    """Return the repositories whose tips are not as they were written."""
+    if not has_tables(connection):
+        return []
+    rows = connection.execute("SELECT repository, cut, tips, checksum FROM histories")
+    return [row[0] for row in rows if _tips(*row) is None]
+
+
+def forget_commits(connection: Connection, keys: Sequence[int], repositories: Sequence[str] = ()) -> None:
+    """Remove commits, given by key, and what is known to be whole; the next run reads again what is missing."""
+    connection.executemany("DELETE FROM commits WHERE key = ?", ((key,) for key in keys))
+    if keys:
+        connection.execute("DELETE FROM histories")
+    connection.executemany("DELETE FROM histories WHERE repository = ?", ((name,) for name in repositories))
+
+
+def forget_history(connection: Connection, repository: str) -> None:
+    """Remove all commits of a repository."""
+    connection.execute("DELETE FROM commits WHERE repository = ?", (repository,))
+    connection.execute("DELETE FROM histories WHERE repository = ?", (repository,))
+
+
+def forget_unreached(connection: Connection, repository: str) -> None:
+    """Remove the commits of a repository that led to no snapshot."""
+    bases = "SELECT DISTINCT base FROM snapshots WHERE repository = ? AND base != ''"
+    tips = [base for (base,) in connection.execute(bases, (repository,)) if is_commit_id(base)]
+    kept = set[int]().union(*(ancestors_of(connection, repository, tip).keys.tolist() for tip in tips))
+    rows = connection.execute("SELECT key FROM commits WHERE repository = ?", (repository,)).fetchall()
+    unreached = [(key,) for (key,) in rows if key not in kept]
+    if unreached:
+        connection.executemany("DELETE FROM commits WHERE key = ?", unreached)
+        if whole := read_tips(connection, repository):
+            ids = tuple(id for id in whole.ids if id in tips)
+            write_tips(connection, repository, whole._replace(ids=ids))

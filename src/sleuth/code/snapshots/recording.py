@@ -1,0 +1,187 @@
+"""Records the history of a repository: the commits that led to a snapshot, read from git once.
+
+Git lists the newest ancestors of a commit without those of commits whose history is recorded already, and what is not
+recorded is read in batches, the newest first. A batch is committed before the next one is read: a run that ends early
+has recorded something, and the next one goes on.
+"""
+
+from __future__ import annotations
+
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from sleuth.code.repository.commits import (
+    ReadCommit,
+    commits_between,
+    cut_commits,
+    is_commit_id,
+    read_commits,
+)
+from sleuth.code.snapshots.commits import (
+    Tips,
+    forget_history,
+    insert_commits,
+    next_commit,
+    read_tips,
+    recorded_among,
+    write_tips,
+)
+from sleuth.errors import CodeError
+from sleuth.store import Built
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.reading import FileVersions
+    from sleuth.code.snapshots.record import Repository
+    from sleuth.code.snapshots.storage import CodeStorage
+
+MOST_COMMITS: Final = 20_000
+"""The newest ancestors of a commit that are recorded."""
+MOST_COMPARED: Final = 2_000
+"""The newest of these whose changed lines are read, too: that takes git a millisecond each."""
+_BATCH: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """How much of a history a run records.
+
+    Attributes:
+        few: record nothing where more commits than these are new, or none are recorded yet; None for no such limit.
+        seconds: begin to read no more commits after so long; the next run goes on.
+        progress: called with (commits read, commits to read).
+    """
+
+    few: int | None = None
+    seconds: float = 10.0
+    progress: Callable[[int, int], None] | None = None
+
+
+WHOLE: Final = History()
+RECENT: Final = History(few=200)
+"""Before an answer: about a fifth of a second at most."""
+
+
+class Recorded(NamedTuple):
+    """What a run recorded of a history.
+
+    Attributes:
+        commits: how many.
+        left: how many the next run has to read.
+    """
+
+    commits: int = 0
+    left: int = 0
+
+
+def is_recorded(storage: FileVersions, repository: Repository, tip: str) -> bool:
+    """Return whether the history of a commit is recorded, as far as histories are."""
+    return tip in _tips(storage, repository)
+
+
+def record_history(
+    storage: CodeStorage, repository: Repository, tip: str, history: History = WHOLE
+) -> Recorded:
+    """Record the newest ancestors of a commit, itself included, for the run that writes (`storage.writing`).
+
+    Args:
+        tip: the full id of the commit.
+
+    Raises:
+        CodeError: git failed, or does not have the commit.
+    """
+    if not is_commit_id(tip):
+        raise CodeError(
+            f"a snapshot of {repository.path} must name a commit of it, got {tip!r}: index it again"
+        )
+    few = history.few
+    tips = _tips(storage, repository)
+    if tip in tips or (few is not None and not tips):
+        return Recorded()
+    if few is None:
+        _begin(storage, repository)
+    root, most = Path(repository.path), MOST_COMMITS if few is None else few + 1
+    ids = commits_between(root, tip, tips, most)
+    if few is not None and len(ids) > few:
+        return Recorded(left=len(ids))
+    if tip not in ids and _unrecorded(storage, repository, [tip]):  # older than all that is recorded
+        if few is not None:
+            return Recorded(left=1)
+        ids = commits_between(root, tip, (), most)
+    new = _unrecorded(storage, repository, ids)
+    compared = set(ids[:MOST_COMPARED])
+    deadline = time.monotonic() + history.seconds
+    for at in range(0, len(new), _BATCH):
+        if at and time.monotonic() > deadline:
+            return Recorded(at, len(new) - at)
+        batch = new[at : at + _BATCH]
+        _add(storage, repository, read_commits(root, batch, with_changes=batch[0] in compared))
+        if history.progress is not None:
+            history.progress(at + len(batch), len(new))
+    with storage.transaction(durable=False) as connection:
+        write_tips(connection, repository.id, Tips(_cut(repository), (tip, *tips)))
+    return Recorded(len(new))
+
+
+def _unrecorded(storage: CodeStorage, repository: Repository, ids: Sequence[str]) -> list[str]:
+    with storage.reading() as connection:
+        recorded = recorded_among(connection, repository.id, ids)
+    return [id for id in ids if id not in recorded]
+
+
+def _cut(repository: Repository) -> str:
+    """Return a text that differs where a shallow clone leaves out other commits."""
+    commits = sorted(cut_commits(Path(repository.path)))
+    return f"{zlib.crc32(' '.join(commits).encode()):08x}" if commits else ""
+
+
+def _tips(storage: FileVersions, repository: Repository) -> tuple[str, ...]:
+    with storage.reading() as connection:
+        tips = read_tips(connection, repository.id)
+    return tips.ids if tips is not None and tips.cut == _cut(repository) else ()
+
+
+def _begin(storage: CodeStorage, repository: Repository) -> None:
+    """Forget the history of a clone that was cut elsewhere: the parents of some commits are others."""
+    cut = _cut(repository)
+    with storage.reading() as connection:
+        tips = read_tips(connection, repository.id)
+    if tips is None or tips.cut != cut:
+        with storage.transaction(durable=False) as connection:
+            if tips is not None:
+                forget_history(connection, repository.id)
+            write_tips(connection, repository.id, Tips(cut, ()))
+
+
+def _add(storage: CodeStorage, repository: Repository, commits: Sequence[ReadCommit]) -> None:
+    """Keep commits with their segment.
+
+    A history that a power cut takes away is read again, so that nobody waits for the disk.
+    """
+    leg = storage.words.commits
+    words = leg.builder()
+    texts = {
+        "message": [read.commit.message for read in commits],
+        "paths": ["\n".join(read.paths) for read in commits],
+        "changes": [read.changes for read in commits],
+    }
+    words.add(texts, len(commits))
+    built: list[Built] = []
+    try:
+        with storage.transaction(durable=False) as connection:
+            key = next_commit(connection)
+            segment = storage.shelf.build(leg, np.arange(key, key + len(commits)), words)
+            built = storage.shelf.publish(connection, [segment])
+            try:
+                insert_commits(connection, repository.id, commits, key)
+            except BaseException:
+                segment.discard()
+                raise
+    finally:
+        for segment in built:
+            segment.release()

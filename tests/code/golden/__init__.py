@@ -1,0 +1,1 @@
+"""Indexes of code that earlier versions wrote."""
