@@ -1,4 +1,4 @@
-"""The commits that touched a file, and the messages that led to a snapshot."""
+"""The commits that touched a file, and a search of those that led to a snapshot."""
 
 from __future__ import annotations
 
@@ -42,8 +42,38 @@ def test_messages_are_searched(past: tuple[Git, list[str]], storage: CodeStorage
     hits = search_history(snapshot_of(storage, git.root), "which calls does the provider drop")
     assert (hits[0].commit.id, hits[0].paths) == (ids[1], ("retry.py",))
     assert hits[0].commit.subject == "Try again after a timeout"
-    faster = search_history(snapshot_of(storage, git.root), "refill")
-    assert [(hit.commit.id, hit.paths) for hit in faster] == [(ids[2], ("bucket.py", "retry.py"))]
+    faster = search_history(snapshot_of(storage, git.root), "refill faster")
+    assert (faster[0].commit.id, faster[0].paths) == (ids[2], ("bucket.py", "retry.py"))
+
+
+def test_changed_lines_are_searched(git: Git, storage: CodeStorage) -> None:
+    """A word of a line that a commit added or removed, of a path, or of the function around a change finds it."""
+    filler = "    steps = [1, 2]\n" * 9
+    added = git.commit({"bucket.py": f"def overflowing():\n{filler}    return 5\n"}, "First")
+    changed = git.commit({"bucket.py": f"def overflowing():\n{filler}    return 6\n"}, "Second")
+    moved = git.commit({"billing/invoices.py": "x = 1\n"}, "Third")
+    removed = git.commit({"bucket.py": "-- gone\n"}, "Fourth")
+    snapshot = snapshot_of(storage, git.root)
+
+    def commits(query: str) -> set[str]:
+        return {hit.commit.id for hit in search_history(snapshot, query)}
+
+    assert commits("overflowing") == {added, changed, removed}
+    assert commits("invoices") == {moved}
+    assert commits("gone") == {removed}
+    assert commits("unheard") == set()
+
+
+def test_of_equal_commits_the_newer_is_first(git: Git, storage: CodeStorage) -> None:
+    """Equal scores are ordered by time, also where the newer commit was recorded later."""
+    ids = []
+    for n in range(3):
+        git("commit", "-q", "--allow-empty", "-m", "Same words", "--date", f"2026-01-0{n + 1}T00:00:00Z")
+        ids.append(git("rev-parse", "HEAD"))
+        hits = search_history(snapshot_of(storage, git.root), "same words")
+        assert {hit.score for hit in hits} == {hits[0].score}
+        assert {hit.commit.id for hit in hits} == set(ids)
+        assert hits[0].commit.id == ids[-1]
 
 
 def test_only_ancestors_are_searched(past: tuple[Git, list[str]], storage: CodeStorage) -> None:
@@ -74,8 +104,14 @@ def test_odd_messages(git: Git, storage: CodeStorage) -> None:
     odd = git.commit({"a \x01b.py": "x = 1\n", "ü.py": "y = 1\n"}, "Odd \x1f\x1e separators\n\nand \x1e more")
     git("commit", "-q", "--allow-empty", "--allow-empty-message", "-m", "")
     git.commit({"b.py": "z = 1\n"}, "Plain message")
-    hits = search_history(snapshot_of(storage, git.root), "separators plain")
-    assert {hit.commit.id: hit.paths for hit in hits}[odd] == ("a \x01b.py", "ü.py")
+    fake = f"\x01{odd}"
+    last = git.commit(
+        {f'{fake}\nx "\\\t.py': f"{fake}\n"}, f"Pretend\n\n{fake}\n:100644 100644 a b M\tpretended"
+    )
+    hits = search_history(snapshot_of(storage, git.root), "separators plain pretend")
+    paths = {hit.commit.id: hit.paths for hit in hits}
+    assert len(hits) == 3 and paths[last] == (f'{fake}\nx "\\\t.py',)
+    assert paths[odd] == ("a \x01b.py", "ü.py")
     listed = commits_of(git.root, "ü.py")
     assert [(commit.id, commit.body.strip()) for commit in listed] == [(odd, "and \x1e more")]
 
@@ -88,7 +124,7 @@ def test_folders_have_no_history(tmp_path: Path, storage: CodeStorage) -> None:
 
 
 def test_commands(past: tuple[Git, list[str]]) -> None:
-    """`history` lists commits of a file, of lines, of a definition and of a text; `search --history` ranks messages."""
+    """`history` lists commits of a file, of lines, of a definition and of a text; `search --history` ranks commits."""
     git, ids = past
     assert run(git.root, "index", ".").returncode == 0
 
@@ -101,7 +137,7 @@ def test_commands(past: tuple[Git, list[str]]) -> None:
     assert listed("Bucket.refill", "--no-refresh") == [ids[2], ids[0]]
     assert listed("bucket.py:2-3") == [ids[0]]
     assert listed("bucket.py", "--text", "return 3") == [ids[2]]
-    printed = run(git.root, "search", "--history", "timeout").stdout
+    printed = run(git.root, "search", "--history", "again after a timeout", "-k", "1").stdout
     assert printed.startswith(f"{ids[1][:12]}\t") and printed.rstrip().endswith(
         "Try again after a timeout\tretry.py"
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -21,6 +22,8 @@ MOST_CHANGES: Final = 8_000
 _MOST_OF_FILE: Final = 2_000
 """Of one file, so that a large one leaves room for others."""
 _MOST_OF_LINE: Final = 200
+MOST_FILES: Final = 100
+"""A commit that touches more files is an import or a reformat: its lines are not read."""
 _LARGE: Final = "core.bigFileThreshold=1m"
 """Git compares no lines of files above this size."""
 
@@ -28,16 +31,19 @@ _ID: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _HEAD: Final = re.compile(rb"\x01[0-9a-f]{40,64}\0")
 _FIELDS: Final = ("%H", "%P", "%ct", "%aI", "%an", "%s", "%b")
 _FORMAT: Final = "--format=%x01" + "".join(f"{field}%x00" for field in _FIELDS)
-_MESSAGES: Final = ("--encoding=UTF-8", "--no-show-signature", "--no-color", "--no-ext-diff", "--no-textconv",
-                    "--no-diff-merges", "--root")  # fmt: skip
-_PATHS: Final = (
-    "--raw",
-    "--no-abbrev",
-    "--no-renames",
-    "-O/dev/null",
-    "--submodule=short",
-    "--ignore-submodules=none",
+_FORM: Final = (
+    *(
+        "--encoding=UTF-8",
+        "--no-show-signature",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-renames",
+    ),
+    *("--no-diff-merges", "--root", "-O/dev/null", "--submodule=short", "--ignore-submodules=none"),
 )
+"""What is read must not depend on settings."""
+_PATHS: Final = ("--raw", "--no-abbrev")
 _LINES: Final = ("--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers")
 _ESCAPE: Final = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
 _ESCAPED: Final = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
@@ -114,8 +120,8 @@ def cut_commits(root: Path) -> frozenset[str]:
 def read_commits(root: Path, ids: Sequence[str], *, with_changes: bool) -> list[ReadCommit]:
     """Return commits, in the order asked for.
 
-    Where git cannot compare these commits, as in a partial clone, or takes too long, they have no changed lines; where
-    it cannot list their paths, none of those.
+    Where git cannot list the paths of these commits, as in a partial clone, or takes too long, they have none. The same
+    goes for changed lines; a commit that touches over `MOST_FILES` files has none either.
 
     Args:
         ids: in full, so few that git takes a second or two.
@@ -124,27 +130,41 @@ def read_commits(root: Path, ids: Sequence[str], *, with_changes: bool) -> list[
     Raises:
         CodeError: git does not have one of them, or failed.
     """
-    ways = [(*_PATHS, *_LINES), _PATHS, ("--no-patch",)]
-    cut = cut_commits(root)
-    for options in ways if with_changes else ways[1:]:
-        try:
-            commits = _read(root, ids, options)
-        except CodeError:
-            if options is ways[-1]:
-                raise
-        else:
+    try:
+        commits = _named(root, ids, _PATHS)
+    except CodeError:
+        return _named(root, ids, ("--no-patch",))
+    if with_changes:
+        compared = [read.commit.id for read in commits if 0 < len(read.paths) <= MOST_FILES]
+        with suppress(CodeError):
+            changes = {read.commit.id: read.changes for read in _named(root, compared, _LINES)}
             for read in commits:
-                if read.commit.id in cut:  # it would seem to add everything
-                    read.paths, read.changes = [], ""
-            return commits
-    return []
+                read.changes = changes.get(read.commit.id, "")
+    return commits
 
 
-def _read(root: Path, ids: Sequence[str], options: Sequence[str]) -> list[ReadCommit]:
+def read_between(root: Path, tip: str, others: Iterable[str], most: int) -> list[ReadCommit]:
+    """`commits_between`, read with their changed lines in one run of git, which is for few."""
+    revisions = [tip, *(f"^{other}" for other in others)]
+    options = ("--ignore-missing", f"--max-count={most}", *_PATHS, *_LINES, "--end-of-options", *revisions)
+    return _read(root, options, b"")
+
+
+def _named(root: Path, ids: Sequence[str], options: Sequence[str]) -> list[ReadCommit]:
+    if not ids:
+        return []
+    return _read(root, ("--no-walk=unsorted", "--stdin", *options), "".join(f"{id}\n" for id in ids).encode())
+
+
+def _read(root: Path, options: Sequence[str], text: bytes) -> list[ReadCommit]:
     settings = ("-c", "core.quotePath=false", "-c", _LARGE)
-    arguments = (*settings, "log", "--no-walk=unsorted", "--stdin", _FORMAT, *_MESSAGES, *options)
-    with output(root, *arguments, text="".join(f"{id}\n" for id in ids).encode()) as lines:
-        return list(_parsed(lines))
+    with output(root, *settings, "log", _FORMAT, *_FORM, *options, text=text) as lines:
+        commits = list(_parsed(lines))
+    cut = cut_commits(root)
+    for read in commits:
+        if read.commit.id in cut:  # git shows it as if it added everything
+            read.paths, read.changes = [], ""
+    return commits
 
 
 def _parsed(lines: Iterable[bytes]) -> Iterator[ReadCommit]:

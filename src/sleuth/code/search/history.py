@@ -83,8 +83,7 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
         return []
     weighted = {field: {term: n * weight for term, n in terms.items()} for field, weight in WEIGHTS.items()}
     hits = searcher.search(weighted, len(ancestors.keys))
-    times = ancestors.times[np.searchsorted(ancestors.keys, hits.keys)]
-    order = np.lexsort((hits.keys, -times, -hits.scores))
+    order = np.lexsort((ancestors.places[np.searchsorted(ancestors.keys, hits.keys)], -hits.scores))
     scores = dict(zip(hits.keys[order].tolist(), hits.scores[order].tolist(), strict=True))
     with snapshot.storage.reading() as connection:
         best = _first(connection, list(scores), limit, path.strip("/"))

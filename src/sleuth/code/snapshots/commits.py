@@ -6,7 +6,8 @@ They are derived from git: a row that is lost or damaged is forgotten, and the n
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.repository.commits import Commit, ReadCommit, is_commit_id
 from sleuth.code.snapshots import record
-from sleuth.errors import IndexDamagedError
+from sleuth.errors import CodeError, IndexDamagedError
 from sleuth.store import Connection, select_in
 
 _MOST_TIPS: Final = 32
@@ -44,11 +45,11 @@ class Ancestors(NamedTuple):
 
     Attributes:
         keys: ascending, shape (n,).
-        times: when they were committed, in seconds since the epoch, shape (n,).
+        places: of each when they are in git's order, the newest first, shape (n,).
     """
 
     keys: NDArray[np.int64]
-    times: NDArray[np.int64]
+    places: NDArray[np.int64]
 
 
 class StoredCommit(NamedTuple):
@@ -135,42 +136,47 @@ def ancestors_of(connection: Connection, repository: str, tip: str) -> Ancestors
     """
     if not has_tables(connection):
         return Ancestors(record.NOTHING, record.NOTHING)
-    query = "SELECT key, id, parents, time FROM commits WHERE repository = ? ORDER BY key"
-    places: dict[bytes, int] = {}
-    all_parents: list[bytes] = []
-    keys: list[int] = []
-    times: list[int] = []
-    for key, id, parents, time in connection.execute(query, (repository,)):
-        places[id] = len(keys)
-        keys.append(key)
-        all_parents.append(parents)
-        times.append(time)
+    query = "SELECT id, key, parents, time FROM commits WHERE repository = ?"
+    rows = connection.execute(query, (repository,))
+    nodes = {id: _Node(key, parents, time) for id, key, parents, time in rows}
     try:
-        reached = np.array(sorted(_reached(places, all_parents, bytes.fromhex(tip))), np.int64)
-        return Ancestors(np.array(keys, np.int64)[reached], np.array(times, np.int64)[reached])
+        keys = np.array([node.key for node in _walk(nodes, bytes.fromhex(tip))], np.int64)
     except (TypeError, ValueError, OverflowError) as error:
         raise record.damaged(f"the list of commits ({error})") from error
+    order = np.argsort(keys)
+    return Ancestors(keys[order], order)
 
 
-def _reached(places: dict[bytes, int], parents: Sequence[bytes], tip: bytes) -> set[int]:
-    """Return the places of the commits that a walk over parents reaches from a commit."""
+class _Node(NamedTuple):
+    key: int
+    parents: bytes
+    time: int
+
+
+def _walk(nodes: dict[bytes, _Node], tip: bytes) -> Iterator[_Node]:
+    """Yield the commits that led to one in git's order: the newest of those whose child was yielded."""
     size = len(tip)
-    reached: set[int] = set()
-    waiting = [tip]
-    while waiting:
-        place = places.get(waiting.pop())
-        if place is not None and place not in reached:
-            reached.add(place)
-            ids = parents[place]
-            waiting += [ids[at : at + size] for at in range(0, len(ids), size)]
-    return reached
+    seen: set[bytes] = set()
+    waiting: list[tuple[int, int, _Node]] = []
+    ids = [tip]
+    while True:
+        for id in ids:
+            if id not in seen and (node := nodes.get(id)) is not None:
+                seen.add(id)
+                heappush(waiting, (-node.time, len(seen), node))
+        if not waiting:
+            return
+        *_, node = heappop(waiting)
+        yield node
+        ids = [node.parents[at : at + size] for at in range(0, len(node.parents), size)]
 
 
 def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, StoredCommit]:
     """Return commits by key.
 
     Raises:
-        IndexDamagedError: one is not as it was written, or not there.
+        CodeError: one is gone.
+        IndexDamagedError: one is not as it was written.
     """
     stored = {}
     for row in map(_Row._make, select_in(connection, _COLUMNS, "commits", "key", keys)):
@@ -180,7 +186,9 @@ def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, Store
         date, author, subject, body, *paths = texts
         stored[row.key] = StoredCommit(Commit(row.id.hex(), date, author, subject, body), tuple(paths))
     if len(stored) < len(keys):
-        raise record.damaged(f"a list of commits, of which {len(keys) - len(stored)} are missing,")
+        raise CodeError(
+            "commits are gone: their history was pruned while it was read; open the snapshot again"
+        )
     return stored
 
 

@@ -21,6 +21,7 @@ from sleuth.code.repository.commits import (
     commits_between,
     cut_commits,
     is_commit_id,
+    read_between,
     read_commits,
 )
 from sleuth.code.snapshots.commits import (
@@ -45,6 +46,8 @@ MOST_COMMITS: Final = 20_000
 MOST_COMPARED: Final = 2_000
 """The newest of these whose changed lines are read, too: that takes git a millisecond each."""
 _BATCH: Final = 500
+_FEW: Final = 200
+"""New commits that one run of git lists and compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +55,18 @@ class History:
     """How much of a history a run records.
 
     Attributes:
-        few: record nothing where more commits than these are new, or none are recorded yet; None for no such limit.
+        is_recent: record only the commits since what is recorded; nothing where they are many, or none are recorded.
         seconds: begin to read no more commits after so long; the next run goes on.
         progress: called with (commits read, commits to read).
     """
 
-    few: int | None = None
+    is_recent: bool = False
     seconds: float = 10.0
     progress: Callable[[int, int], None] | None = None
 
 
 WHOLE: Final = History()
-RECENT: Final = History(few=200)
+RECENT: Final = History(is_recent=True)
 """Before an answer: about a fifth of a second at most."""
 
 
@@ -99,20 +102,18 @@ def record_history(
         raise CodeError(
             f"a snapshot of {repository.path} must name a commit of it, got {tip!r}: index it again"
         )
-    few = history.few
     tips = _tips(storage, repository)
-    if tip in tips or (few is not None and not tips):
+    if tip in tips or (history.is_recent and not tips):
         return Recorded()
-    if few is None:
-        _begin(storage, repository)
-    root, most = Path(repository.path), MOST_COMMITS if few is None else few + 1
-    ids = commits_between(root, tip, tips, most)
-    if few is not None and len(ids) > few:
-        return Recorded(left=len(ids))
+    if tips and (recorded := _record_recent(storage, repository, tip, tips)) is not None:
+        return recorded
+    if history.is_recent:
+        return Recorded(left=1)
+    _begin(storage, repository)
+    root = Path(repository.path)
+    ids = commits_between(root, tip, tips, MOST_COMMITS)
     if tip not in ids and _unrecorded(storage, repository, [tip]):  # older than all that is recorded
-        if few is not None:
-            return Recorded(left=1)
-        ids = commits_between(root, tip, (), most)
+        ids = commits_between(root, tip, (), MOST_COMMITS)
     new = _unrecorded(storage, repository, ids)
     compared = set(ids[:MOST_COMPARED])
     deadline = time.monotonic() + history.seconds
@@ -124,6 +125,24 @@ def record_history(
         if history.progress is not None:
             history.progress(at + len(batch), len(new))
     with storage.transaction(durable=False) as connection:
+        write_tips(connection, repository.id, Tips(_cut(repository), (tip, *tips)))
+    return Recorded(len(new))
+
+
+def _record_recent(
+    storage: CodeStorage, repository: Repository, tip: str, tips: tuple[str, ...]
+) -> Recorded | None:
+    """Record the few commits since those whose history is whole; None where they are many, or git gives up."""
+    try:
+        commits = read_between(Path(repository.path), tip, tips, _FEW + 1)
+    except CodeError:
+        return None
+    ids = [read.commit.id for read in commits]
+    new = set(_unrecorded(storage, repository, [*ids, tip]))
+    if len(ids) > _FEW or not new.issubset(ids):
+        return None
+    with storage.transaction(durable=False) as connection:
+        _add(storage, repository, [read for read in commits if read.commit.id in new])
         write_tips(connection, repository.id, Tips(_cut(repository), (tip, *tips)))
     return Recorded(len(new))
 
@@ -151,11 +170,14 @@ def _begin(storage: CodeStorage, repository: Repository) -> None:
     cut = _cut(repository)
     with storage.reading() as connection:
         tips = read_tips(connection, repository.id)
-    if tips is None or tips.cut != cut:
-        with storage.transaction(durable=False) as connection:
-            if tips is not None:
-                forget_history(connection, repository.id)
-            write_tips(connection, repository.id, Tips(cut, ()))
+    if tips is not None and tips.cut == cut:
+        return
+    with storage.transaction(durable=False) as connection:
+        if tips is not None:
+            forget_history(connection, repository.id)
+        write_tips(connection, repository.id, Tips(cut, ()))
+    if tips is not None:
+        storage.forget()
 
 
 def _add(storage: CodeStorage, repository: Repository, commits: Sequence[ReadCommit]) -> None:
@@ -163,6 +185,8 @@ def _add(storage: CodeStorage, repository: Repository, commits: Sequence[ReadCom
 
     A history that a power cut takes away is read again, so that nobody waits for the disk.
     """
+    if not commits:
+        return
     leg = storage.words.commits
     words = leg.builder()
     texts = {
