@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.code import CodeRetriever, CodeStorage, index_path, search_history
 from sleuth.engine import open_code
 from sleuth.errors import CodeError, UnknownRepositoryError
 from tests.code.conftest import SHOP, Git, write
@@ -151,6 +151,7 @@ def test_no_program_is_run(
     for revision in (None, "HEAD"):
         report = index_path(storage, git.root, revision=revision)
         assert report.files >= len(SHOP)
+        assert report.history_error == ""
     write(git.root, {"shop/ledger.py": "def record(order):\n    return order\n"})
     index_path(storage, git.root, changed=[git.root / "shop/ledger.py"])
     hits = CodeRetriever(storage, None).retrieve("record an order", report.repository, strategy="keyword")
@@ -175,6 +176,26 @@ def test_no_command_runs_a_program(git: Git, canaries: Canaries) -> None:
         done = sleuth("code", *arguments, cwd=git.root)
         assert done.returncode == 0, (arguments, done.stderr)
         assert canaries.ran == set(), arguments
+
+
+def test_histories_run_nothing(git: Git, canaries: Canaries, storage: CodeStorage) -> None:
+    """Changed lines are read without external diffs and text converters, of one commit and of many."""
+    git.commit({**SHOP, ".gitattributes": "* diff=evil\n"}, "first")
+    git.commit({"shop/models.py": "class Orden: pass\n"}, "second")
+    git.commit({"shop/ledger.py": "class Pedido: pass\n"}, "third")
+    directly(git, canaries)
+    for revision, commits in (("HEAD~1", 2), ("HEAD", 1)):
+        report = index_path(storage, git.root, revision=revision)
+        assert (report.commits, report.history_error) == (commits, "")
+    repository = storage.repository(report.repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository, report.snapshot))
+    assert [hit.commit.subject for hit in search_history(snapshot, "orden pedido")] == [
+        "third",
+        "second",
+    ]
+    assert canaries.ran == set()
+    unguarded(git.root, "log", "-p", "--ext-diff", "--textconv")
+    assert canaries.ran, "git runs none of them by itself: the repository is laid wrongly"
 
 
 def test_objects_of_another_repository_run_nothing(

@@ -264,6 +264,32 @@ def test_settings_change_no_history(git: Git, storage: CodeStorage) -> None:
     assert {hit.commit.subject: hit.paths for hit in expected}["Step ü"] == ("0.py", "1.py", "é.py")
 
 
+@pytest.mark.parametrize(
+    "when", ["99999999999999999999 +0000", "18446744073709551615 +0000", "-5 +0000", "no time", ""]
+)
+def test_odd_commits(git: Git, storage: CodeStorage, when: str) -> None:
+    """A commit that no git would write is recorded as git reads it."""
+    steps(git, 0, 1)
+    tree, parent = git("rev-parse", "HEAD^{tree}"), git("rev-parse", "HEAD")
+    head = [f"tree {tree}", f"parent {parent}", f"author x {when}", f"committer {when}"]
+    (git.root / "odd").write_text("\n".join([*head, "", "Step odd"]))
+    odd = git("hash-object", "-t", "commit", "-w", "--literally", "odd")
+    report = index_path(storage, git.root, revision=odd)
+    assert (report.commits, report.history_error) == (2, "")
+    assert messages(storage, report) == ["Step 0", "Step odd"]
+
+
+def test_a_repository_of_sha_256(storage: CodeStorage, tmp_path: Path) -> None:
+    """Ids of 64 digits are recorded as those of 40 are."""
+    git = Git(tmp_path / "repository")
+    shutil.rmtree(git.root / ".git")
+    git("init", "-q", "-b", "main", "--object-format=sha256")
+    steps(git, 0, 2)
+    index_path(storage, git.root)
+    steps(git, 2, 3)
+    assert messages(storage, index_path(storage, git.root)) == subjects(0, 3)
+
+
 def test_a_history_that_git_cannot_read(git: Git, storage: CodeStorage) -> None:
     """A snapshot is complete where its history cannot be read; the report says why."""
     steps(git, 0, 2)

@@ -24,6 +24,7 @@ _MOST_OF_FILE: Final = 2_000
 _MOST_OF_LINE: Final = 200
 MOST_FILES: Final = 100
 """A commit that touches more files is an import or a reformat: its lines are not read."""
+_LAST_SECOND: Final = 1 << 62
 _LARGE: Final = "core.bigFileThreshold=1m"
 """Git compares no lines of files above this size."""
 
@@ -190,7 +191,8 @@ def _parsed(lines: Iterable[bytes]) -> Iterator[ReadCommit]:
 def _commit(head: bytes, diff: _Diff) -> ReadCommit:
     id, parents, time, *rest = text_of(head[1:]).split("\0")[: len(_FIELDS)]
     changes = text_of(b"\n".join(diff.lines))
-    return ReadCommit(Commit(id, *rest), tuple(parents.split()), int(time), diff.paths, changes)
+    seconds = min(int(time), _LAST_SECOND) if time.isdecimal() else 0  # anything can be written into a commit
+    return ReadCommit(Commit(id, *rest), tuple(parents.split()), seconds, diff.paths, changes)
 
 
 class _Diff:
@@ -237,6 +239,6 @@ def _unquoted(path: bytes) -> bytes:
     return _ESCAPE.sub(_unescaped, path[1:-1])
 
 
-def _unescaped(escape: re.Match[bytes]) -> bytes:
-    code = escape[1]
+def _unescaped(escape_match: re.Match[bytes]) -> bytes:
+    code = escape_match[1]
     return bytes([_ESCAPED[code[0]] if len(code) == 1 else int(code, 8) & 0xFF])

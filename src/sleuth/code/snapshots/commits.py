@@ -138,37 +138,39 @@ def ancestors_of(connection: Connection, repository: str, tip: str) -> Ancestors
         return Ancestors(record.NOTHING, record.NOTHING)
     query = "SELECT id, key, parents, time FROM commits WHERE repository = ?"
     rows = connection.execute(query, (repository,))
-    nodes = {id: _Node(key, parents, time) for id, key, parents, time in rows}
+    commits = {id: _Recorded(key, parents, time) for id, key, parents, time in rows}
     try:
-        keys = np.array([node.key for node in _walk(nodes, bytes.fromhex(tip))], np.int64)
+        keys = np.array([commit.key for commit in _walk(commits, bytes.fromhex(tip))], np.int64)
     except (TypeError, ValueError, OverflowError) as error:
         raise record.damaged(f"the list of commits ({error})") from error
     order = np.argsort(keys)
     return Ancestors(keys[order], order)
 
 
-class _Node(NamedTuple):
+class _Recorded(NamedTuple):
+    """A commit in the walk."""
+
     key: int
     parents: bytes
     time: int
 
 
-def _walk(nodes: dict[bytes, _Node], tip: bytes) -> Iterator[_Node]:
+def _walk(commits: dict[bytes, _Recorded], tip: bytes) -> Iterator[_Recorded]:
     """Yield the commits that led to one in git's order: the newest of those whose child was yielded."""
     size = len(tip)
     seen: set[bytes] = set()
-    waiting: list[tuple[int, int, _Node]] = []
+    waiting: list[tuple[int, int, _Recorded]] = []
     ids = [tip]
     while True:
         for id in ids:
-            if id not in seen and (node := nodes.get(id)) is not None:
+            if id not in seen and (commit := commits.get(id)) is not None:
                 seen.add(id)
-                heappush(waiting, (-node.time, len(seen), node))
+                heappush(waiting, (-commit.time, len(seen), commit))
         if not waiting:
             return
-        *_, node = heappop(waiting)
-        yield node
-        ids = [node.parents[at : at + size] for at in range(0, len(node.parents), size)]
+        *_, commit = heappop(waiting)
+        yield commit
+        ids = [commit.parents[at : at + size] for at in range(0, len(commit.parents), size)]
 
 
 def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, StoredCommit]:

@@ -29,6 +29,7 @@ from sleuth.store import (
     Connection,
     Finding,
     Repair,
+    SegmentEntry,
     Segments,
     check_coverage,
     check_orphans,
@@ -38,7 +39,6 @@ from sleuth.store import (
     open_segments,
 )
 from sleuth.store.catalogue import manifest, segment_files
-from sleuth.store.catalogue.manifest import SegmentEntry
 
 _ORDER = ("error", "warning", "ok")
 _READ_AGAIN = "removed; `sleuth code index` reads them again"
