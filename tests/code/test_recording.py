@@ -252,6 +252,11 @@ def test_folders_and_empty_repositories(git: Git, storage: CodeStorage, tmp_path
 def test_settings_change_no_history(git: Git, storage: CodeStorage) -> None:
     """Settings of the form of logs and diffs change nothing of what is recorded."""
     steps(git, 0, 2)
+    git("checkout", "-qb", "side")
+    steps(git, 2, 3)
+    git("checkout", "-q", "main")
+    steps(git, 3, 4)
+    git("merge", "-q", "-m", "Merge é", "side")
     git("mv", "0.py", "é.py")
     git.commit({"1.py": "value_1 = 'ö'\n"}, "Step ü")
     expected = search_history(snapshot_of(storage, index_path(storage, git.root)), "value_1 é ü")
@@ -261,7 +266,9 @@ def test_settings_change_no_history(git: Git, storage: CodeStorage) -> None:
         report = index_path(other, git.root)
         assert report.history_error == ""
         assert search_history(snapshot_of(other, report), "value_1 é ü") == expected
-    assert {hit.commit.subject: hit.paths for hit in expected}["Step ü"] == ("0.py", "1.py", "é.py")
+    paths = {hit.commit.subject: hit.paths for hit in expected}
+    assert paths["Step ü"] == ("0.py", "1.py", "é.py")
+    assert paths["Merge é"] == ()
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ _FORM: Final = (
         "--no-textconv",
         "--no-renames",
     ),
-    *("--no-diff-merges", "--root", "-O/dev/null", "--submodule=short", "--ignore-submodules=none"),
+    *("--root", "-O/dev/null", "--submodule=short", "--ignore-submodules=none"),
 )
 """What is read must not depend on settings."""
 _PATHS: Final = ("--raw", "--no-abbrev")

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 WEIGHTS: Final = {"message": 1.0, "paths": 0.5, "changes": 0.5}
 """What a word counts in the message of a commit, its paths, and the lines that it changed."""
-_READ_AT_ONCE: Final = 200
+_TOGETHER: Final = 200
+"""Commits that are read at once where some are left out."""
 _PLACE: Final = re.compile(r"(?P<path>.+?):(?P<first>\d+)(?:-(?P<last>\d+))?(?:@[0-9a-f]{12})?")
 
 
@@ -66,7 +67,7 @@ class _Commits(NamedTuple):
 def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str = "") -> list[CommitHit]:
     """Return the ancestors of a snapshot's commit that answer a query best; of equal ones the newer first.
 
-    Messages, paths and changed lines are searched, as far as the history is recorded (`is_recorded`).
+    Messages, paths and changed lines are searched, as far as they are recorded: `refresh_history` records the rest.
 
     Args:
         path: only commits that touched something at or below this path; any where empty.
@@ -93,8 +94,9 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
 def _first(connection: Connection, keys: list[int], limit: int, path: str) -> dict[int, StoredCommit]:
     """Return the first of these commits that touched something at or below a path."""
     best: dict[int, StoredCommit] = {}
-    for at in range(0, len(keys), max(limit, _READ_AT_ONCE if path else 0)):
-        some = keys[at : at + max(limit, _READ_AT_ONCE if path else 0)]
+    together = max(limit, _TOGETHER) if path else limit
+    for at in range(0, len(keys), together):
+        some = keys[at : at + together]
         details = read_details(connection, some)
         best |= {key: details[key] for key in some if _touches(details[key], path)}
         if len(best) >= limit:
