@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -175,6 +176,37 @@ def test_answers_are_of_commits_since_the_last_run(git: Git, storage: CodeStorag
     current = current_snapshot(storage, repository).snapshot
     hits = search_history(storage.open_snapshot(repository, current), "step")
     assert sorted(hit.commit.subject for hit in hits) == subjects(0, 4)
+
+
+def test_commands_say_what_is_left(git: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`code index` and `code search --history` record a history in pieces, and say how many commits are left."""
+    hours = SimpleNamespace(monotonic=iter(range(0, 10**6, 3600)).__next__)
+    monkeypatch.setattr(f"{RECORDING}._BATCH", 1)
+    steps(git, 0, 4)
+    with monkeypatch.context() as slowly:
+        slowly.setattr(f"{RECORDING}.time", hours)
+        indexed = run(git.root, "index", ".")
+        assert "1 commits" in indexed.stdout and "3 older commits are left" in indexed.stderr
+        printed = run(git.root, "search", "--history", "step", "--no-refresh")
+        assert len(printed.stdout.splitlines()) == 1 and "left" not in printed.stderr
+        printed = run(git.root, "search", "--history", "step")
+        assert len(printed.stdout.splitlines()) == 2 and "2 older commits are not recorded" in printed.stderr
+    printed = run(git.root, "search", "--history", "step")
+    assert len(printed.stdout.splitlines()) == 4 and printed.stderr == ""
+
+
+def test_a_history_that_cannot_be_recorded_now(git: Git, storage: CodeStorage, tmp_path: Path) -> None:
+    """Where another run writes, or nobody may, a search says that commits are missing, and answers."""
+    steps(git, 0, 2)
+    report = index_path(storage, git.root, history=History(is_recent=True))
+    snapshot = snapshot_of(storage, report)
+    with open_code(storage.path) as other, other.writing():
+        assert "not all of the history" in refresh_history(storage, snapshot, timeout=0.01)
+    storage.writable = False
+    assert "cannot be written" in refresh_history(storage, snapshot)
+    storage.writable = True
+    write(tmp_path / "plain", {"a.py": "x = 1\n"})
+    assert refresh_history(storage, snapshot_of(storage, index_path(storage, tmp_path / "plain"))) == ""
 
 
 def test_a_history_that_grows_under_an_open_snapshot(
