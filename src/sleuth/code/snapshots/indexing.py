@@ -22,8 +22,7 @@ from sleuth.code.repository.listing import Listed, Listing
 from sleuth.code.repository.past import Past, Recall
 from sleuth.code.repository.sources import DiskSource, Source, source_at
 from sleuth.code.snapshots.memory import keep_times, read_times
-from sleuth.code.snapshots.record import Repository
-from sleuth.code.snapshots.recording import WHOLE, History, record_history
+from sleuth.code.snapshots.recording import WHOLE, History, Recorded, read_ahead, record_history
 from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.code.snapshots.shelf import Batch
 from sleuth.code.snapshots.storage import CodeStorage
@@ -103,6 +102,7 @@ def index_source(
         version, listed, times = _listing(source, changed, past)
         report = CodeIndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
         storage.begin(repository.id, version.id, version.commit, version.names)
+        ahead = read_ahead(storage, repository, version.commit)
         try:
             keys, batch = _analyse_new(
                 storage, source, listed, past.recall, report, workers=workers, progress=progress
@@ -119,18 +119,18 @@ def index_source(
             raise
         storage.note()
         if version.commit:
-            _record_history(storage, repository, version.commit, history, report)
+            _record_history(
+                partial(record_history, storage, repository, version.commit, history, ahead), report
+            )
         storage.merge()
     report.seconds = time.perf_counter() - began
     logger.info("indexed %d files of %s in %.1f s", report.files, report.path, report.seconds)
     return report
 
 
-def _record_history(
-    storage: CodeStorage, repository: Repository, tip: str, history: History, report: CodeIndexReport
-) -> None:
+def _record_history(recording: Callable[[], Recorded], report: CodeIndexReport) -> None:
     try:
-        report.commits, report.commits_left = record_history(storage, repository, tip, history)
+        report.commits, report.commits_left = recording()
     except CodeError as error:  # the snapshot answers without its history
         report.history_error = str(error)
         logger.warning("the history of %s was not recorded: %s", report.path, error)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -50,6 +51,10 @@ _FEW: Final = 200
 """New commits that one run of git lists and compares."""
 
 
+Ahead = Future[list[ReadCommit]]
+"""Commits that are read while files are parsed."""
+
+
 @dataclass(frozen=True, slots=True)
 class History:
     """How much of a history a run records.
@@ -87,13 +92,29 @@ def is_recorded(storage: FileVersions, repository: Repository, tip: str) -> bool
     return tip in _tips(storage, repository)
 
 
+def read_ahead(storage: CodeStorage, repository: Repository, tip: str) -> Ahead | None:
+    """Begin to read the few commits since those whose history is whole; None where there are none of either kind."""
+    tips = _tips(storage, repository) if is_commit_id(tip) else ()
+    if not tips or tip in tips:
+        return None
+    reader = ThreadPoolExecutor(1, "sleuth-history")
+    ahead = reader.submit(read_between, Path(repository.path), tip, tips, _FEW + 1)
+    reader.shutdown(wait=False)
+    return ahead
+
+
 def record_history(
-    storage: CodeStorage, repository: Repository, tip: str, history: History = WHOLE
+    storage: CodeStorage,
+    repository: Repository,
+    tip: str,
+    history: History = WHOLE,
+    ahead: Ahead | None = None,
 ) -> Recorded:
     """Record the newest ancestors of a commit, itself included, for the run that writes (`storage.writing`).
 
     Args:
         tip: the full id of the commit.
+        ahead: what `read_ahead` began to read for it.
 
     Raises:
         CodeError: git failed, or does not have the commit.
@@ -105,8 +126,11 @@ def record_history(
     tips = _tips(storage, repository)
     if tip in tips or (history.is_recent and not tips):
         return Recorded()
-    if tips and (recorded := _record_recent(storage, repository, tip, tips)) is not None:
-        return recorded
+    if tips:
+        ahead = ahead or read_ahead(storage, repository, tip)
+        recorded = _record_recent(storage, repository, (tip, *tips), ahead)
+        if recorded is not None:
+            return recorded
     if history.is_recent:
         return Recorded(left=1)
     _begin(storage, repository)
@@ -130,20 +154,20 @@ def record_history(
 
 
 def _record_recent(
-    storage: CodeStorage, repository: Repository, tip: str, tips: tuple[str, ...]
+    storage: CodeStorage, repository: Repository, tips: tuple[str, ...], ahead: Ahead | None
 ) -> Recorded | None:
     """Record the few commits since those whose history is whole; None where they are many, or git gives up."""
     try:
-        commits = read_between(Path(repository.path), tip, tips, _FEW + 1)
+        commits = [] if ahead is None else ahead.result()
     except CodeError:
         return None
     ids = [read.commit.id for read in commits]
-    new = set(_unrecorded(storage, repository, [*ids, tip]))
+    new = set(_unrecorded(storage, repository, [*ids, tips[0]]))
     if len(ids) > _FEW or not new.issubset(ids):
         return None
     with storage.transaction(durable=False) as connection:
         _add(storage, repository, [read for read in commits if read.commit.id in new])
-        write_tips(connection, repository.id, Tips(_cut(repository), (tip, *tips)))
+        write_tips(connection, repository.id, Tips(_cut(repository), tips))
     return Recorded(len(new))
 
 
