@@ -308,7 +308,7 @@ def test_remotes_are_kept_without_credentials(git: Git, tmp_path: Path, url: str
 
 
 @pytest.mark.parametrize("revision", [None, "HEAD"])
-@pytest.mark.parametrize("place", [".git/config", ".gitattributes", ".gitignore"])
+@pytest.mark.parametrize("place", [".git/config", ".git/shallow", ".gitattributes", ".gitignore"])
 def test_a_pipe_blocks_nothing(
     place: str, revision: str | None, git: Git, storage: CodeStorage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,15 +33,16 @@ _HEAD: Final = re.compile(rb"\x01[0-9a-f]{40,64}\0")
 _FIELDS: Final = ("%H", "%P", "%ct", "%aI", "%an", "%s", "%b")
 _FORMAT: Final = "--format=%x01" + "".join(f"{field}%x00" for field in _FIELDS)
 _FORM: Final = (
-    *(
-        "--encoding=UTF-8",
-        "--no-show-signature",
-        "--no-color",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--no-renames",
-    ),
-    *("--root", "-O/dev/null", "--submodule=short", "--ignore-submodules=none"),
+    "--encoding=UTF-8",
+    "--no-show-signature",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-renames",
+    "--root",
+    "-O/dev/null",
+    "--submodule=short",
+    "--ignore-submodules=none",
 )
 """What is read must not depend on settings."""
 _PATHS: Final = ("--raw", "--no-abbrev")
@@ -112,8 +113,9 @@ def commits_between(root: Path, tip: str, others: Iterable[str], most: int) -> l
 
 def cut_commits(root: Path) -> frozenset[str]:
     """Return the commits whose parents a shallow clone leaves out."""
+    listed = (common_folder(root) or root) / "shallow"
     try:
-        return frozenset(((common_folder(root) or root) / "shallow").read_text("ascii").split())
+        return frozenset(listed.read_text("ascii").split() if listed.is_file() else ())
     except (OSError, UnicodeDecodeError):
         return frozenset()
 

@@ -121,7 +121,9 @@ class Objects:
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         """Into git and out of it; starts it where it does not run."""
         if self._process is None:
-            run(self.root, "rev-parse", "--git-dir", check=False)  # raises where settings cannot be read
+            run(
+                self.root, "rev-parse", "--is-shallow-repository", check=False
+            )  # raises where a pipe blocks git
             quiet = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
             self._process = start(self.root, "cat-file", "--batch", **quiet)
             self._end = weakref.finalize(self, _end, self._process)
