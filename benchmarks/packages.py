@@ -52,7 +52,7 @@ def _source(name: str, folder: Path) -> None:
 
 def _wheel(name: str, folder: Path) -> None:
     _pip_download(name)
-    with zipfile.ZipFile(next(PACKAGES.glob(f"{name}-*.whl"))) as archive:
+    with zipfile.ZipFile(next(PACKAGES.glob(f"{name.replace('-', '_')}-*.whl"))) as archive:
         archive.extractall(folder)  # noqa: S202 - a wheel from the registry that pip trusts
 
 
