@@ -7,7 +7,7 @@
 Prints nDCG@10 of the default for readings of words: as they are (in small letters where a text is in capitals), in the
 case with the fewest tokens, in the case that the documents use most, and in the case that other sources use most
 (`benchmarks.word_forms`). Collections are those of `benchmarks.robustness`. With --wide they are those of
-`benchmarks.gains`, with texts as they are, and what is printed is the difference to the reading now.
+`benchmarks.gains`, and what is printed is the difference to texts as they are and are read now.
 """
 
 from __future__ import annotations
@@ -99,19 +99,21 @@ def print_cases(samples: Sequence[tuple[Collection, list[Document]]]) -> None:
 
 
 def print_differences() -> None:
-    """Print the difference of each reading of all texts to the reading now: all collections, the judged, the others."""
-    now: dict[str, float] = {}
-    print("| reading | all | judged sets | others | worst |\n|---|---|---|---|---|")
-    for name, reading in READINGS.items():
-        if reading is not None and not reading.everywhere:
-            continue
+    """Print differences to texts as they are and are read now: of texts in one case, then of readings of all texts."""
+    changes: list[tuple[str, Reading | None, str]] = [("now", None, case) for case in CASES]
+    changes += [
+        (name, reading, CASES[0]) for name, reading in READINGS.items() if reading and reading.everywhere
+    ]
+    before: dict[str, float] = {}
+    print("| reading | text | all | judged sets | others | worst |\n|---|---|---|---|---|---|")
+    for name, reading, case in changes:
         values = {}
         for folder in folders():
             some = sample(open_collection(folder), 200, 20_000)
-            values[folder.name] = ndcg(*some, reading, CASES[0])
-        now = now or values
-        differences = {key: value - now[key] for key, value in values.items()}
-        print(f"| {name} | {cells(differences)} |", flush=True)
+            values[folder.name] = ndcg(*some, reading, case)
+        before = before or values
+        differences = {key: value - before[key] for key, value in values.items()}
+        print(f"| {name} | {case} | {cells(differences)} |", flush=True)
 
 
 def cells(differences: Mapping[str, float]) -> str:
