@@ -5,7 +5,8 @@ python -m benchmarks.dense_lists --work FOLDER [--rows 2000000 5000000] [--queri
 Rows are windows of 20 words and then of 60 over the test collections, and of 40 words over the text files of this
 machine, under WordLlama; queries are those of the collections. FOLDER keeps the vectors. Truth is the exact product.
 Searches take turns of 50 queries: with the lists that the index makes, for several shares of lists that are read, and
-with all codes. Prints Markdown tables of recall@10 and of CPU times. Takes 3 GB of disk and 4 GB of memory at 5,000,000 rows.
+with all codes. Prints Markdown tables of recall@10 and of CPU times. Takes 3 GB of disk and 4 GB of memory at 5,000,000
+rows.
 """
 
 from __future__ import annotations
