@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from sleuth.lexical import QueryTerms
 from sleuth.text import get_analyzer
 
@@ -13,9 +16,17 @@ ANALYZERS = {
 HELD = {("text", "hous"), ("text@de", "hous"), ("code", "max_size"), ("code", "max"), ("code", "size")}
 
 
+@dataclass(frozen=True)
+class Asked:
+    """The dictionary of a field that answers by calling a function."""
+
+    holds: Callable[[str], bool]
+
+
 def test_counts_are_those_of_every_analyzer() -> None:
     """Each field counts the tokens of its own analyzer that some row holds, asked for the first time or again."""
-    terms = QueryTerms(ANALYZERS, lambda field, token: (field, token) in HELD)
+    tokens_of = {name: {token for field, token in HELD if field == name} for name in ANALYZERS}
+    terms = QueryTerms(ANALYZERS, {name: Asked(tokens.__contains__) for name, tokens in tokens_of.items()})
     query = "Houses, houses: max_size and unknown"
     expected: dict[str, dict[str, float]] = {}
     for field, analyzer in ANALYZERS.items():
@@ -32,11 +43,11 @@ def test_a_word_is_looked_up_once() -> None:
     """What a word stands for is remembered, up to a bound after which it is forgotten."""
     questions: list[str] = []
 
-    def is_held(field: str, token: str) -> bool:
+    def is_held(token: str) -> bool:
         questions.append(token)
         return True
 
-    terms = QueryTerms({"text": get_analyzer("english")}, is_held)
+    terms = QueryTerms({"text": get_analyzer("english")}, {"text": Asked(is_held)})
     for _ in range(3):
         terms.counts("bucket bucket")
     assert questions == ["bucket"]

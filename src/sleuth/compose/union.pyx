@@ -26,8 +26,8 @@ def fuse(list pools, list scores, const double[::1] weights, str method, double 
     """
     cdef const int64_t[::1] pool
     cdef const double[::1] given
-    cdef int64_t total = 0, longest = 0, n = 0, i, j, slot
-    cdef uint64_t mask = 64
+    cdef int64_t total = 0, longest = 0, n = 0, i, j, place
+    cdef uint64_t mask, slot
     cdef bint by_max = method == "max", by_count = method == "combmnz"
     if len(scores) != len(pools) or weights.shape[0] != <int64_t> len(pools):
         raise ValueError("pools, scores and weights must be of one length")
@@ -36,38 +36,34 @@ def fuse(list pools, list scores, const double[::1] weights, str method, double 
             raise ValueError("a pool must have a score for each key")
         total += pool.shape[0]
         longest = max(longest, pool.shape[0])
-    while mask < 2 * <uint64_t> total:
-        mask *= 2
+    mask = table_mask(total)
     keys, sums = np.empty(total, np.int64), np.empty(total, np.float64)
     cdef int64_t[::1] known = keys
     cdef double[::1] out = sums
-    cdef int64_t* slots = <int64_t*> malloc(mask * sizeof(int64_t))  # places of keys, -1 where empty
+    cdef int64_t* slots = <int64_t*> malloc((mask + 1) * sizeof(int64_t))  # places of keys, -1 where free
     cdef double* share = <double*> malloc((longest + 1) * sizeof(double))
     cdef int64_t* times = <int64_t*> malloc((total + 1) * sizeof(int64_t))
     try:
         if slots == NULL or share == NULL or times == NULL:
             raise MemoryError
-        memset(slots, 0xFF, mask * sizeof(int64_t))
-        mask -= 1
+        memset(slots, 0xFF, (mask + 1) * sizeof(int64_t))
         for j in range(weights.shape[0]):
             pool, given = pools[j], scores[j]
             if not pool.shape[0]:
                 continue
             normalise_into(&given[0], pool.shape[0], method, rank_constant, share)
             for i in range(pool.shape[0]):
-                slot = <int64_t> ((<uint64_t> pool[i] * <uint64_t> 0x9E3779B97F4A7C15u >> 20) & mask)
-                while slots[slot] >= 0 and known[slots[slot]] != pool[i]:
-                    slot = (slot + 1) & <int64_t> mask
+                slot = slot_of(pool[i], slots, mask, &known[0])
                 if slots[slot] < 0:
                     slots[slot] = n
                     known[n], out[n], times[n] = pool[i], -float("inf") if by_max else 0, 0
                     n += 1
-                slot = slots[slot]
-                times[slot] += weights[j] > 0
+                place = slots[slot]
+                times[place] += weights[j] > 0
                 if by_max:
-                    out[slot] = max(out[slot], weights[j] * share[i])
+                    out[place] = max(out[place], weights[j] * share[i])
                 else:
-                    out[slot] += weights[j] * share[i]
+                    out[place] += weights[j] * share[i]
         if by_count:
             for i in range(n):
                 out[i] *= times[i]
@@ -76,6 +72,38 @@ def fuse(list pools, list scores, const double[::1] weights, str method, double 
         free(share)
         free(times)
     return keys[:n], sums[:n], *best(out[:n], k)
+
+
+def shared(const int64_t[::1] some, const int64_t[::1] others):
+    """Return how many of some keys are among others; both of distinct keys."""
+    cdef int64_t n = 0, i
+    cdef uint64_t mask = table_mask(others.shape[0])
+    cdef int64_t* slots = <int64_t*> malloc((mask + 1) * sizeof(int64_t))
+    if slots == NULL:
+        raise MemoryError
+    memset(slots, 0xFF, (mask + 1) * sizeof(int64_t))
+    for i in range(others.shape[0]):
+        slots[slot_of(others[i], slots, mask, &others[0])] = i
+    for i in range(some.shape[0]):
+        n += slots[slot_of(some[i], slots, mask, &others[0])] >= 0
+    free(slots)
+    return n
+
+
+cdef uint64_t table_mask(int64_t keys) noexcept nogil:
+    """Return the size of a table for so many keys, less 1: a power of 2, half of it free at least."""
+    cdef uint64_t size = 64
+    while size < 2 * <uint64_t> keys:
+        size *= 2
+    return size - 1
+
+
+cdef uint64_t slot_of(int64_t key, const int64_t* slots, uint64_t mask, const int64_t* keys) noexcept nogil:
+    """Return the slot of a key: the one that holds its place among `keys`, or the free one (-1) where it belongs."""
+    cdef uint64_t slot = <uint64_t> key * <uint64_t> 0x9E3779B97F4A7C15u >> 20 & mask
+    while slots[slot] >= 0 and keys[slots[slot]] != key:
+        slot = slot + 1 & mask
+    return slot
 
 
 def normalise(const double[::1] scores, str method, double rank_constant):

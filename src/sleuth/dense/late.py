@@ -63,14 +63,7 @@ class TokenReranker:
 
 def lift(scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
     """Scores with what the matches gain them, both of shape (n,); as they are where all match alike."""
-    values = matches.tolist()
-    least, greatest = min(values, default=0.0), max(values, default=0.0)
-    if least == greatest:
-        return scores
-    most = weight * max(map(abs, scores.tolist()))
-    gains = np.array([most * (value - least) / (greatest - least) for value in values], np.float64)
-    lifted: NDArray[np.float64] = scores + gains
-    return lifted
+    return matching.lift(scores, matches, weight)
 
 
 def explain(

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Matches rows with a query, token by token. See matching.h for how the tokens of a row are stored."""
 
-from libc.math cimport pow, sqrt
+from libc.math cimport fabs, pow, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, qsort
 
@@ -86,6 +86,26 @@ def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list pa
     if problem == NO_TOKEN:
         raise ValueError("tokens must be below the length of the table")
     return values
+
+
+def lift(const double[::1] scores, const double[::1] matches, double weight):
+    """Return `late.lift` of scores and matches of one length."""
+    cdef Py_ssize_t i, n = scores.shape[0]
+    cdef double least = 0, greatest = 0, most = 0
+    if matches.shape[0] != n:
+        raise ValueError("scores and matches must be of one length")
+    lifted = np.empty(n, np.float64)
+    cdef double[::1] out = lifted
+    if n:
+        least = greatest = matches[0]
+    for i in range(n):
+        least, greatest, most = min(least, matches[i]), max(greatest, matches[i]), max(most, fabs(scores[i]))
+    most *= weight
+    for i in range(n):
+        out[i] = scores[i]
+        if greatest > least:
+            out[i] += most * (matches[i] - least) / (greatest - least)
+    return lifted
 
 
 def are_sets(const uint8_t[::1] tokens, const uint16_t[::1] sizes, uint32_t most):

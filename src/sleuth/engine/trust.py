@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from sleuth.compose import shared
+
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from sleuth.store import Hits
 
 _FIRST: Final = 20
@@ -30,12 +34,12 @@ def agreement(lexical: Hits, dense: Hits) -> float:
     if not len(lexical) or not len(dense):
         return 1.0
     words, vectors = _first(lexical, _FIRST), _first(dense, _FIRST)
-    shared = len(words & _first(dense, _AMONG)) + len(vectors & _first(lexical, _AMONG))
-    return shared / (len(words) + len(vectors))
+    both = shared(words, _first(dense, _AMONG)) + shared(vectors, _first(lexical, _AMONG))
+    return both / (len(words) + len(vectors))
 
 
-def _first(hits: Hits, n: int) -> set[int]:
+def _first(hits: Hits, n: int) -> NDArray[np.int64]:
     """Return the keys of the first `n` hits and of those that tie with the last of them, whose order is not settled."""
     if len(hits) > n and hits.scores[n] == hits.scores[n - 1]:
         n = int(np.count_nonzero(hits.scores >= hits.scores[n - 1]))
-    return set(hits.keys[:n].tolist())
+    return hits.keys[:n]

@@ -179,6 +179,16 @@ cdef class FieldIndex:
         self.n, self.room, self.c0, self.c1 = n, room, c0, c1
         self.known = {}
 
+    cpdef bint holds(self, str token) except -1:
+        """Return whether some live row holds a term. Most words are in few of the fields of an index of many languages."""
+        cdef FieldPostings field
+        if self.frequencies is not None:
+            return self.find(token).df > 0
+        for field in self.postings:
+            if field.find(token) >= 0:
+                return self.find(token).df > 0
+        return False
+
     cpdef Found find(self, str token):
         """Return the term, looked up in every segment that holds it."""
         cdef object held = self.known.get(token)

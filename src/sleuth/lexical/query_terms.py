@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
 
 from sleuth.text import Analyzer
 
@@ -18,15 +18,30 @@ class Term(NamedTuple):
     token: str
 
 
+class Dictionary(Protocol):
+    """The terms of a field."""
+
+    def holds(self, token: str) -> bool:
+        """Return whether some live row holds a term."""
+        ...
+
+
+class _Field(NamedTuple):
+    """A field, as the words of a query are looked up in it."""
+
+    name: str
+    analyzer: Analyzer
+    dictionary: Dictionary
+
+
 class _Splitting(NamedTuple):
     """Fields whose analyzers cut a text into the same runs.
 
     Attributes:
-        fields: their analyzers, by name.
         known: the terms of runs that were asked for, by run.
     """
 
-    fields: dict[str, Analyzer]
+    fields: list[_Field]
     known: dict[str, tuple[Term, ...]]
 
 
@@ -37,17 +52,17 @@ class QueryTerms:
     the terms of a word are looked up once, and then taken from memory.
     """
 
-    def __init__(self, analyzers: Mapping[str, Analyzer], is_held: Callable[[str, str], bool]) -> None:
+    def __init__(self, analyzers: Mapping[str, Analyzer], dictionaries: Mapping[str, Dictionary]) -> None:
         """Create it for the fields of an index.
 
         Args:
             analyzers: by field.
-            is_held: whether some live row holds a token, by field and token.
+            dictionaries: by field.
         """
-        self._is_held = is_held
         splittings: dict[str, _Splitting] = {}
         for name, analyzer in analyzers.items():
-            splittings.setdefault(analyzer.splitting, _Splitting({}, {})).fields[name] = analyzer
+            splitting = splittings.setdefault(analyzer.splitting, _Splitting([], {}))
+            splitting.fields.append(_Field(name, analyzer, dictionaries[name]))
         self._splittings = tuple(splittings.values())
 
     def counts(self, query: str) -> dict[str, dict[str, float]]:
@@ -55,7 +70,7 @@ class QueryTerms:
         counts: dict[str, dict[str, float]] = {}
         for splitting in self._splittings:
             known = splitting.known
-            for run in next(iter(splitting.fields.values())).runs(query):
+            for run in splitting.fields[0].analyzer.runs(query):
                 terms = known.get(run)
                 for field, token in self._look_up(run, splitting) if terms is None else terms:
                     times_of = counts.setdefault(field, {})
@@ -65,10 +80,10 @@ class QueryTerms:
     def _look_up(self, run: str, splitting: _Splitting) -> tuple[Term, ...]:
         """Return the terms of one run, and remember them."""
         terms = tuple(
-            Term(field, token)
-            for field, analyzer in splitting.fields.items()
+            Term(name, token)
+            for name, analyzer, dictionary in splitting.fields
             for token in analyzer.tokens_of(run)
-            if self._is_held(field, token)
+            if dictionary.holds(token)
         )
         if len(splitting.known) >= _REMEMBERED:
             splitting.known.clear()

@@ -109,7 +109,7 @@ class LexicalSearcher:
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
         self._indexes = {name: self._index(name) for name in names}
-        self._query_terms = QueryTerms(self._analyzers, self._is_held)
+        self._query_terms = QueryTerms(self._analyzers, self._indexes)
         self._lives = [view.live for view in segments]
         by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
         self._parts: list[blockmax.Segment] = [(i, segments[i].keys, segments[i].tie_ranks) for i in by_size]
@@ -274,9 +274,6 @@ class LexicalSearcher:
             )
         weighed.sort()
         return weighed
-
-    def _is_held(self, field: str, token: str) -> bool:
-        return bool(self._indexes[field].find(token).df)
 
     def _count(self, query: str | Terms) -> Iterable[tuple[str, Mapping[str, float]]]:
         """Count each token by field; of a text, those that some live row holds."""

@@ -51,7 +51,7 @@ class Analyzer:
         keep_case: bool = False,
         find: Callable[[str], list[Span]],
         cut: Callable[[str], list[str]] | None = None,
-        finish: Callable[[list[str]], list[str]] | None = None,
+        finish: Stemming | None = None,
         stop: frozenset[str] = frozenset(),
         verbatim: bool = False,
     ) -> None:
@@ -103,8 +103,13 @@ class Analyzer:
 
     def tokens_of(self, run: str) -> tuple[str, ...]:
         """Return the tokens of one run of a text."""
-        tokens = self._known.get(run)
-        return self._learn(run) if tokens is None else tokens
+        if run.isascii() and run.isalnum() and not self._keep_case:
+            word = run.lower()
+            if word in self._stop or len(word) > MAX_TOKEN:
+                return ()
+            return (self._finish.stem(word) if self._finish else word,)
+        expansion = self._expand([run if self._keep_case else _lower(run)])[0]
+        return (expansion,) if isinstance(expansion, str) else tuple(expansion)
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of `text` in order; [] if it has none."""
@@ -146,14 +151,8 @@ class Analyzer:
         return bytes(table)
 
     def _learn(self, run: str) -> tuple[str, ...]:
-        """Return the tokens of one run as it stands in a text, and remember them."""
-        if run.isascii() and run.isalnum() and not self._keep_case:
-            word = run.lower()
-            remaining = [word] if self._wanted(word) else []
-            tokens = tuple(self._finish(remaining) if self._finish and remaining else remaining)
-        else:
-            expansion = self._expand([run if self._keep_case else _lower(run)])[0]
-            tokens = (expansion,) if isinstance(expansion, str) else tuple(expansion)
+        """Return the tokens of one run, and remember them."""
+        tokens = self.tokens_of(run)
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[run] = tokens
@@ -209,7 +208,7 @@ class Analyzer:
 
 
 def _finished(
-    expanded: list[str | tuple[str, ...]], finish: Callable[[list[str]], list[str]]
+    expanded: list[str | tuple[str, ...]], finish: Stemming
 ) -> list[str | tuple[str, ...]]:
     flat: list[str] = []
     for e in expanded:
@@ -390,10 +389,15 @@ class Stemming:
         self._fold = fold
 
     def __call__(self, tokens: list[str]) -> list[str]:
-        stems = list(self._stemmer().stemWords(tokens)) if self._algorithm else tokens
+        stems: list[str] = self._stemmer().stemWords(tokens) if self._algorithm else tokens
         if self._fold is None:
             return stems
         return [stem if stem.isascii() else self._fold(stem) for stem in stems]
+
+    def stem(self, word: str) -> str:
+        """Return the stem of one word."""
+        stem: str = self._stemmer().stemWord(word) if self._algorithm else word
+        return stem if self._fold is None or stem.isascii() else self._fold(stem)
 
     def _stemmer(self) -> Any:
         stemmer = getattr(_stemmers, self._algorithm, None)
