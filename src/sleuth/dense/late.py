@@ -89,8 +89,9 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
 
 def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """Return the same for rows whose tokens are kept; None where a key is in no part."""
-    vocabulary, _, halves, _ = load_model()
-    return matching.match(vocabulary.encode(legible(query))[:MOST_TOKENS], halves, RARITY, parts, keys)
+    model = load_model()
+    ids = model.vocabulary.encode(legible(query))[:MOST_TOKENS]
+    return matching.match(ids, model.halves, model.lengths, RARITY, parts, keys)
 
 
 def begins_of(sizes: NDArray[np.uint16]) -> NDArray[np.uint64]:

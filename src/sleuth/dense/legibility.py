@@ -35,6 +35,8 @@ def legible(text: str) -> bytes:
 
 def is_shouted(data: bytes) -> bool:
     """Return whether a text in UTF-8 has over twice as many capitals as small letters, A to Z."""
+    if data.islower():
+        return False
     sample = data[:: max(1, len(data) // _SAMPLE)]
     capitals = len(sample) - len(sample.translate(None, _CAPITALS))
     return capitals > 2 * (len(sample) - len(sample.translate(None, _SMALL)))

@@ -54,6 +54,7 @@ static int64_t unpack_ids(const uint8_t *in, size_t size, uint32_t most, uint16_
 
 typedef struct {
     const uint16_t *table; /* a vector of halves per token */
+    float *lengths;        /* of these vectors; 0 where it is not known yet */
     const float *queries;  /* m vectors of length 1 */
     const uint16_t *asked; /* their tokens */
     size_t m, columns, tokens;
@@ -72,6 +73,13 @@ static inline uint32_t place_of_token(Met *met, uint32_t mask, uint32_t token) {
     while (met[at].token && met[at].token != token + 1) at = (at + 1) & mask;
     met[at].token = token + 1;
     return at;
+}
+
+/* The length of a token's vector. Threads that compute it at once write the same. */
+static inline float length_of(const Match *x, uint16_t token) {
+    if (x->lengths[token] == 0)
+        x->lengths[token] = sqrtf(square_halves(x->table + token * x->columns, x->columns));
+    return x->lengths[token];
 }
 
 /* to[q] = the greatest of near[compared * stride + q] over the tokens met at these places. */
@@ -124,7 +132,7 @@ static int match_some(const Match *x, const uint16_t *ids, const size_t *starts,
         if (i + 4 < n)
             for (size_t line = 0; line < x->columns; line += 32) FETCH(x->table + compared[i + 4] * x->columns + line);
         for (size_t q = 0; q < stride; q++) to[q] = -1;
-        const float length = sqrtf(square_halves(row, x->columns));
+        const float length = length_of(x, compared[i]);
         for (uint64_t left = need[i]; left; left &= left - 1) {
             const int q = __builtin_ctzll(left);
             to[q] = length > 0 ? dot_of(row, queries + q * x->columns, x->columns) / length : 0;

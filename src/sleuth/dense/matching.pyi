@@ -6,6 +6,7 @@ Part = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint16], NDArray[n
 def match(
     ids: NDArray[np.int32],
     table: NDArray[np.uint16],
+    lengths: NDArray[np.float32],
     rarity: float,
     parts: list[Part],
     keys: NDArray[np.int64],

@@ -10,6 +10,7 @@ import numpy as np
 cdef extern from "matching.h" nogil:
     ctypedef struct Match:
         const uint16_t* table
+        float* lengths
         const float* queries
         const uint16_t* asked
         size_t m
@@ -43,13 +44,15 @@ cdef struct Set:
     size_t size
 
 
-def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list parts, const int64_t[::1] keys):
+def match(int32_t[::1] ids, const uint16_t[:, ::1] table, float[::1] lengths, double rarity, list parts,
+          const int64_t[::1] keys):
     """Return the weighted mean, over a query's tokens, of the greatest cosine to a token of each row. Releases the GIL.
 
     Args:
         ids: the query's tokens, shape (m,), sorted in place; each distinct one weighs the length of its vector to the
             power of `rarity`, times the root of how often it comes.
         table: a vector per token, shape (size, dimension), the bits of float16.
+        lengths: of these vectors, shape (size,); those that are 0 are computed and written where they are needed.
         parts: for each segment its keys, ascending, shape (rows,), int64; the sets of tokens of its rows, one after the
             other, uint8; the bytes of each, shape (rows,), uint16; and where every 64th begins, uint64.
         keys: of the rows wanted, shape (n,).
@@ -58,7 +61,7 @@ def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list pa
         Shape (n,), float64: 0 for a row without tokens, or where nothing weighs; None where a key is in no segment.
     """
     cdef size_t n = keys.shape[0], m = ids.shape[0], n_parts = len(parts)
-    cdef Match x = Match(NULL, NULL, NULL, 0, table.shape[1], table.shape[0])
+    cdef Match x = Match(NULL, NULL, NULL, NULL, 0, table.shape[1], table.shape[0])
     cdef Segment* segments
     cdef int problem
     values = np.zeros(n, np.float64)
@@ -67,7 +70,9 @@ def match(int32_t[::1] ids, const uint16_t[:, ::1] table, double rarity, list pa
         return values
     if not 0 < table.shape[0] < 1 << 16:
         raise ValueError(f"table must have 1 to 65,535 vectors, got {table.shape[0]}")
-    x.table = &table[0, 0]
+    if lengths.shape[0] != table.shape[0]:
+        raise ValueError("lengths must be as many as vectors")
+    x.table, x.lengths = &table[0, 0], &lengths[0]
     segments = <Segment*> malloc((n_parts + 1) * sizeof(Segment))
     if segments == NULL:
         raise MemoryError

@@ -131,12 +131,12 @@ static void take_part(const Part *part, uint32_t number, Candidates *c) {
 
 /* Puts exact scores in the place of estimates. */
 static void score_candidates(const Part *parts, const float *query, size_t columns, Candidates *c) {
-    const size_t ahead = 8;
+    const size_t ahead = 24;
     for (size_t i = 0; i < c->count; i++) {
         if (i + ahead < c->count) {
             const Candidate *next = &c->at[i + ahead];
             const uint16_t *row = parts[next->part].halves + next->row * columns;
-            for (size_t line = 0; line < columns; line += 32) FETCH(row + line);
+            for (size_t line = 0; line < columns; line += 32) FETCH_SECOND(row + line);
         }
         dot_rows(parts[c->at[i].part].halves, columns, query, NULL, c->at[i].row, 1, &c->at[i].score);
         c->at[i].score = finite_score(c->at[i].score, c);

@@ -96,6 +96,8 @@ class DenseSearcher:
             )
             for view, halves in zip(segments, self._halves, strict=True)
         ]
+        self._rows = sum(map(len, segments))
+        self._whole = [(*self._arrays[i], segments[i].live) for i in self._by_size]
         self._tokens: list[matching.Part] | None = None  # where every segment keeps them
         if all("tokens" in view.arrays for view in segments):
             self._tokens = [
@@ -104,12 +106,16 @@ class DenseSearcher:
             ]
 
     def __len__(self) -> int:
-        return sum(map(len, self._segments))
+        return self._rows
 
     def embed(self, query: str) -> Vector:
         """Return the vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
         vector = self.leg.embedder.embed_query(query)
-        if not isinstance(vector, np.ndarray) or vector.dtype != np.float32 or not np.isfinite(vector).all():
+        if (
+            not isinstance(vector, np.ndarray)
+            or vector.dtype != np.float32
+            or not math.isfinite(np.vdot(vector, vector))  # faster than looking at each value; infinite if one is not
+        ):
             vector = as_vector(vector, self.leg.embedder.fingerprint)
         return self._prepare(vector)
 
@@ -140,13 +146,13 @@ class DenseSearcher:
         if depth is not None and depth < 1:
             raise ArgumentError(f"depth must be at least 1, got {depth!r}")
         vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
-        if k == 0 or not vector.any():
+        if k == 0 or not np.count_nonzero(vector):
             return no_hits()
-        parts = [
-            (*self._arrays[i], self._mask(i, None if allowed is None else allowed[i])) for i in self._by_size
-        ]
+        parts = self._whole
+        if allowed is not None:
+            parts = [(*self._arrays[i], self._mask(i, allowed[i])) for i in self._by_size]
         table, step, least, error = codes.steps(vector, STEPS)
-        few = len(self) if exact else max(EXACT_BELOW, 2 * max(k, depth or 0), len(self) // SPARSE)
+        few = self._rows if exact else max(EXACT_BELOW, 2 * max(k, depth or 0), self._rows // SPARSE)
         margin, near = (
             -1.0 if depth is not None else margin_of(spread, error, len(vector))
             for spread in (self._spread, LIST_CERTAINTY / CERTAINTY * self._list_spread)

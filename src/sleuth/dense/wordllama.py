@@ -50,12 +50,14 @@ class Model(NamedTuple):
         table: shape (32000, 256), memory-mapped.
         halves: its bits, as kernels read them.
         tokens: in UTF-8, by id.
+        lengths: of the vectors, shape (32000,); 0 where matching has not met a token yet.
     """
 
     vocabulary: Vocabulary
     table: NDArray[np.float16]
     halves: NDArray[np.uint16]
     tokens: list[bytes]
+    lengths: NDArray[np.float32]
 
 
 class WordLlamaEmbedder:
@@ -106,7 +108,7 @@ class WordLlamaEmbedder:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return one vector, shape (256,)."""
-        vocabulary, _, halves, _ = load_model()
+        vocabulary, _, halves, *_ = load_model()
         return vocabulary.embed(legible(text), halves)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -185,7 +187,7 @@ def load_model() -> Model:
     folder = _package()
     table = read_table(folder / WEIGHTS)
     tokens = read_vocabulary(folder / VOCABULARY)
-    return Model(Vocabulary(tokens), table, table.view(np.uint16), tokens)
+    return Model(Vocabulary(tokens), table, table.view(np.uint16), tokens, np.zeros(len(table), np.float32))
 
 
 def share_of_pieces(text: str) -> float:

@@ -30,9 +30,13 @@ class FieldIndex:
     ) -> None: ...
     def holds(self, token: str) -> bool: ...
     def find(self, token: str) -> Found: ...
-    def weigh(
-        self, name: str, times_of: Mapping[str, float], factor: float, classic: bool, out: list[Weighed]
-    ) -> None: ...
+
+def weigh(
+    times_of: Mapping[tuple[str, str], float],
+    indexes: dict[str, FieldIndex],
+    factors: Mapping[str, float] | None = None,
+    classic: bool = False,
+) -> list[Weighed]: ...
 
 Segment = tuple[int, NDArray[np.int64], NDArray[np.uint32] | None]
 

@@ -221,19 +221,32 @@ cdef class FieldIndex:
         self.known[token] = found
         return found
 
-    def weigh(self, str name, times_of, double factor, bint classic, list out):
-        """Add (minus weight, field, token, times, found) for each token that some live row holds."""
-        cdef Found found
-        cdef double times
-        for token, given in times_of.items():
-            found = self.find(token)
-            times = given
-            if found.df and factor:
-                out.append((-factor * times * (found.tfidf if classic else found.bm25), name, token, times, found))
+
+def weigh(times_of not None, dict indexes not None, factors=None, bint classic=False):
+    """Return (minus weight, field, token, times, found) for each term that some live row holds, heaviest first.
+
+    Args:
+        times_of: how often each term comes, by field and token.
+        indexes: a `FieldIndex` by field.
+        factors: what the terms of a field count, by field; 1 where None.
+        classic: weigh by TF-IDF in place of BM25.
+    """
+    cdef Found found
+    cdef double times, factor = 1
+    cdef list out = []
+    for (name, token), given in times_of.items():
+        found = (<FieldIndex?>indexes[name]).find(token)
+        times = given
+        if factors is not None:
+            factor = factors[name]
+        if found.df and factor:
+            out.append((-factor * times * (found.tfidf if classic else found.bm25), name, token, times, found))
+    out.sort()
+    return out
 
 
 cdef int _terms(Term* out, list terms, Py_ssize_t segment) except -1:
-    """Fill the kernel's arguments for the terms of a segment; returns how many. `terms` as from `FieldIndex.weigh`."""
+    """Fill the kernel's arguments for the terms of a segment; returns how many. `terms` as from `weigh`."""
     cdef Located located
     cdef tuple item
     cdef double weight
@@ -262,7 +275,7 @@ def search(
     """Return the best k rows of all segments. Releases the GIL.
 
     Args:
-        terms: as `FieldIndex.weigh` gives them, in the order in which they are added.
+        terms: as `weigh` gives them, in the order in which they are added.
         segments: of each that is searched, best the largest first: its number among those that the terms were found in;
             the keys of its rows, shape (n,), int64; and by what they tie, shape (n,), uint32, the lesser wins; None
             for their order.

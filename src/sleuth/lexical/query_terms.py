@@ -65,16 +65,15 @@ class QueryTerms:
             splitting.fields.append(_Field(name, analyzer, dictionaries[name]))
         self._splittings = tuple(splittings.values())
 
-    def counts(self, query: str) -> dict[str, dict[str, float]]:
-        """Return how often each term comes, by field and token."""
-        counts: dict[str, dict[str, float]] = {}
+    def counts(self, query: str) -> dict[Term, float]:
+        """Return how often each term comes."""
+        counts: dict[Term, float] = {}
         for splitting in self._splittings:
             known = splitting.known
             for run in splitting.fields[0].analyzer.runs(query):
                 terms = known.get(run)
-                for field, token in self._look_up(run, splitting) if terms is None else terms:
-                    times_of = counts.setdefault(field, {})
-                    times_of[token] = times_of.get(token, 0.0) + 1.0
+                for term in self._look_up(run, splitting) if terms is None else terms:
+                    counts[term] = counts.get(term, 0.0) + 1.0
         return counts
 
     def _look_up(self, run: str, splitting: _Splitting) -> tuple[Term, ...]:

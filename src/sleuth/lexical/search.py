@@ -266,32 +266,28 @@ class LexicalSearcher:
         """Terms that some live row holds, heaviest first: the order in which every path adds them."""
         scoring.check_weighting(weighting)
         factors = self._check_weights(weights) if weights else None
-        classic = weighting == "tfidf"
-        weighed: list[Weighed] = []
-        for name, times_of in self._count(query):
-            self._indexes[name].weigh(
-                name, times_of, factors[base_field(name)] if factors else 1.0, classic, weighed
-            )
-        weighed.sort()
-        return weighed
+        return blockmax.weigh(self._count(query), self._indexes, factors, weighting == "tfidf")
 
-    def _count(self, query: str | Terms) -> Iterable[tuple[str, Mapping[str, float]]]:
-        """Count each token by field; of a text, those that some live row holds."""
+    def _count(self, query: str | Terms) -> Mapping[tuple[str, str], float]:
+        """Count each term by field and token; of a text, those that some live row holds."""
         if isinstance(query, str):
-            return self._query_terms.counts(query).items()
+            return self._query_terms.counts(query)
         if not isinstance(query, Mapping):
             raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
+        counts: dict[tuple[str, str], float] = {}
         for name, times_of in query.items():
             if name not in self._names:
                 raise ArgumentError(f"query must name fields among {', '.join(self._names)}, got {name!r}")
             for token, times in times_of.items():
                 if not 0 < times < math.inf:
                     raise ArgumentError(f"query[{name!r}][{token!r}] must be a number above 0, got {times!r}")
-        return query.items()
+                counts[name, token] = times
+        return counts
 
-    def _check_weights(self, weights: Mapping[str, float] | None) -> dict[str, float]:
+    def _check_weights(self, weights: Mapping[str, float]) -> dict[str, float]:
+        """Return what the terms of each field count; a field of a language counts as the one it belongs to."""
         checked = dict.fromkeys(self.leg.fields, 1.0)
-        for name, weight in (weights or {}).items():
+        for name, weight in weights.items():
             if name not in checked:
                 raise ArgumentError(
                     f"weights must name fields among {', '.join(self.leg.fields)}, got {name!r}"
@@ -299,7 +295,7 @@ class LexicalSearcher:
             if not 0 <= weight < math.inf:
                 raise ArgumentError(f"weights[{name!r}] must be a number of 0 and more, got {weight!r}")
             checked[name] = float(weight)
-        return checked
+        return {name: checked[base_field(name)] for name in self._names}
 
     def _index(self, name: str) -> blockmax.FieldIndex:
         average = self.statistics[name].average
