@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.dense import matching
-from sleuth.dense.legibility import legible
+from sleuth.dense.legibility import legible, legible_query
 from sleuth.dense.wordllama import MOST_TOKENS, WordLlamaEmbedder, load_model
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation, RetrievedItem
@@ -90,7 +90,7 @@ def match(query: str, texts: Sequence[str]) -> NDArray[np.float64]:
 def match_rows(query: str, parts: list[matching.Part], keys: NDArray[np.int64]) -> NDArray[np.float64] | None:
     """Return the same for rows whose tokens are kept; None where a key is in no part."""
     model = load_model()
-    ids = model.vocabulary.encode(legible(query))[:MOST_TOKENS]
+    ids = model.vocabulary.encode(legible_query(query))[:MOST_TOKENS]
     return matching.match(ids, model.halves, model.lengths, RARITY, parts, keys)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
 
 _CAPITALS: Final = bytes(range(ord("A"), ord("Z") + 1))
@@ -31,6 +32,12 @@ def legible(text: str) -> bytes:
         text = _LINE_END.sub(_join, text)
     data = utf8(text)
     return utf8(text.lower()) if is_shouted(data) else data
+
+
+@lru_cache(maxsize=16)
+def legible_query(query: str) -> bytes:
+    """Return `legible` of a query, which is read for its vector and then for its tokens."""
+    return legible(query)
 
 
 def is_shouted(data: bytes) -> bool:

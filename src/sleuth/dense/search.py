@@ -10,8 +10,7 @@ codes in the lists nearest to the query are read.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -114,7 +113,9 @@ class DenseSearcher:
         if (
             not isinstance(vector, np.ndarray)
             or vector.dtype != np.float32
-            or not math.isfinite(np.vdot(vector, vector))  # faster than looking at each value; infinite if one is not
+            or not math.isfinite(
+                np.vdot(vector, vector)
+            )  # faster than looking at each value; infinite if one is not
         ):
             vector = as_vector(vector, self.leg.embedder.fingerprint)
         return self._prepare(vector)
@@ -157,11 +158,13 @@ class DenseSearcher:
             -1.0 if depth is not None else margin_of(spread, error, len(vector))
             for spread in (self._spread, LIST_CERTAINTY / CERTAINTY * self._list_spread)
         )
-        with self._naming_damage():
+        try:
             owners, keys, scores, tied = codes.scan(
                 table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
                 lists=self._lists if k <= LISTED_K else None, near=near,
             )  # fmt: skip
+        except ValueError as error:
+            raise self._damage(error) from error
         return best_hits(self._numbers[owners], keys, scores, tied, k, ids or self._ids, ordered=ordered)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -187,8 +190,10 @@ class DenseSearcher:
         """
         if self._tokens is None:
             return None
-        with self._naming_damage():
+        try:
             return late.match_rows(query, self._tokens, np.ascontiguousarray(keys))
+        except ValueError as error:
+            raise self._damage(error) from error
 
     def explain(self, query: str | Vector, key: int) -> Explanation:
         """Why the row has its score."""
@@ -216,22 +221,17 @@ class DenseSearcher:
         return prepared
 
     def _finite(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        with self._naming_damage():
-            if not np.isfinite(values).all():
-                raise ValueError("vectors must be finite")
+        if not np.isfinite(values).all():
+            raise self._damage("vectors must be finite")
         return values
 
-    @contextmanager
-    def _naming_damage(self) -> Iterator[None]:
-        """Provide what a kernel says of its arrays, with the segments that they are of."""
-        try:
-            yield
-        except ValueError as error:
-            names = [view.name for view in self._segments if not _is_sound(self.leg, view)]
-            raise IndexDamagedError(
-                f"segment {' or '.join(names or [view.name for view in self._segments])}: {error}; "
-                "`sleuth doctor --repair` makes it anew"
-            ) from error
+    def _damage(self, problem: ValueError | str) -> IndexDamagedError:
+        """Return what is wrong with the arrays of segments, as an error that names these."""
+        names = [view.name for view in self._segments if not _is_sound(self.leg, view)]
+        return IndexDamagedError(
+            f"segment {' or '.join(names or [view.name for view in self._segments])}: {problem}; "
+            "`sleuth doctor --repair` makes it anew"
+        )
 
     def _mask(self, i: int, allowed: Bitmap | None) -> Bitmap | None:
         """Live rows of segment i that are allowed; None for all."""

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense.embedding import Reading
-from sleuth.dense.legibility import legible
+from sleuth.dense.legibility import legible, legible_query
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import EmbeddingError, LoadError, MissingPackageError
 
@@ -109,7 +109,7 @@ class WordLlamaEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return one vector, shape (256,)."""
         vocabulary, _, halves, *_ = load_model()
-        return vocabulary.embed(legible(text), halves)
+        return vocabulary.embed(legible_query(text), halves)
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return one vector per text, shape (len(texts), 256). Releases the GIL for most of its work."""

@@ -62,7 +62,8 @@ class Answering:
         They load when they are first asked for. Other threads wait for that; a plugin that asks while it is
         activated gets what there is so far.
         """
-        with self.__dict__.setdefault("_hooks_lock", RLock()):
+        lock = self.__dict__.get("_hooks_lock") or self.__dict__.setdefault("_hooks_lock", RLock())
+        with lock:
             registry: Morpheus | None = self.__dict__.get("_registry")
             if registry is None:
                 from sleuth.hooks import Morpheus, load_plugins

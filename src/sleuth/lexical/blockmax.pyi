@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.lexical.postings import FieldPostings
+from sleuth.lexical.query_terms import Term
 
 MOST_PRUNED: int
 
@@ -32,7 +33,7 @@ class FieldIndex:
     def find(self, token: str) -> Found: ...
 
 def weigh(
-    times_of: Mapping[tuple[str, str], float],
+    times_of: Mapping[Term, float],
     indexes: dict[str, FieldIndex],
     factors: Mapping[str, float] | None = None,
     classic: bool = False,

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from sleuth.text import Analyzer
 
-_REMEMBERED = 2048
+_REMEMBERED = 1 << 13
 """Words whose terms are kept; then it starts anew."""
 
 

@@ -14,7 +14,7 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.by_language import analyzer_of, base_field
 from sleuth.lexical.leg import LexicalLeg
-from sleuth.lexical.query_terms import QueryTerms
+from sleuth.lexical.query_terms import QueryTerms, Term
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import Corpus, FieldLengths, FieldStatistics
 from sleuth.store import Bitmap, Hits, SegmentView, best_hits, unpack
@@ -268,20 +268,20 @@ class LexicalSearcher:
         factors = self._check_weights(weights) if weights else None
         return blockmax.weigh(self._count(query), self._indexes, factors, weighting == "tfidf")
 
-    def _count(self, query: str | Terms) -> Mapping[tuple[str, str], float]:
+    def _count(self, query: str | Terms) -> dict[Term, float]:
         """Count each term by field and token; of a text, those that some live row holds."""
         if isinstance(query, str):
             return self._query_terms.counts(query)
         if not isinstance(query, Mapping):
             raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
-        counts: dict[tuple[str, str], float] = {}
+        counts: dict[Term, float] = {}
         for name, times_of in query.items():
             if name not in self._names:
                 raise ArgumentError(f"query must name fields among {', '.join(self._names)}, got {name!r}")
             for token, times in times_of.items():
                 if not 0 < times < math.inf:
                     raise ArgumentError(f"query[{name!r}][{token!r}] must be a number above 0, got {times!r}")
-                counts[name, token] = times
+                counts[Term(name, token)] = times
         return counts
 
     def _check_weights(self, weights: Mapping[str, float]) -> dict[str, float]:

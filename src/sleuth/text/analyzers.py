@@ -207,9 +207,7 @@ class Analyzer:
         return self._run.sub(lambda match: words.spaced(match[0]), text)
 
 
-def _finished(
-    expanded: list[str | tuple[str, ...]], finish: Stemming
-) -> list[str | tuple[str, ...]]:
+def _finished(expanded: list[str | tuple[str, ...]], finish: Stemming) -> list[str | tuple[str, ...]]:
     flat: list[str] = []
     for e in expanded:
         if isinstance(e, str):

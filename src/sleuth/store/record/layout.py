@@ -200,7 +200,7 @@ def connect(
             connection.execute("PRAGMA cell_size_check = ON")
         else:
             connection.execute("PRAGMA mmap_size = 0")  # to read what is cut off would end the process
-            connection.execute("PRAGMA cache_size = -16384")
+            connection.execute("PRAGMA cache_size = -32768")
             if shared:
                 connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA foreign_keys = ON")
