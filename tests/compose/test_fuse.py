@@ -158,6 +158,14 @@ def test_union(lists: list[list[int]]) -> None:
     assert scores.tolist() == expected
 
 
+@settings(max_examples=examples(100))
+@given(KEYS, KEYS)
+def test_shared_keys(some: list[int], others: list[int]) -> None:
+    """As many keys are shared as the intersection of the sets has."""
+    count = union.shared(np.array(some, np.int64), np.array(others, np.int64))
+    assert count == len(set(some) & set(others))
+
+
 def test_equal_scores_are_found() -> None:
     """If all scores of a pool are equal, each counts as 1, more than a missing key."""
     assert normalise(np.array([3.0, 3.0])).tolist() == [1, 1]

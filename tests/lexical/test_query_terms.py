@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sleuth.lexical import QueryTerms
-from sleuth.text import get_analyzer
+from sleuth.text import LANGUAGES, get_analyzer
 
 ANALYZERS = {
     "text": get_analyzer("english"),
@@ -55,3 +55,32 @@ def test_a_word_is_looked_up_once() -> None:
     terms.counts(" ".join(f"w{n}" for n in range(9000)))
     terms.counts("bucket")
     assert questions.count("bucket") == 2
+
+
+def test_words_have_the_tokens_of_every_language() -> None:
+    """A word in ASCII has the terms that the analyzer of each language finds in it, stop words and long ones too."""
+    analyzers = {"text": get_analyzer("english")} | {
+        f"text@{code}": get_analyzer(language.analyzer) for code, language in LANGUAGES.items()
+    }
+    terms = QueryTerms(analyzers, dict.fromkeys(analyzers, Asked(lambda _: True)))
+    words = [
+        "the",
+        "und",
+        "les",
+        "Houses",
+        "gegangen",
+        "manghjava",
+        "cxevaloj",
+        "ne",
+        "Ankaralilar",
+        "42nd",
+        "x1",
+        "running",
+        "kuca",
+        "njegov",
+    ]
+    for word in [*words, "w" * 100, "w" * 101]:
+        expected = Counter(
+            (field, token) for field, analyzer in analyzers.items() for token in analyzer.tokens(word)
+        )
+        assert terms.counts(word) == expected

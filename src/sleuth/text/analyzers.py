@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from functools import cache, cached_property, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.errors import ArgumentError
 from sleuth.text import words
@@ -33,6 +33,19 @@ _SHARED = 1 << 16
 """Identifiers whose tokens the counters of an analyzer share; then it starts anew."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
+
+
+class WordRule(NamedTuple):
+    """How a word of ASCII letters and digits, in small letters, becomes a token. For one thread: stemmers keep state.
+
+    Attributes:
+        stop: words that have no token.
+        fold: what becomes of a stem beyond ASCII.
+    """
+
+    stop: frozenset[str]
+    stem: Callable[[str], str]
+    fold: Callable[[str], str]
 
 
 class Analyzer:
@@ -103,13 +116,16 @@ class Analyzer:
 
     def tokens_of(self, run: str) -> tuple[str, ...]:
         """Return the tokens of one run of a text."""
-        if run.isascii() and run.isalnum() and not self._keep_case:
-            word = run.lower()
-            if word in self._stop or len(word) > MAX_TOKEN:
-                return ()
-            return (self._finish.stem(word) if self._finish else word,)
-        expansion = self._expand([run if self._keep_case else _lower(run)])[0]
-        return (expansion,) if isinstance(expansion, str) else tuple(expansion)
+        tokens = self._known.get(run)
+        return self._learn(run) if tokens is None else tokens
+
+    def word_rule(self) -> WordRule | None:
+        """Return how words become tokens, for many of them in this thread; None where case matters."""
+        if self._keep_case:
+            return None
+        if self._finish is None:
+            return WordRule(self._stop, str, str)
+        return WordRule(self._stop, self._finish.stem_word(), self._finish.fold)
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of `text` in order; [] if it has none."""
@@ -151,8 +167,14 @@ class Analyzer:
         return bytes(table)
 
     def _learn(self, run: str) -> tuple[str, ...]:
-        """Return the tokens of one run, and remember them."""
-        tokens = self.tokens_of(run)
+        """Return the tokens of one run as it stands in a text, and remember them."""
+        if run.isascii() and run.isalnum() and not self._keep_case:
+            word = run.lower()
+            remaining = [word] if self._wanted(word) else []
+            tokens = tuple(self._finish(remaining) if self._finish and remaining else remaining)
+        else:
+            expansion = self._expand([run if self._keep_case else _lower(run)])[0]
+            tokens = (expansion,) if isinstance(expansion, str) else tuple(expansion)
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[run] = tokens
@@ -382,20 +404,19 @@ _stemmers = threading.local()
 class Stemming:
     """Turns words into Snowball stems, then folds those. There is one stemmer per thread: it keeps state."""
 
-    def __init__(self, algorithm: str, fold: Callable[[str], str] | None = None) -> None:
+    def __init__(self, algorithm: str, fold: Callable[[str], str] = str) -> None:
         self._algorithm = algorithm
-        self._fold = fold
+        self.fold = fold
 
     def __call__(self, tokens: list[str]) -> list[str]:
-        stems: list[str] = self._stemmer().stemWords(tokens) if self._algorithm else tokens
-        if self._fold is None:
+        stems = list(self._stemmer().stemWords(tokens)) if self._algorithm else tokens
+        if self.fold is str:
             return stems
-        return [stem if stem.isascii() else self._fold(stem) for stem in stems]
+        return [stem if stem.isascii() else self.fold(stem) for stem in stems]
 
-    def stem(self, word: str) -> str:
-        """Return the stem of one word."""
-        stem: str = self._stemmer().stemWord(word) if self._algorithm else word
-        return stem if self._fold is None or stem.isascii() else self._fold(stem)
+    def stem_word(self) -> Callable[[str], str]:
+        """Return what stems one word, for this thread only."""
+        return self._stemmer().stemWord if self._algorithm else str
 
     def _stemmer(self) -> Any:
         stemmer = getattr(_stemmers, self._algorithm, None)
