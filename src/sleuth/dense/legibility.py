@@ -42,7 +42,7 @@ def legible_query(query: str) -> bytes:
 
 def is_shouted(data: bytes) -> bool:
     """Return whether a text in UTF-8 has over twice as many capitals as small letters, A to Z."""
-    if data.islower():
+    if data.islower():  # most queries: no capital is in them
         return False
     sample = data[:: max(1, len(data) // _SAMPLE)]
     capitals = len(sample) - len(sample.translate(None, _CAPITALS))

@@ -77,8 +77,7 @@ static inline uint32_t place_of_token(Met *met, uint32_t mask, uint32_t token) {
 
 /* The length of a token's vector. Threads that compute it at once write the same. */
 static inline float length_of(const Match *x, uint16_t token) {
-    if (x->lengths[token] == 0)
-        x->lengths[token] = sqrtf(square_halves(x->table + token * x->columns, x->columns));
+    if (x->lengths[token] == 0) x->lengths[token] = sqrtf(square_halves(x->table + token * x->columns, x->columns));
     return x->lengths[token];
 }
 
