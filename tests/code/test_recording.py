@@ -69,6 +69,22 @@ def test_only_new_commits_are_read(git: Git, storage: CodeStorage) -> None:
     assert messages(storage, report) == subjects(0, 5)
 
 
+def test_a_snapshot_that_is_checked_out_again_keeps_its_history(git: Git, storage: CodeStorage) -> None:
+    """After a checkout the older snapshot answers with its own commits, and nothing is read again."""
+    steps(git, 0, 2)
+    older = index_path(storage, git.root)
+    steps(git, 2, 4)
+    newer = index_path(storage, git.root)
+    repository = storage.repository(older.repository)
+    for revision, report, end in (("HEAD~2", older, 2), ("main", newer, 4)):
+        git("checkout", "-q", revision)
+        current = current_snapshot(storage, repository).snapshot
+        assert current.id == report.snapshot == storage.snapshot(repository).id
+        assert refresh_history(storage, storage.open_snapshot(repository, current)) == ""
+        assert messages(storage, report) == subjects(0, end)
+        assert index_path(storage, git.root).commits == 0
+
+
 @pytest.mark.parametrize("few", [0, 1, 200])
 def test_branches(git: Git, storage: CodeStorage, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
     """A snapshot sees its ancestors and no commit of another branch, with the scores that it has in its own index."""

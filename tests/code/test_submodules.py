@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code import CodeRetriever, CodeStorage, index_path
+from sleuth.code import CodeRetriever, CodeStorage, index_path, search_history
 from sleuth.surfaces.mcp import Tools, Workspace
 from tests.code.conftest import Git, write
 from tests.code.test_hostile_repository import Canaries, canaries
@@ -67,6 +67,22 @@ def test_submodules_are_indexed_as_repositories(app: Git, storage: CodeStorage) 
     skipped = dict(report.skipped)
     assert skipped["vendor/lib"] == "a submodule"
     assert "it is not checked out (`git submodule update --init`)" in skipped["gone"]
+
+
+def test_each_repository_has_its_own_history(app: Git, storage: CodeStorage) -> None:
+    """A submodule's commits are recorded with it, once, and found in it alone; without submodules there are none."""
+    assert index_path(storage, app.root, workers=1, submodules=False).submodules == []
+    assert len(storage.repositories()) == 1
+    report = index_path(storage, app.root, workers=1)
+    lib = report.submodules[0]
+    assert report.commits == 0
+    assert [each.commits for each in lib.all()] == [2, 1]
+    assert [each.commits for each in index_path(storage, app.root, workers=1).all()] == [0, 0, 0]
+    for each in (report, lib):
+        repository = storage.repository(each.path)
+        snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+        found = {hit.commit.id for hit in search_history(snapshot, "in_app in_lib submodule", 100)}
+        assert found == set(at(Path(each.path))("rev-list", "HEAD").split())
 
 
 def test_submodules_of_a_commit(app: Git, storage: CodeStorage) -> None:
