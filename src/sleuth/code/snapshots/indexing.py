@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -179,8 +180,11 @@ def _analyse_new(
     waiting: list[tuple[str, Analysed]] = []
     done = 0
     count = workers or os.cpu_count() or 1
-    with Analyser(count) if len(pending) >= _MANY else storage.analyser.lend() as analyser:
-        for some in _analysed(source, pending, analyser, ahead=2 * count):
+    with (
+        Analyser(count) if len(pending) >= _MANY else storage.analyser.lend() as analyser,
+        closing(_analysed(source, pending, analyser, ahead=2 * count)) as taken_apart,
+    ):
+        for some in taken_apart:
             waiting += some
             done += len(some)
             report.skipped += [(file.path, file.failure) for _, file in some if file.failure]
@@ -208,7 +212,7 @@ def _unread(file: Listed) -> Analysed:
 
 def _analysed(
     source: Source, pending: Sequence[tuple[Listed, str]], analyser: Analyser, ahead: int
-) -> Iterator[list[tuple[str, Analysed]]]:
+) -> Generator[list[tuple[str, Analysed]], None, None]:
     """Yield files taken apart, in order; at most `ahead` batches are begun before the first is done."""
     begun: deque[tuple[list[str], Callable[[], list[Analysed]]]] = deque()
     for hashes, files in _batches(source, pending, most=max(1, len(pending) // (2 * ahead))):
