@@ -75,7 +75,7 @@ def snapshot_named(
         for s in snapshots[:20]
     )
     if name is None:
-        newest = _completed(snapshots)
+        newest = newest_completed(snapshots)
         if newest is None:
             raise UnknownSnapshotError(
                 f"{repository.path} has no completed snapshot yet ({listed or 'none begun'}); "
@@ -87,7 +87,7 @@ def snapshot_named(
     matches = _matches(name, repository, snapshots)
     if not matches:
         raise UnknownSnapshotError(f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}")
-    completed = _completed(matches)
+    completed = newest_completed(matches)
     if completed is None:
         s = matches[0]
         reason = f": {s.error}" if s.error else ""
@@ -97,7 +97,8 @@ def snapshot_named(
     return completed
 
 
-def _completed(snapshots: Sequence[SnapshotInfo]) -> SnapshotInfo | None:
+def newest_completed(snapshots: Sequence[SnapshotInfo]) -> SnapshotInfo | None:
+    """Return the first of these snapshots, the newest first, that is completed."""
     return next((s for s in snapshots if s.status == "completed"), None)
 
 

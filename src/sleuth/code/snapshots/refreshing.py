@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sleuth.code.repository.listing import Listed, Listing
 from sleuth.code.repository.sources import Source, source_at
 from sleuth.code.snapshots.indexing import index_source, past_of
+from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.recording import RECENT, is_recorded, record_history
 from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotError
 
@@ -116,7 +117,7 @@ def snapshot_at(
                 f"{name!r} of {repository.path} is not indexed, and {new} of its files are new; "
                 f"run `sleuth code index {repository.path} --rev {name}`"
             ) from None
-        before = next((s for s in storage.snapshots(repository.id) if s.status == "completed"), None)
+        before = newest_completed(storage.snapshots(repository.id))
         index_source(storage, source, history=RECENT, timeout=timeout)
         if before is not None:  # what asks for no name is not asked about this commit
             _made_newest(storage, repository, before, before.names)
@@ -170,9 +171,8 @@ def _made_newest(
 
 def _nearest(storage: CodeStorage, repository: Repository, commit: str) -> SnapshotInfo:
     """Return the newest completed snapshot of a commit or based on it; else the newest of all."""
-    snapshots = [s for s in storage.snapshots(repository.id) if s.status == "completed"]
-    based = [s for s in snapshots if commit and s.base == commit]
-    return based[0] if based else storage.snapshot(repository)
+    based = [s for s in storage.snapshots(repository.id) if commit and s.base == commit]
+    return newest_completed(based) or storage.snapshot(repository)
 
 
 def _new_files(storage: CodeStorage, repository: Repository, files: list[Listed]) -> int:

@@ -20,6 +20,7 @@ class CodeIndexReport:
         commits: of the history, recorded by this run; `commits_left` are for the next one.
         history_error: why no more of them could be read, "" otherwise.
         seconds: wall time.
+        submodules: reports of those that were indexed as repositories of their own.
     """
 
     repository: str
