@@ -5,7 +5,7 @@
 #include "codes.h"
 
 #define WAITING 8  /* rows that are asked for before the first of them is scored */
-#define AHEAD   32 /* blocks between the one that is asked for and the one that is estimated */
+#define AHEAD   16 /* blocks between the one that is asked for and the one that is estimated */
 
 /* The best k exact scores so far, the least on top. A row that is to be among them has, with the certainty that
  * `margin` buys, an estimate above the least of them less `margin`. */
