@@ -63,10 +63,10 @@ static size_t visit_list(const Lists *lists, uint32_t list, float product, Visit
  * list. */
 static size_t nearest_blocks(const Query *q, const Lists *lists, const float *query, size_t columns, size_t probes,
                              Candidates *c, float *products, Visit *visits) {
+    const Part centres = {.halves = lists->centres};
     size_t count = 0, first;
     nearest_centres(q, lists->centre_codes, lists->centre_factors, lists->count, c);
-    for (size_t i = 0; i < c->count; i++)
-        dot_rows(lists->centres, columns, query, NULL, c->at[i].row, 1, &c->at[i].score);
+    score_candidates(&centres, query, columns, c);
     if (probes < c->count)
         select_best(c->at, c->count, probes);
     else
@@ -109,16 +109,16 @@ static void scan_visits(const Query *q, const Part *part, const Lists *lists, co
  * that r . (x - c) = (1 - x . f - x . c + f . c) / |x - f|. Returns x . f. `first` has room for a centre. */
 static float nearest_and_apart(const uint16_t *centres, size_t columns, const float *row, float *first, Candidates *c,
                                int32_t *owners) {
+    const Part all = {.halves = centres};
     size_t best = 0;
     float least = INFINITY, left;
     owners[0] = owners[1] = 0;
     if (!c->count) return 0; /* a row that is no number has no estimates */
-    for (size_t i = 0; i < c->count; i++) {
-        dot_rows(centres, columns, row, NULL, c->at[i].row, 1, &c->at[i].score);
+    score_candidates(&all, row, columns, c);
+    for (size_t i = 1; i < c->count; i++)
         if (c->at[i].score > c->at[best].score ||
             (c->at[i].score == c->at[best].score && c->at[i].row < c->at[best].row))
             best = i;
-    }
     owners[0] = owners[1] = (int32_t)c->at[best].row;
     for (size_t k = 0; k < columns; k++) first[k] = widen(centres[c->at[best].row * columns + k]);
     left = 2 - 2 * c->at[best].score;

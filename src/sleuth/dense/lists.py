@@ -23,7 +23,7 @@ Halves = NDArray[np.float16]
 Vectors = NDArray[np.float32]
 
 LISTED_FROM = 1 << 21
-"""Rows from which a segment has lists: below, they save less than they cost to make (docs/hybrid.md has the table)."""
+"""Rows from which a segment has lists (docs/decisions/lists-of-clusters.md has the measurements)."""
 FEWEST_LISTS = 1 << 14
 """Of a segment: with fewer, the same share of its codes holds fewer of the best rows, whatever its size."""
 ROWS_OF_A_LIST = 300
@@ -33,6 +33,8 @@ PROBED = 0.08
 NO_ROW = np.uint32(0xFFFFFFFF)
 """Stands for a row where a list does not fill its last block."""
 
+BLOCK = 64
+"""Rows of a block of codes (codes.h)."""
 PREFIX = "list_"
 """Of the names of their arrays in a segment."""
 
@@ -42,7 +44,6 @@ _SAMPLED = 40
 _ROUNDS = 6
 _BATCH = 1 << 16
 _LISTS_AT_A_TIME = 1 << 11
-_BLOCK = 64
 
 
 class ClusterLists(NamedTuple):
@@ -107,9 +108,9 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
         begins[i + 1] = begins[i] + len(blocks)
         signs.append(blocks.ravel())
         factors.append(factor)
-        places.append(np.append(members, np.full(-len(members) % _BLOCK, NO_ROW)).astype(np.uint32))
+        places.append(np.append(members, np.full(-len(members) % BLOCK, NO_ROW)).astype(np.uint32))
     let_go(vectors)
-    signs_by_block = signs.array().reshape(-1, -(-vectors.shape[1] // 8), _BLOCK)
+    signs_by_block = signs.array().reshape(-1, -(-vectors.shape[1] // 8), BLOCK)
     lists = ClusterLists(
         signs_by_block, factors.array(), places.array(), begins, halves, scales, centre_codes, centre_factors
     )

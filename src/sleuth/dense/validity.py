@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense.late import begins_of
-from sleuth.dense.lists import NO_ROW, PREFIX, ClusterLists
+from sleuth.dense.lists import BLOCK, NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS
-from sleuth.store import array_of, integer_of, let_go, number_of, require
+from sleuth.store import array_of, check_offsets, integer_of, let_go, number_of, require
 
-BLOCK = 64
 MOST_DIMENSIONS = 1 << 17
 MOST = 4.0
 """Vectors have length 1 and their mean less, so factors and errors of codes are below 2; rounding leaves room."""
@@ -68,35 +67,23 @@ def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> 
 
 
 def _check_lists(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int, *, full: bool) -> None:
-    for name in ClusterLists._fields:
-        require(f"{PREFIX}{name}" in arrays, f"array '{PREFIX}{name}' is missing")
-    lists, size = (
-        ClusterLists(*(arrays[f"{PREFIX}{name}"] for name in ClusterLists._fields)),
-        -(-dimension // 8),
-    )
-    count, blocks = len(lists.centres), len(lists.codes)
+    size = -(-dimension // 8)
+    count = len(array_of(arrays, f"{PREFIX}centres", np.float16, (None, dimension)))
+    blocks = len(array_of(arrays, f"{PREFIX}codes", np.uint8, (None, size, BLOCK)))
     require(count > 0 and blocks > 0, "there must be lists")
-    shapes = {
-        "codes": (np.uint8, (blocks, size, BLOCK)),
-        "factors": (np.float32, (blocks * BLOCK,)),
-        "rows": (np.uint32, (blocks * BLOCK,)),
-        "begins": (np.uint32, (count + 1,)),
-        "centres": (np.float16, (count, dimension)),
-        "scales": (np.float32, (count,)),
-        "centre_codes": (np.uint8, (-(-count // BLOCK), size, BLOCK)),
-        "centre_factors": (np.float32, (-(-count // BLOCK) * BLOCK,)),
-    }
-    for name, (dtype, shape) in shapes.items():
-        array_of(arrays, f"{PREFIX}{name}", dtype, shape)
-    for name in ("factors", "scales", "centre_factors"):
-        _check_within(f"{PREFIX}{name}", arrays[f"{PREFIX}{name}"], 0 if name != "scales" else -MOST)
-    _check_within(f"{PREFIX}centres", lists.centres.ravel(), -MOST)
-    begins = lists.begins.astype(np.int64)
-    require(
-        begins[0] == 0 and begins[-1] == blocks and (np.diff(begins) >= 0).all(),
-        "'list_begins' must ascend to the end",
-    )
+    places, centre_blocks = blocks * BLOCK, -(-count // BLOCK)
+    rows = array_of(arrays, f"{PREFIX}rows", np.uint32, (places,))
+    begins = array_of(arrays, f"{PREFIX}begins", np.uint32, (count + 1,))
+    array_of(arrays, f"{PREFIX}centre_codes", np.uint8, (centre_blocks, size, BLOCK))
+    for name, length, least in (
+        (f"{PREFIX}factors", places, 0.0),
+        (f"{PREFIX}scales", count, -MOST),
+        (f"{PREFIX}centre_factors", centre_blocks * BLOCK, 0.0),
+    ):
+        _check_within(name, array_of(arrays, name, np.float32, (length,)), least)
+    _check_within(f"{PREFIX}centres", arrays[f"{PREFIX}centres"].ravel(), -MOST)
+    check_offsets(f"{PREFIX}begins", begins, blocks)
     if full:
-        rows = lists.rows[lists.rows != NO_ROW]
-        require(not len(rows) or rows.max() < n, f"'list_rows' must be below {n}")
-        require((np.bincount(rows, minlength=n) > 0).all(), "'list_rows' must hold every row")
+        listed = rows[rows != NO_ROW]
+        require(not len(listed) or listed.max() < n, f"'list_rows' must be below {n}")
+        require((np.bincount(listed, minlength=n) > 0).all(), "'list_rows' must hold every row")
