@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from sleuth.code.parsing.limits import MAX_BYTES, TOO_LARGE
@@ -117,7 +117,7 @@ class CommitSource:
 
     def _not_ignored(self, files: list[Listed]) -> list[Listed]:
         """Return the files that no `.sleuthignore` of the commit leaves out."""
-        rules = [file for file in files if not file.skip and PurePosixPath(file.path).name == SLEUTH_IGNORE]
+        rules = [file for file in files if file.path.rpartition("/")[2] == SLEUTH_IGNORE and not file.skip]
         if not rules:
             return files
         contents = dict(zip([file.path for file in rules], self.read(rules), strict=True))
