@@ -51,8 +51,16 @@ _FEW: Final = 200
 """New commits that one run of git lists and compares."""
 
 
-Ahead = Future[list[ReadCommit]]
-"""Commits that are read while files are parsed."""
+class Ahead(NamedTuple):
+    """What is known of a history before files are parsed.
+
+    Attributes:
+        whole: the commits whose history is whole, in the clone as it is cut now.
+        commits: the few since those, read by a thread; None where there are none of either kind.
+    """
+
+    whole: Tips
+    commits: Future[list[ReadCommit]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +97,18 @@ class Recorded(NamedTuple):
 
 def is_recorded(storage: FileVersions, repository: Repository, tip: str) -> bool:
     """Return whether the history of a commit is recorded, as far as histories are."""
-    return tip in _tips(storage, repository)
+    return tip in _whole(storage, repository).ids
 
 
-def read_ahead(storage: CodeStorage, repository: Repository, tip: str) -> Ahead | None:
-    """Begin to read the few commits since those whose history is whole; None where there are none of either kind."""
-    tips = _tips(storage, repository) if is_commit_id(tip) else ()
-    if not tips or tip in tips:
-        return None
+def read_ahead(storage: CodeStorage, repository: Repository, tip: str) -> Ahead:
+    """Begin to read the few commits since those whose history is whole."""
+    whole = _whole(storage, repository)
+    if not whole.ids or tip in whole.ids or not is_commit_id(tip):
+        return Ahead(whole)
     reader = ThreadPoolExecutor(1, "sleuth-history")
-    ahead = reader.submit(read_between, Path(repository.path), tip, tips, _FEW + 1)
+    commits = reader.submit(read_between, Path(repository.path), tip, whole.ids, _FEW + 1)
     reader.shutdown(wait=False)
-    return ahead
+    return Ahead(whole, commits)
 
 
 def record_history(
@@ -123,19 +131,19 @@ def record_history(
         raise CodeError(
             f"a snapshot of {repository.path} must name a commit of it, got {tip!r}: index it again"
         )
-    tips = _tips(storage, repository)
-    if tip in tips or (history.is_recent and not tips):
+    whole, commits = ahead or read_ahead(storage, repository, tip)
+    if tip in whole.ids or (history.is_recent and not whole.ids):
         return Recorded()
-    if tips:
-        ahead = ahead or read_ahead(storage, repository, tip)
-        recorded = _record_recent(storage, repository, (tip, *tips), ahead)
+    new_whole = Tips(whole.cut, (tip, *whole.ids))
+    if commits is not None:
+        recorded = _record_recent(storage, repository, new_whole, commits)
         if recorded is not None:
             return recorded
     if history.is_recent:
         return Recorded(left=1)
-    _begin(storage, repository)
+    _begin(storage, repository, whole.cut)
     root = Path(repository.path)
-    ids = commits_between(root, tip, tips, MOST_COMMITS)
+    ids = commits_between(root, tip, whole.ids, MOST_COMMITS)
     if tip not in ids and _unrecorded(storage, repository, [tip]):  # older than all that is recorded
         ids = commits_between(root, tip, (), MOST_COMMITS)
     new = _unrecorded(storage, repository, ids)
@@ -149,25 +157,25 @@ def record_history(
         if history.progress is not None:
             history.progress(at + len(batch), len(new))
     with storage.transaction(durable=False) as connection:
-        write_tips(connection, repository.id, Tips(_cut(repository), (tip, *tips)))
+        write_tips(connection, repository.id, new_whole)
     return Recorded(len(new))
 
 
 def _record_recent(
-    storage: CodeStorage, repository: Repository, tips: tuple[str, ...], ahead: Ahead | None
+    storage: CodeStorage, repository: Repository, whole: Tips, commits: Future[list[ReadCommit]]
 ) -> Recorded | None:
-    """Record the few commits since those whose history is whole; None where they are many, or git gives up."""
+    """Record the few commits after which a history is whole; None where they are many, or git gives up."""
     try:
-        commits = [] if ahead is None else ahead.result()
+        read = commits.result()
     except CodeError:
         return None
-    ids = [read.commit.id for read in commits]
-    new = set(_unrecorded(storage, repository, [*ids, tips[0]]))
+    ids = [commit.commit.id for commit in read]
+    new = set(_unrecorded(storage, repository, [*ids, whole.ids[0]]))
     if len(ids) > _FEW or not new.issubset(ids):
         return None
     with storage.transaction(durable=False) as connection:
-        _add(storage, repository, [read for read in commits if read.commit.id in new])
-        write_tips(connection, repository.id, Tips(_cut(repository), tips))
+        _add(storage, repository, [commit for commit in read if commit.commit.id in new])
+        write_tips(connection, repository.id, whole)
     return Recorded(len(new))
 
 
@@ -183,15 +191,19 @@ def _cut(repository: Repository) -> str:
     return f"{zlib.crc32(' '.join(commits).encode()):08x}" if commits else ""
 
 
-def _tips(storage: FileVersions, repository: Repository) -> tuple[str, ...]:
+def _whole(storage: FileVersions, repository: Repository) -> Tips:
+    """Return the commits whose history is whole, none where the clone is cut elsewhere now.
+
+    Read before git: where a clone is cut elsewhere meanwhile, the next run reads it again.
+    """
+    cut = _cut(repository)
     with storage.reading() as connection:
         tips = read_tips(connection, repository.id)
-    return tips.ids if tips is not None and tips.cut == _cut(repository) else ()
+    return tips if tips is not None and tips.cut == cut else Tips(cut, ())
 
 
-def _begin(storage: CodeStorage, repository: Repository) -> None:
+def _begin(storage: CodeStorage, repository: Repository, cut: str) -> None:
     """Forget the history of a clone that was cut elsewhere: the parents of some commits are others."""
-    cut = _cut(repository)
     with storage.reading() as connection:
         tips = read_tips(connection, repository.id)
     if tips is not None and tips.cut == cut:
