@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from sleuth.code.repository import GONE, Objects
-from sleuth.errors import CodeError
+from sleuth.errors import CodeError, SleuthError
+from sleuth.remote import Cancellation, context_of
 from tests.code.conftest import SHOP, Git, need_git
+from tests.waiting import wait_until
 
 
 @pytest.fixture(params=["sha1", "sha256"])
@@ -87,6 +91,41 @@ def test_differences(repository: Git) -> None:
             changes = objects.differences(before, after)
             assert len(changes) == len({entry.path for entry in changes})
             assert {path: (mode, "" if mode == GONE else id) for mode, id, path in changes} == expected
+
+
+@pytest.mark.parametrize("name", ["HEAD", ":/one"])
+@pytest.mark.parametrize("place", ["settings", "shallow"])
+def test_a_pipe_ends_the_wait(
+    place: str, name: str, repository: Git, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where git waits for a pipe, the first answer is awaited for a while; without the pipe there is one."""
+    monkeypatch.setattr("sleuth.code.repository.process.SHORT_SECONDS", 0.2)
+    monkeypatch.setattr("sleuth.code.repository.process.LONG_SECONDS", 0.2)
+    commit = repository.commit(dict(SHOP), "one")
+    repository("config", "include.path", "settings")
+    pipe = repository.root / ".git" / place
+    os.mkfifo(pipe)
+    objects = Objects(repository.root)
+    with pytest.raises(CodeError, match="took more than"):
+        objects.commit(name)
+    monkeypatch.undo()
+    pipe.unlink()
+    assert objects.commit(name) == commit
+
+
+def test_a_wait_ends_with_its_caller(repository: Git) -> None:
+    """Git that waits for a pipe ends when the request does."""
+    repository.commit(dict(SHOP))
+    pipe = repository.root / ".git" / "shallow"
+    os.mkfifo(pipe)
+    objects, cancellation = Objects(repository.root), Cancellation()
+    with ThreadPoolExecutor(1) as pool:
+        named = pool.submit(context_of(cancellation).run, objects.commit, "HEAD")
+        wait_until(lambda: objects._process is not None)
+        cancellation.cancel()
+        with pytest.raises(SleuthError, match="cancelled"):
+            named.result(60)
+    assert objects._process is None
 
 
 def test_what_runs_ends(repository: Git) -> None:

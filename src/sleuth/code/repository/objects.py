@@ -7,18 +7,19 @@ import re
 import subprocess
 import weakref
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from sleuth.code.repository.git import GONE, Entry, text_of
-from sleuth.code.repository.process import pipes, run, start
+from sleuth.code.repository.process import SlowGitError, await_output, pipes, start
 from sleuth.errors import CodeError, UnknownSnapshotError
 
 _AT_ONCE = 64
 """Objects asked for before the first is read: so few that neither pipe fills while the other side waits."""
 _ANSWER = re.compile(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n")
+_SEARCH = re.compile(r":/|\^\{/")
+"""In the names of commits that are found by their messages, which takes long in a long history."""
 _PIECE = 1 << 20
 _FOLDER = b"40000"
 
@@ -29,6 +30,7 @@ class Objects:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._process: subprocess.Popen[bytes] | None = None
+        self._has_answered = False
         self._end: Callable[[], object] = object
 
     def close(self) -> None:
@@ -41,15 +43,19 @@ class Objects:
 
         Raises:
             UnknownSnapshotError: none does; says how to list them.
-            CodeError: git cannot read the settings of the repository.
+            SlowGitError: a file that git reads is a pipe.
         """
         self._pipes()
         name = re.sub(r"[\n\0]", "?", revision)  # no name holds one
         for spelling in (f"{name}^{{commit}}", name):  # `:/text` takes all that follows for the text
-            with suppress(CodeError):
+            try:
                 id, kind, _ = next(self._answers([spelling], 0))
-                if kind == "commit":
-                    return id
+            except SlowGitError:
+                raise
+            except CodeError:
+                continue
+            if kind == "commit":
+                return id
         raise UnknownSnapshotError(
             f"revision must be a commit, branch or tag of {self.root}, got {revision!r}; "
             "`git branch -a` and `git tag` list them"
@@ -101,6 +107,7 @@ class Objects:
             try:
                 asking.write(b"".join([os.fsencode(name) + b"\n" for name in group]))
                 asking.flush()
+                self._await_first(group[0])
                 for name in group:
                     head_match = _ANSWER.fullmatch(answers.readline())
                     if head_match is None:
@@ -118,14 +125,17 @@ class Objects:
                 if left:  # an answer that was not read would be taken for the next one
                     self.close()
 
+    def _await_first(self, name: str) -> None:
+        """Wait for the first answer; before it git reads settings and the list of a shallow clone."""
+        if self._process is not None and not self._has_answered:
+            await_output(self._process, self.root, "cat-file", is_long=_SEARCH.search(name) is not None)
+            self._has_answered = True
+
     def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
         """Into git and out of it; starts it where it does not run."""
         if self._process is None:
-            run(
-                self.root, "rev-parse", "--is-shallow-repository", check=False
-            )  # raises where a pipe blocks git
             quiet = {"stdin": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-            self._process = start(self.root, "cat-file", "--batch", **quiet)
+            self._process, self._has_answered = start(self.root, "cat-file", "--batch", **quiet), False
             self._end = weakref.finalize(self, _end, self._process)
         return pipes(self._process, self.root)
 

@@ -7,6 +7,7 @@ helpers. Every run turns them off. The settings of the user and the system still
 from __future__ import annotations
 
 import os
+import selectors
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -106,14 +107,18 @@ def finish(
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        raise SlowGitError(
-            f"git {what} in {folder} took more than {seconds:g} s and was ended: look for a pipe or a device among "
-            "the files that its settings include and among ignore files"
-        ) from None
+        raise _slow(folder, what, seconds) from None
     if process.returncode and check:
         message = problem.decode("utf-8", "replace").strip() or f"exit status {process.returncode}"
         raise CodeError(f"git {what} in {folder}: {message}")
     return out
+
+
+def _slow(folder: Path, what: str, seconds: float) -> SlowGitError:
+    return SlowGitError(
+        f"git {what} in {folder} took more than {seconds:g} s and was ended: look for a pipe or a device among "
+        "the files that its settings include and among ignore files"
+    )
 
 
 def run(folder: Path, *arguments: str, check: bool = True) -> bytes:
@@ -140,6 +145,30 @@ def pipes(process: subprocess.Popen[bytes], folder: Path) -> tuple[IO[bytes], IO
     if process.stdin is None or process.stdout is None:
         raise CodeError(f"git at {folder} gave no pipes")
     return process.stdin, process.stdout
+
+
+def await_output(process: subprocess.Popen[bytes], folder: Path, what: str, *, is_long: bool) -> None:
+    """Wait until a process writes or ends: where a file that git reads is a pipe, it does neither.
+
+    Args:
+        is_long: give it `LONG_SECONDS`, else `SHORT_SECONDS`.
+
+    Raises:
+        SlowGitError: it did neither; the caller ends it.
+        SleuthError: the caller was cancelled; git is ended.
+    """
+    seconds = LONG_SECONDS if is_long else SHORT_SECONDS
+    check_cancelled()
+    cancellation = current_cancellation()
+    with (
+        selectors.DefaultSelector() as selector,
+        nullcontext() if cancellation is None else cancellation.closing(process.kill),
+    ):
+        selector.register(pipes(process, folder)[1], selectors.EVENT_READ)
+        is_ready = bool(selector.select(seconds))
+    check_cancelled()
+    if not is_ready:
+        raise _slow(folder, what, seconds)
 
 
 @contextmanager
