@@ -254,6 +254,19 @@ def test_shallow_clones(git: Git, storage: CodeStorage, tmp_path: Path) -> None:
     assert hits["Step 2"] == ("2.py",)
 
 
+def test_a_clone_that_is_deepened_while_it_is_read(git: Git, storage: CodeStorage, tmp_path: Path) -> None:
+    """What a run read of a shallow clone that was deepened meanwhile is read again by the next run."""
+    steps(git, 0, 4)
+    clone = tmp_path / "clone"
+    git("clone", "-q", "--depth", "2", f"file://{git.root}", str(clone))
+
+    def deepen(done: int, total: int) -> None:
+        Git(clone)("fetch", "-q", "--unshallow")
+
+    assert index_path(storage, clone, history=History(progress=deepen)).commits == 2
+    assert messages(storage, index_path(storage, clone)) == subjects(0, 4)
+
+
 @pytest.mark.parametrize(("left_out", "found"), [("blob:none", ["Step 1"]), ("tree:0", [])])
 def test_partial_clones(
     git: Git, storage: CodeStorage, tmp_path: Path, left_out: str, found: list[str]
