@@ -160,11 +160,12 @@ def await_output(process: subprocess.Popen[bytes], folder: Path, what: str, *, i
     seconds = LONG_SECONDS if is_long else SHORT_SECONDS
     check_cancelled()
     cancellation = current_cancellation()
+    _, answers = pipes(process, folder)
     with (
         selectors.DefaultSelector() as selector,
         nullcontext() if cancellation is None else cancellation.closing(process.kill),
     ):
-        selector.register(pipes(process, folder)[1], selectors.EVENT_READ)
+        selector.register(answers, selectors.EVENT_READ)
         is_ready = bool(selector.select(seconds))
     check_cancelled()
     if not is_ready:
