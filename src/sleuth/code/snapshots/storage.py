@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.snapshots import commits, identity, record
+from sleuth.code.snapshots import commits, identity, lifecycle, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
 from sleuth.code.snapshots.proof import Proof
@@ -245,36 +245,12 @@ class CodeStorage:
     def begin(self, repository: str, id: str, base: str, names: Sequence[str]) -> None:
         """Record that a snapshot is being indexed. A completed one stays complete until `complete`."""
         with self.transaction(durable=False) as connection:
-            connection.execute(
-                "INSERT INTO snapshots(id, repository, base, names, status, started, finished, files, members, error, "
-                "checksum) VALUES (?, ?, ?, ?, 'indexing', ?, NULL, 0, x'', '', 0) ON CONFLICT(repository, id) DO "
-                "UPDATE SET status = 'indexing', started = excluded.started, error = '' WHERE status != 'completed'",
-                (id, repository, base, " ".join(names), time.time()),
-            )
+            lifecycle.begin(connection, repository, id, base, names)
 
     def complete(self, repository: str, id: str, names: Sequence[str], members: NDArray[np.int64]) -> None:
         """Mark a snapshot as complete, so that it answers from now on. Completing again makes it the newest."""
-        packed = record.pack_members(members)
-        checksum = record.members_checksum(repository, id, packed)
         with self.transaction() as connection:
-            connection.execute(
-                "UPDATE snapshots SET status = 'completed', finished = ?, files = ?, members = ?, checksum = ?, "
-                "names = ?, error = '', "
-                "serial = (SELECT max(serial) + 1 FROM snapshots) "  # clocks go back, and a serial does not
-                "WHERE repository = ? AND id = ?",
-                (time.time(), len(members), packed, checksum, " ".join(names), repository, id),
-            )
-            named = connection.execute(
-                "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''",
-                (repository, id),
-            ).fetchall()
-            for other, other_names in named:  # a branch or a tag names one commit
-                remaining = " ".join(name for name in other_names.split() if name not in names)
-                if remaining != other_names:
-                    connection.execute(
-                        "UPDATE snapshots SET names = ? WHERE repository = ? AND id = ?",
-                        (remaining, repository, other),
-                    )
+            lifecycle.complete(connection, repository, id, names, members)
 
     def note(self) -> None:
         """Note beside the database what it holds, once that was committed."""
@@ -300,22 +276,15 @@ class CodeStorage:
     def fail(self, repository: str, id: str, error: str) -> None:
         """Record that a run failed. Where that is impossible, as on a full disk, the next run records it."""
         with suppress(StoreError), self.transaction() as connection:
-            connection.execute(
-                "UPDATE snapshots SET status = 'failed', error = ? "
-                "WHERE repository = ? AND id = ? AND status = 'indexing'",
-                (error, repository, id),
-            )
+            lifecycle.fail(connection, repository, id, error)
 
     def _fail_abandoned(self) -> None:
         """Whoever holds the lock is the only one who indexes: what is still `indexing` was killed."""
         with self.reading() as connection:
-            abandoned = connection.execute("SELECT 1 FROM snapshots WHERE status = 'indexing'").fetchone()
-        if abandoned is None:
-            return
-        with self.transaction(durable=False) as connection:
-            connection.execute(
-                "UPDATE snapshots SET status = 'failed', error = 'the run was killed' WHERE status = 'indexing'"
-            )
+            is_any_begun = lifecycle.is_any_begun(connection)
+        if is_any_begun:
+            with self.transaction(durable=False) as connection:
+                lifecycle.fail_begun(connection)
 
     def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
         """Open a snapshot for reading; the last few stay open.
