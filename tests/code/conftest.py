@@ -12,6 +12,7 @@ import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
 from sleuth.engine import open_code
+from tests.code.projects import PROJECT
 
 SHOP = {
     "README.md": "# Shop\n\nTakes orders and charges cards.\n\n## Payment\n\nSee shop/payment.py.\n",
@@ -119,6 +120,14 @@ def write(root: Path, files: Mapping[str, str | bytes]) -> None:
         path.write_bytes(text.encode() if isinstance(text, str) else text)
 
 
+def open_project(storage: CodeStorage, root: Path, files: dict[str, str]) -> Snapshot:
+    """Index a few files and return their snapshot."""
+    write(root, dict(files))
+    report = index_path(storage, root, workers=1)
+    repository = storage.repository(report.repository)
+    return storage.open_snapshot(repository, storage.snapshot(repository))
+
+
 def need_git() -> None:
     """Skip a test where git cannot run."""
     if shutil.which("git") is None:
@@ -180,6 +189,13 @@ def snapshot(shop: tuple[CodeStorage, str]) -> Snapshot:
     storage, id = shop
     repository = storage.repository(id)
     return storage.open_snapshot(repository, storage.snapshot(repository))
+
+
+@pytest.fixture(scope="session")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
+    """Index the project and return its snapshot."""
+    with open_code(tmp_path_factory.mktemp("index"), create=True) as opened:
+        yield open_project(opened, tmp_path_factory.mktemp("project"), PROJECT)
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,11 @@
-"""Name resolution, the graph walker, the navigator and the repository map."""
+"""Name resolution, the graph walker and the navigator."""
 
 from __future__ import annotations
 
 # ruff: noqa: E501 - sources of other languages, a line each
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from sleuth.code import (
@@ -16,77 +14,10 @@ from sleuth.code import (
     GraphWalker,
     Navigator,
     Snapshot,
-    index_path,
-    repository_map,
 )
 from sleuth.code.graph import resolver_of
-from sleuth.code.search import page_rank, rank_definitions
 from sleuth.errors import ArgumentError
-from tests.code.conftest import write
-
-PROJECT = {
-    "app/__init__.py": "from .core import Engine as Engine\n",
-    "app/core.py": """
-import json as j
-from app import util
-from app.base import Base
-from app.util import helper as h, Tool
-
-
-class Engine(Base):
-    def __init__(self, tool: Tool):
-        self.tool = tool
-        self.made = Tool()
-
-    def run(self, other: "Engine | None" = None):
-        self.step()
-        self.inherited()
-        super().inherited()
-        h(1)
-        util.second()
-        self.tool.cut()
-        self.made.cut()
-        local = Tool()
-        local.cut()
-        other.step()
-        j.dumps({})
-        unknown.thing()
-        return inner()
-
-    def step(self):
-        def nested():
-            return helper_here()
-        return nested()
-
-
-def helper_here():
-    return Engine(None)
-""",
-    "app/base.py": "class Base:\n    def inherited(self):\n        return self.step()\n\n    def step(self):\n        pass\n",
-    "app/util.py": "def helper(x):\n    return second()\n\n\ndef second():\n    return 2\n\n\nclass Tool:\n    def cut(self):\n        pass\n",
-    "main.py": "from app import Engine\nimport app.util\n\nEngine(app.util.Tool()).run()\napp.util.second()\napp.util.Tool.cut\n",
-    "web/a.ts": "import { make, Shape as S } from './b';\nexport function go(s: S) { make(); s.draw(); return new S(); }\n",
-    "web/b.ts": "export function make() {}\nexport class Shape { draw() {} }\nexport class Circle extends Shape { draw() {} }\n",
-    "java/p/A.java": "package p;\nimport q.B;\nclass A { B b; void f() { b.g(); C c = new C(); c.h(); own(); } void own() {} }\n",
-    "java/p/C.java": "package p;\nclass C { void h() {} }\n",
-    "java/q/B.java": "package q;\npublic class B { public void g() {} }\n",
-    "go/main.go": 'package main\n\nimport "x/go/lib"\n\nfunc main() { lib.Do(); local() }\n',
-    "go/other.go": "package main\n\nfunc local() {}\n",
-    "go/lib/lib.go": "package lib\n\nfunc Do() {}\n",
-    "tests/test_util.py": "from app.util import second\n\n\ndef test_second():\n    assert second() == 2\n",
-}
-
-
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
-    root = tmp_path_factory.mktemp("project")
-    write(root, dict(PROJECT))
-    from sleuth.engine import open_code
-
-    with open_code(tmp_path_factory.mktemp("index"), create=True) as storage:
-        report = index_path(storage, root, workers=1)
-        repository = storage.repository(report.repository)
-        yield storage.open_snapshot(repository, storage.snapshot(repository))
+from tests.code.conftest import open_project
 
 
 def resolved(snapshot: Snapshot, path: str) -> dict[str, str]:
@@ -229,153 +160,6 @@ def test_expansion_on_request(project: Snapshot) -> None:
     assert [t["name"] for t in util.related["tests"]] == ["test_second"]
 
 
-def test_the_map_fits_its_budget(project: Snapshot) -> None:
-    """A larger budget shows more, focused files come first, and tests are omitted."""
-    small, large = repository_map(project, 60), repository_map(project, 2000)
-    assert len(small) <= 240 < len(large)
-    assert "def second()" in large
-    assert "tests/" not in large
-    focused = repository_map(project, 60, focus=["web"])
-    assert "web/b.ts" in focused
-    assert repository_map(project, 0) == ""
-    with pytest.raises(ArgumentError, match="focus"):
-        repository_map(project, focus=["nowhere"])
-
-
-def test_the_map_shows_what_is_imported(storage: CodeStorage, tmp_path: Path) -> None:
-    """Uses of a built-in name and of members of unknown objects do not lift a definition of that name; imports do."""
-    callers = {
-        f"app/{name}.py": "from app.base import Model\n\n\ndef run(x):\n"
-        "    params = list(type(x).items())\n    x.value()\n    return Model(params)\n"
-        for name in ("one", "two", "three")
-    }
-    finders = (
-        "class Finder:\n    def list(self):\n        pass\n\n    def value(self):\n        pass\n\n"
-        "    def params(self):\n        pass\n"
-    )
-    base = "class Model:\n    def save(self):\n        pass\n"
-    snapshot = open_project(
-        storage, tmp_path / "app", {"app/finders.py": finders, "app/base.py": base, **callers}
-    )
-    assert repository_map(snapshot, 8) == "app/base.py:\n  class Model"
-    whole = repository_map(snapshot, 1000)
-    assert whole.index("class Model") < whole.index("def save")
-    assert "def list(self)" in whole
-
-
-def test_the_map_leads_to_what_answers_a_query(storage: CodeStorage, tmp_path: Path) -> None:
-    """Functions that answer the query and definitions of the focus come before what is used more."""
-    users = {f"app/user{n}.py": "from app.base import Model\n\nModel()\n" for n in range(8)}
-    base = "class Model:\n    def save(self):\n        pass\n"
-    quiet = "def expire_sessions(now):\n    return now\n\n\ndef other():\n    pass\n"
-    snapshot = open_project(
-        storage, tmp_path / "app", {"app/base.py": base, "app/quiet.py": quiet, "app/dull.py": "def dull():\n    pass\n",
-                                    "app/at.py": "from app.dull import dull\n\ndull()\n", **users}
-    )  # fmt: skip
-    assert repository_map(snapshot, 9) == "app/base.py:\n  class Model"
-    assert "expire_sessions" not in repository_map(snapshot, 12)
-    assert (
-        repository_map(snapshot, 12, query="expire sessions") == "app/quiet.py:\n  def expire_sessions(now)"
-    )
-    assert repository_map(snapshot, 9, focus=["app/dull.py"]) == "app/dull.py:\n  def dull()"
-
-
-def test_the_map_counts_bases_and_no_names_from_elsewhere(storage: CodeStorage, tmp_path: Path) -> None:
-    """A base counts more than a call; names of other projects, own members and functions of functions count nothing."""
-    users = {
-        f"app/user{n}.py": "from datetime import date\nfrom app.base import Form, quote\n\n\nclass F(Form):\n"
-        "    def run(self):\n        self.total()\n        return quote(date(1, 2, 3))\n"
-        for n in range(3)
-    }
-    base = "class Form:\n    pass\n\n\ndef quote(x):\n    return x\n"
-    names = "def date(value):\n    return value\n\n\nclass Sums:\n    def total(self):\n        def inner():\n            pass\n"
-    snapshot = open_project(storage, tmp_path / "app", {"app/base.py": base, "app/names.py": names, **users})
-    drawn = repository_map(snapshot, 1000)
-    assert "inner" not in drawn
-    assert repository_map(snapshot, 8) == "app/base.py:\n  class Form"
-    assert "names.py" not in repository_map(snapshot, 14)
-
-
-def test_long_signatures_are_cut(storage: CodeStorage, tmp_path: Path) -> None:
-    """A line of the map has at most 100 characters of a signature."""
-    text = f"def load({', '.join(f'argument{n}' for n in range(40))}):\n    pass\n"
-    snapshot = open_project(storage, tmp_path / "app", {"app/long.py": text})
-    line = repository_map(snapshot, 1000).split("\n")[1]
-    assert (line.startswith("  def load(argument0, "), line.endswith("…"), len(line)) == (True, True, 102)
-
-
-def test_the_map_fills_its_budget(project: Snapshot) -> None:
-    """No definition that still fits is left out of what the budget leaves."""
-    drawn = repository_map(project, 70)
-    missing = [line for line in repository_map(project, 2000).split("\n") if line not in drawn]
-    assert missing
-    assert all(len(drawn) + len(line) + 1 > 4 * 70 for line in missing if line.startswith("  def"))
-
-
-def test_reads_of_attributes_are_no_votes(storage: CodeStorage, tmp_path: Path) -> None:
-    """A method is not important because many files read an attribute of unknown objects that is spelled like it."""
-    reads = {f"use{i}.py": f"def use{i}(row):\n    return row.label\n" for i in range(9)}
-    calls = {f"call{i}.py": f"def call{i}(row):\n    return row.paint()\n" for i in range(3)}
-    source = "class Shape:\n    def label(self): ...\n    def paint(self): ...\n"
-    write(tmp_path, {"shape.py": source, **reads, **calls})
-    report = index_path(storage, tmp_path, workers=1)
-    repository = storage.repository(report.repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
-    drawn = repository_map(snapshot, 12)
-    assert "paint" in drawn
-    assert "label" not in drawn
-
-
-def test_page_rank_is_a_distribution() -> None:
-    """Ranks sum to 1 and equal a dense power iteration."""
-    rng = np.random.default_rng(1)
-    n = 12
-    sources, targets = rng.integers(0, n - 2, 40), rng.integers(0, n, 40)
-    weights = rng.random(40) + 0.1
-    personal = rng.random(n)
-    personal /= personal.sum()
-    matrix = np.zeros((n, n))
-    np.add.at(matrix, (targets, sources), weights)
-    sums = matrix.sum(0)
-    matrix = np.where(sums > 0, matrix / np.where(sums > 0, sums, 1), personal[:, None])
-    expected = personal.copy()
-    for _ in range(200):
-        expected = 0.15 * personal + 0.85 * matrix @ expected
-    ranks = page_rank(sources, targets, weights, personal, damping=0.85)
-    assert ranks.sum() == pytest.approx(1.0)
-    np.testing.assert_allclose(ranks, expected, atol=1e-3)
-
-
-def test_the_map_reads_most_files_once(
-    storage: CodeStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of more files than a snapshot remembers, the map reads those once that are remembered, and the others twice."""
-    write(tmp_path / "a", {f"m{i:02}.py": f"import m{i - 1:02}\n\nclass C{i}: ...\n" for i in range(40)})
-    repository = storage.repository(index_path(storage, tmp_path / "a").repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
-    monkeypatch.setattr("sleuth.code.snapshots.snapshot._REMEMBERED", 30)
-    keys: list[int] = []
-    detail = storage.detail
-
-    def counted(key: int) -> bytes:
-        keys.append(key)
-        return detail(key)
-
-    monkeypatch.setattr(storage, "detail", counted)
-    rank_definitions(snapshot)
-    assert len(keys) == 40 + 10
-
-
-def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Path) -> None:
-    """An empty repository has an empty map and no hits."""
-    (tmp_path / "empty").mkdir()
-    report = index_path(storage, tmp_path / "empty")
-    repository = storage.repository(report.repository)
-    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
-    assert repository_map(snapshot) == ""
-    assert CodeRetriever(storage, None).retrieve("x", report.repository, strategy="keyword") == []
-
-
 def test_absolute_imports_are_absolute(storage: CodeStorage, tmp_path: Path) -> None:
     """An import of the standard library does not resolve to a file of that name in a package; a module below src is
     found.
@@ -444,14 +228,6 @@ class A:
         if reference.role == "call" and (means := resolver_of(snapshot).resolve(file, reference))
     }
     assert lines == {"f": source.split("\n").index("def f(a):") + 1, "x": 16}
-
-
-def open_project(storage: CodeStorage, root: Path, files: dict[str, str]) -> Snapshot:
-    """Index a few files and return their snapshot."""
-    write(root, dict(files))
-    report = index_path(storage, root, workers=1)
-    repository = storage.repository(report.repository)
-    return storage.open_snapshot(repository, storage.snapshot(repository))
 
 
 def test_a_name_means_nothing_of_another_language(storage: CodeStorage, tmp_path: Path) -> None:
