@@ -128,6 +128,15 @@ def recorded_among(connection: Connection, repository: str, ids: Sequence[str]) 
     return {id.hex() for (id,) in rows if isinstance(id, bytes)}
 
 
+def heads_among(connection: Connection, repository: str, ids: Sequence[str]) -> list[str]:
+    """Return those of these commits that are not recorded as parents of others of them."""
+    children = [bytes.fromhex(id) for id in ids]
+    rows = select_in(connection, "parents", "commits", "id", children, also=("repository", repository))
+    joined = [parents for (parents,) in rows if isinstance(parents, bytes)]
+    parents = {piece for some in joined for piece in _ids(some, len(children[0]))}
+    return [id for id, child in zip(ids, children, strict=True) if child not in parents]
+
+
 def ancestors_of(connection: Connection, repository: str, tip: str) -> Ancestors:
     """Return the recorded commits that led to a commit.
 
@@ -170,7 +179,12 @@ def _walk(commits: dict[bytes, _Recorded], tip: bytes) -> Iterator[_Recorded]:
             return
         *_, commit = heappop(waiting)
         yield commit
-        ids = [commit.parents[at : at + size] for at in range(0, len(commit.parents), size)]
+        ids = _ids(commit.parents, size)
+
+
+def _ids(joined: bytes, size: int) -> list[bytes]:
+    """Return ids that stand one after the other."""
+    return [joined[at : at + size] for at in range(0, len(joined), size)]
 
 
 def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, StoredCommit]:

@@ -28,6 +28,7 @@ from sleuth.code.repository.commits import (
 from sleuth.code.snapshots.commits import (
     Tips,
     forget_history,
+    heads_among,
     insert_commits,
     next_commit,
     read_tips,
@@ -105,8 +106,10 @@ def read_ahead(storage: CodeStorage, repository: Repository, tip: str) -> Ahead:
     whole = _whole(storage, repository)
     if not whole.ids or tip in whole.ids or not is_commit_id(tip):
         return Ahead(whole)
+    with storage.reading() as connection:
+        others = heads_among(connection, repository.id, whole.ids)  # git opens each of them
     reader = ThreadPoolExecutor(1, "sleuth-history")
-    commits = reader.submit(read_between, Path(repository.path), tip, whole.ids, _FEW + 1)
+    commits = reader.submit(read_between, Path(repository.path), tip, others, _FEW + 1)
     reader.shutdown(wait=False)
     return Ahead(whole, commits)
 
