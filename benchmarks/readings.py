@@ -1,21 +1,23 @@
-"""Can the embedder read texts of one case so that the default ranking loses nothing?
+"""What would case add, if the embedder read it? How else could words be read without their case?
 
     python -m benchmarks.readings
     python -m benchmarks.readings --sets cacm --queries 20
     python -m benchmarks.readings --wide
 
-Prints nDCG@10 of the default for readings of words: as they are (in small letters where a text is in capitals), in the
-case with the fewest tokens, in the case that the documents use most, and in the case that other sources use most
-(`benchmarks.word_forms`). Collections are those of `benchmarks.robustness`. With --wide they are those of
-`benchmarks.gains`, and what is printed is the difference to texts as they are and are read now.
+Prints nDCG@10 of the default for readings of words: in small letters, as now; as they are written, but in small
+letters where a text is in capitals; in the case with the fewest tokens; and in the case that the documents or other
+sources use most (`benchmarks.word_forms`). Collections are those of `benchmarks.robustness`. With --wide they are those
+of `benchmarks.gains`, and what is printed is the difference to small letters, for texts as they are.
 """
 
 from __future__ import annotations
 
 import argparse
 import statistics
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any
 from unittest.mock import patch
 
 from benchmarks.gains import folders, standard_error
@@ -31,62 +33,49 @@ Spell = Callable[[str], str]
 CASES = ("as it is", "documents in capitals", "queries in capitals", "small letters")
 
 
-class Reading(NamedTuple):
-    """How words are read.
-
-    Attributes:
-        speller: returns, for the documents of an index, what spells a word that is in small letters.
-        everywhere: whether words of texts in both cases are read so as well.
-    """
-
-    speller: Callable[[Sequence[Document]], Spell]
-    everywhere: bool = False
+def as_written(text: str) -> bytes:
+    """Read a text as it is written; in small letters where it has over twice as many capitals as small letters."""
+    text = unicodedata.normalize("NFC", text)
+    is_shouted = sum(map(str.isupper, text)) > 2 * sum(map(str.islower, text))
+    return (text.lower() if is_shouted else text).encode("utf-8", "replace")
 
 
-def always(spell: Spell) -> Callable[[Sequence[Document]], Spell]:
-    """Return a speller that does not look at the documents."""
-    return lambda _: spell
+def spelled(spell: Spell) -> Read:
+    """Read a text in small letters, in which a function spells each word."""
+    return lambda text: WORD.sub(lambda word: spell(word[0]), legible(text).decode()).encode()
 
 
-def of_documents(documents: Sequence[Document]) -> Spell:
-    """Return what spells a word as these documents mostly do."""
-    usual = mostly(word for document in documents for word in WORD.findall(document.page_content))
-    return lambda word: usual.get(word, word)
+def listed(forms: Mapping[str, str]) -> Read:
+    """Read words in the forms that a list has for them."""
+    return spelled(lambda word: forms.get(word, word))
 
 
-SPELLERS: dict[str, Callable[[Sequence[Document]], Spell]] = {
-    "small letters": always(lambda word: word),
-    "fewest tokens": always(shortest),
-    "a capital where it saves tokens": always(capital),
-    "as word frequencies write it": always(lambda word: frequencies().get(word, word)),
-    "as dictionaries write it": always(lambda word: dictionaries().get(word, word)),
+def of_documents(documents: Sequence[Document]) -> Read:
+    """Read words as these documents mostly write them."""
+    return listed(mostly(word for document in documents for word in WORD.findall(document.page_content)))
+
+
+READINGS: dict[str, Callable[[Sequence[Document]], Read]] = {
+    "**small letters, as now**": lambda _: legible,
+    "as it is written": lambda _: as_written,
+    "fewest tokens": lambda _: spelled(shortest),
+    "a capital where it saves tokens": lambda _: spelled(capital),
+    "as word frequencies write it": lambda _: listed(frequencies()),
+    "as dictionaries write it": lambda _: listed(dictionaries()),
     "as the documents write it": of_documents,
 }
-READINGS = {
-    "now": None,
-    **{f"{name}, texts of one case": Reading(speller) for name, speller in SPELLERS.items()},
-    **{f"{name}, all texts": Reading(speller, everywhere=True) for name, speller in SPELLERS.items()},
-}
 
 
-def reader(reading: Reading, documents: Sequence[Document]) -> Read:
-    """Return what replaces `legible`."""
-    spell = reading.speller(documents)
-
-    def read(text: str) -> bytes:
-        capitals = sum(map(str.isupper, text))
-        if not reading.everywhere and 0 < capitals <= 2 * sum(map(str.islower, text)):
-            return legible(text)
-        small = legible(text).decode("utf-8", "replace").lower()
-        return WORD.sub(lambda word: spell(word[0]), small).encode("utf-8", "replace")
-
-    return read
-
-
-def ndcg(collection: Collection, documents: Sequence[Document], reading: Reading | None, case: str) -> float:
+def ndcg(
+    collection: Collection,
+    documents: Sequence[Document],
+    reading: Callable[[Sequence[Document]], Read],
+    case: str,
+) -> float:
     """Return nDCG@10 of the default where the embedder reads texts so."""
-    read = legible if reading is None else reader(reading, documents)
-    with patch("sleuth.dense.wordllama.legible", read), patch("sleuth.dense.late.legible", read):
+    read = reading(documents)
+    names: dict[str, Any] = {"legible": read, "legible_query": lru_cache(maxsize=16)(read)}
+    with patch.multiple("sleuth.dense.wordllama", **names), patch.multiple("sleuth.dense.late", **names):
         return measure(collection, documents, VARIANTS[case])[1]
 
 
@@ -99,21 +88,17 @@ def print_cases(samples: Sequence[tuple[Collection, list[Document]]]) -> None:
 
 
 def print_differences() -> None:
-    """Print differences to texts as they are and are read now: of texts in one case, then of readings of all texts."""
-    changes: list[tuple[str, Reading | None, str]] = [("now", None, case) for case in CASES]
-    changes += [
-        (name, reading, CASES[0]) for name, reading in READINGS.items() if reading and reading.everywhere
-    ]
+    """Print differences to small letters, for texts as they are."""
     before: dict[str, float] = {}
-    print("| reading | text | all | judged sets | others | worst |\n|---|---|---|---|---|---|")
-    for name, reading, case in changes:
+    print("| reading | all | judged sets | others | worst |\n|---|---|---|---|---|")
+    for name, reading in READINGS.items():
         values = {}
         for folder in folders():
             some = sample(open_collection(folder), 200, 20_000)
-            values[folder.name] = ndcg(*some, reading, case)
+            values[folder.name] = ndcg(*some, reading, CASES[0])
         before = before or values
         differences = {key: value - before[key] for key, value in values.items()}
-        print(f"| {name} | {case} | {cells(differences)} |", flush=True)
+        print(f"| {name} | {cells(differences)} |", flush=True)
 
 
 def cells(differences: Mapping[str, float]) -> str:

@@ -1,26 +1,32 @@
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from sleuth.dense import WordLlamaEmbedder, legible, match
 from sleuth.engine import Engine
 from sleuth.types import Document
+from tests.examples import examples
 
+CHARACTERS = st.characters(codec="utf-8", exclude_characters="\u0131")
+"""All but the dotless i, whose capital is I."""
 SENTENCE = "The measurement of the interferometer was finished before Wednesday"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (SENTENCE, SENTENCE),
-        (SENTENCE.upper(), SENTENCE.lower()),
-        ("DNA of E. coli", "DNA of E. coli"),
+        (SENTENCE, SENTENCE.lower()),
+        ("DNA of E. coli", "dna of e. coli"),
         ("ÉTÉ EN ÎLE-DE-FRANCE", "été en île-de-france"),
+        ("Straße", "strasse"),
         ("the interfer-\nometer", "the interferometer"),
         ("the interfer-\r\n   ometer", "the interferometer"),
-        ("THE INTERFER-\nOMETER", "the interferometer"),
-        ("an Anglo-\nSaxon word", "an Anglo-Saxon word"),
+        ("the interfer\u2010\nomètre", "the interferomètre"),
+        ("an Anglo-\nSaxon word", "an anglosaxon word"),
         ("- one\n-\n- two - \nthree", "- one\n-\n- two - \nthree"),
         ("1990-\n1995", "1990-\n1995"),
         ("e\ufb03cient \ufb01ler\u00ad", "efficient filer"),
@@ -30,26 +36,56 @@ SENTENCE = "The measurement of the interferometer was finished before Wednesday"
     ],
 )
 def test_what_is_read(text: str, expected: str) -> None:
-    """Shouted texts, words broken at line ends, ligatures and separate accents are read as plain words."""
+    """Texts are read in small letters; broken words, ligatures and separate accents are read as plain words."""
     assert legible(text).decode() == expected
 
 
-def test_a_long_shouted_text() -> None:
-    """A text longer than the sample is read in small letters where its capitals are over twice its small letters."""
-    shouted, said = "MEASUREMENT " * 1_000, "measurement " * 1_000
-    assert legible(shouted + said[:4_800]) == (said + said[:4_800]).encode()
-    assert legible(shouted + said).decode() == shouted + said
+@settings(max_examples=examples(200), deadline=None)
+@given(st.text(CHARACTERS | st.sampled_from("aAzZéÉßΣς\u0345\ufb01-\u2010\n "), max_size=40))
+def test_case_is_not_read(text: str) -> None:
+    """A text is read the same in capitals, in small letters, and in either where it had the other."""
+    assert legible(text.upper()) == legible(text.lower()) == legible(text.swapcase()) == legible(text)
 
 
-@pytest.mark.parametrize("changed", [SENTENCE.upper(), SENTENCE.replace("ferom", "fe-\nrom").lower()])
-def test_vectors_and_tokens(changed: str) -> None:
-    """A text that is written illegibly has the vector and the tokens of its legible form, as query and as document."""
-    embedder = WordLlamaEmbedder()
-    plain, read = embedder.read([SENTENCE.lower()]), embedder.read([changed])
+@pytest.mark.parametrize(
+    "change", [str.upper, str.lower, str.title, lambda text: text.replace("ferom", "fe-\nrom")]
+)
+def test_vectors_and_tokens(change: Callable[[str], str]) -> None:
+    """A text in another case, or broken at a line end, has the vector and the tokens of the text as it is."""
+    changed, embedder = change(SENTENCE), WordLlamaEmbedder()
+    assert changed != SENTENCE
+    plain, read = embedder.read([SENTENCE]), embedder.read([changed])
     assert np.array_equal(plain.vectors, read.vectors)
     assert np.array_equal(plain.tokens, read.tokens)
     assert np.array_equal(embedder.embed_query(changed), plain.vectors[0])
-    assert match(changed, [SENTENCE.lower()]).tolist() == pytest.approx([1.0])
+    assert np.array_equal(embedder.salience([changed]), embedder.salience([SENTENCE]))
+    assert match(changed, [SENTENCE]).tolist() == pytest.approx([1.0])
+    others = ["An Interferometer", "nothing of it"]
+    assert match(changed, list(map(str.upper, others))).tolist() == match(SENTENCE, others).tolist()
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower, str.title])
+def test_rankings_do_not_depend_on_case(tmp_path: Path, change: Callable[[str], str]) -> None:
+    """The default ranking has the same hits and scores if documents or queries are in another case."""
+    texts = {
+        "paris": "The Paris Agreement limits global warming. NASA measures it.",
+        "rome": "The Treaty of Rome founded the European Economic Community.",
+        "berlin": "German scientists in Berlin measure the warming of the Baltic Sea.",
+        "dogs": "Dogs of Saint Bernard are large.",
+    }
+    queries = ["Which German treaty limits warming?", "NASA in Europe", "paris agreement", "Hounds"]
+
+    def rankings(
+        name: str, of_texts: Callable[[str], str], of_queries: Callable[[str], str]
+    ) -> list[list[tuple[str, float | None]]]:
+        with Engine.open(tmp_path / name, create=True) as engine:
+            engine.add([Document(of_texts(text), id=id) for id, text in texts.items()])
+            return [[(hit.id, hit.score) for hit in engine.retrieve(of_queries(query))] for query in queries]
+
+    as_they_are = rankings("plain", str, str)
+    assert all(len(ranking) > 1 for ranking in as_they_are)
+    assert rankings("documents", change, str) == as_they_are
+    assert rankings("queries", str, change) == as_they_are
 
 
 def test_vectors_of_an_earlier_reading_are_made_again(
@@ -58,7 +94,7 @@ def test_vectors_of_an_earlier_reading_are_made_again(
     """An index whose vectors were made before texts were read so gets new vectors when it is opened."""
     path = tmp_path / "index"
     with monkeypatch.context() as earlier:
-        earlier.setattr(WordLlamaEmbedder, "fingerprint", "wordllama/l2_supercat_256/unit")
+        earlier.setattr(WordLlamaEmbedder, "fingerprint", "wordllama/l2_supercat_256/unit/legible")
         earlier.setattr("sleuth.dense.wordllama.legible", str.encode)
         with Engine.open(path, create=True) as engine:
             engine.add([Document(SENTENCE.upper(), id="a")])

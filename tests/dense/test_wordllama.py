@@ -14,6 +14,7 @@ from sleuth.dense import (
     WEIGHTS,
     Vocabulary,
     WordLlamaEmbedder,
+    legible,
     read_table,
     read_vocabulary,
 )
@@ -65,9 +66,9 @@ def test_long_words(oracle: object, vocabulary: Vocabulary) -> None:
 
 
 def test_vectors_are_those_of_wordllama() -> None:
-    """The vectors equal the normalised vectors of WordLlama."""
+    """The vectors equal the normalised vectors that WordLlama has for a text as it is read."""
     texts = [
-        "The quick brown fox",
+        "The quick brown Fox",
         "x",
         "naïve   漢字 text\nwith lines",
         "def f(x): return x ** 2",
@@ -79,7 +80,11 @@ def test_vectors_are_those_of_wordllama() -> None:
         "print(json.dumps(model.embed(json.load(sys.stdin), norm=True).tolist()))"
     )  # in a process of its own: importing it configures the root logger
     done = subprocess.run(
-        [sys.executable, "-c", script], input=json.dumps(texts), capture_output=True, text=True, check=True
+        [sys.executable, "-c", script],
+        input=json.dumps([legible(text).decode() for text in texts]),
+        capture_output=True,
+        text=True,
+        check=True,
     )
     expected = np.array(json.loads(done.stdout), np.float32)
     assert np.allclose(WordLlamaEmbedder().embed_documents(texts), expected, atol=1e-6)

@@ -3,8 +3,8 @@
 WordLlama's wheel carries a table of 32,000 token vectors of 256 dimensions, trained so that the mean over a
 text's tokens says what it is about. We read that table and its vocabulary from the installed package,
 without importing it: its import configures the root logger and takes 0.3 s, its loading as long again, and a
-command line would pay for both on each call. The vectors of a legible text are its own (a test compares them), ten
-times as fast.
+command line would pay for both on each call. The vectors are its own of the text as `legible` reads it (a test
+compares them), ten times as fast.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class WordLlamaEmbedder:
 
     The default embedder of a new index, where the extra `hybrid` is installed.
 
-    Texts are read as `legible` says. A text without tokens has the zero vector. Control tokens written in a text
-    ("<s>") are read as text.
+    Texts are read as `legible` says, without their case. A text without tokens has the zero vector. Control tokens
+    written in a text ("<s>") are read as text.
     """
 
-    fingerprint = "wordllama/l2_supercat_256/unit/legible"
+    fingerprint = "wordllama/l2_supercat_256/unit/folded"
     dimension = 256
     cheap = True
     unrelated = 0.25
