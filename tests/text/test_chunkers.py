@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -229,6 +230,16 @@ def test_sentences_before_words() -> None:
     """A long paragraph is cut after a sentence; abbreviations and initials do not end one."""
     text = f"{words(25)}. Next J. Smith and Dr. Who met {words(60)}."
     assert check_laws(Document(text), Chunker(40, 0))[0].text == f"{words(25)}."
+
+
+@pytest.mark.parametrize("change", [str.upper, str.lower])
+def test_texts_of_one_case_are_cut_alike(change: Callable[[str], str]) -> None:
+    """In capitals or in small letters, a text is cut after the same sentences as in both."""
+    text = f"The {words(30)}. Fig. 2 and Dr. J. Smith show {words(20)}. " * 5
+    chunker = Chunker(64, 16)
+    spans = [(chunk.start, chunk.end) for chunk in chunker.split(Document(text))]
+    assert len(spans) > 3
+    assert [(chunk.start, chunk.end) for chunk in chunker.split(Document(change(text)))] == spans
 
 
 def test_list_items_are_borders() -> None:

@@ -48,15 +48,30 @@ def window(tokens: int, *, dense: bool) -> re.Pattern[str]:
 _ABBREVIATION = (
     r"(?<!\b[A-Z]\.)(?<!\b[DM]r\.)(?<!\bM[rs]s\.)(?<!\bMs\.)(?<!\bFig\.)(?<!\bNo\.)(?<!\bvs\.)(?<!\bcf\.)"
 )
-sentence = re.compile(
-    r"[.!?…।॥؟۔。！？｡\n](?:"
-    rf"(?<=[.!?…।॥؟۔]){_ABBREVIATION}[\"')\]”’»]?\s{{1,9}}(?=[^\sa-z.,;:!?)\]])"
-    r"|(?<=[。！？｡])(?=[^。！？｡」』）\s])"
-    r"|(?<=\n)[ \t]{0,12}(?=(?:[-*+•]|\d{1,3}[.)])\s\S)"
-    r"|(?<=\n)[ \t\r\f]{0,200}\n"
-    r")"
-)
-"""A border of sentences, list items or paragraphs; the next one starts at the end of the match."""
+
+
+def _sentence(abbreviation: str, start: str) -> re.Pattern[str]:
+    return re.compile(
+        r"[.!?…।॥؟۔。！？｡\n](?:"
+        rf"(?<=[.!?…।॥؟۔]){abbreviation}[\"')\]”’»]?\s{{1,9}}(?={start})"
+        r"|(?<=[。！？｡])(?=[^。！？｡」』）\s])"
+        r"|(?<=\n)[ \t]{0,12}(?=(?:[-*+•]|\d{1,3}[.)])\s\S)"
+        r"|(?<=\n)[ \t\r\f]{0,200}\n"
+        r")"
+    )
+
+
+_mixed = _sentence(_ABBREVIATION, r"[^\sa-z.,;:!?)\]]")
+_one_case = _sentence(f"(?i:{_ABBREVIATION})", r"[^\s.,;:!?)\]]")
+
+
+def sentence_of(text: str) -> re.Pattern[str]:
+    """Return the border of sentences, list items or paragraphs in a text; the next one starts at the end of a match.
+
+    A sentence begins with a capital, where a text has capitals and small letters.
+    """
+    return _one_case if text.islower() or text.isupper() else _mixed
+
 
 blank_line = re.compile(r"\n[ \t\r\f]{0,200}\n")
 line_end = re.compile(r"\n")

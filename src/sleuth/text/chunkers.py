@@ -33,7 +33,7 @@ _SCANNERS: Final[dict[str, Callable[[str], Outline]]] = {
     "pdf": _scan_pages,
 }
 
-_SPELLING = re.compile(r"chunker-1\(size=(\d+),overlap=(\d+)\)")
+_SPELLING = re.compile(r"chunker-2\(size=(\d+),overlap=(\d+)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +72,14 @@ class Chunker:
     @property
     def fingerprint(self) -> str:
         """The settings as text: `Chunker.parse(chunker.fingerprint) == chunker`. Equal prints cut alike."""
-        return f"chunker-1(size={self.size},overlap={self.overlap})"
+        return f"chunker-2(size={self.size},overlap={self.overlap})"
 
     @classmethod
     def parse(cls, fingerprint: str) -> Chunker:
         """Return the chunker of this fingerprint."""
         match = _SPELLING.fullmatch(fingerprint)
         if match is None:
-            raise ArgumentError(f"fingerprint must be 'chunker-1(size=N,overlap=N)', got {fingerprint!r}")
+            raise ArgumentError(f"fingerprint must be 'chunker-2(size=N,overlap=N)', got {fingerprint!r}")
         return cls(int(match[1]), int(match[2]))
 
     def split(self, document: Document) -> list[Chunk]:
@@ -104,6 +104,7 @@ class Chunker:
             text,
             scan(text) if scan else EMPTY,
             _windows(self.size, self.overlap, borders.is_dense(text)),
+            borders.sentence_of(text),
             code=kind in CODE,
             overlap=self.overlap,
             paged=kind == "pdf" or (kind not in CODE and "\f" in text),
@@ -173,6 +174,7 @@ class _PassageCutter:
     text: str
     outline: Outline
     windows: _Windows
+    sentence: re.Pattern[str]
     code: bool
     overlap: int
     paged: bool
@@ -240,7 +242,7 @@ class _PassageCutter:
             return start if start >= low else self._weakest(half, high)
         border = borders.last_paragraph(text, half, high)
         if border < 0:
-            border = borders.last_match(borders.sentence, text, half, high)
+            border = borders.last_match(self.sentence, text, half, high)
         if border < 0:
             return self._weakest(half, high)
         _, end = outline.kept_at(border) or (border, border)
@@ -257,7 +259,7 @@ class _PassageCutter:
         """Return the earliest sentence before `cut` from which at most `overlap` tokens lead up to it; else `cut`."""
         text, outline = self.text, self.outline
         low = max(position + 1, cut - self.overlap * (borders.WORD_PIECE + 1))
-        for match in borders.sentence.finditer(text, low, cut):
+        for match in self.sentence.finditer(text, low, cut):
             start = skip_blanks(text, match.end())
             if start >= cut:
                 break
