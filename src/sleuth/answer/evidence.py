@@ -245,7 +245,7 @@ def _lead(items: Sequence[RetrievedItem]) -> float:
     return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
 
 
-WORDS_AND_MEANING = Threshold(passage=3.2, sentence=4.04, meaning=3.68, lead=4.48, names=0.85, bias=-6.85)
+WORDS_AND_MEANING = Threshold(passage=3.2, sentence=4.04, meaning=3.68, lead=4.48, names=0.85, bias=-6.83)
 """With an embedder that compares words."""
 WORDS_ONLY = Threshold(passage=0.52, sentence=2.75, meaning=0.0, lead=9.3, names=1.13, bias=-3.594)
 """Without one."""
