@@ -80,8 +80,8 @@ class WordLlamaEmbedder:
     def knowledge(self, query: str) -> float:
         """Return how well the vocabulary knows the words of a query, 0 to 1.
 
-        A language that it does not know falls into pieces of one or two letters: over questions of XQuAD .02 of the
-        letters in English, .45 in Turkish, .8 in Vietnamese, and all of them in Arabic, Hindi and Thai.
+        A language that it does not know falls into pieces of one or two letters: over questions of XQuAD .09 of the
+        letters in English, .56 in Turkish, .84 in Vietnamese, and all of them in Arabic, Hindi and Thai.
         """
         if query.isascii():
             return 1.0
