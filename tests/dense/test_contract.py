@@ -6,7 +6,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.dense import Model2VecEmbedder, SentenceTransformerEmbedder, WordLlamaEmbedder, open_package
+from sleuth.dense import (
+    CodeEmbedder,
+    Model2VecEmbedder,
+    SentenceTransformerEmbedder,
+    WordLlamaEmbedder,
+    open_package,
+)
 from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
@@ -15,6 +21,11 @@ from sleuth.testing.contracts import EmbedderContract
 class TestWordLlama(EmbedderContract):
     def make(self) -> Embedder:
         return WordLlamaEmbedder()
+
+
+class TestCode(EmbedderContract):
+    def make(self) -> Embedder:
+        return CodeEmbedder()
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransfo
 from sleuth.dense.packages import open_package as open_package
 from sleuth.dense.search import DenseSearcher as DenseSearcher
 from sleuth.dense.texts import embedded_text as embedded_text
+from sleuth.dense.wordllama import CodeEmbedder as CodeEmbedder
 from sleuth.dense.wordllama import MissingWordLlama as MissingWordLlama
 from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
 

@@ -10,6 +10,7 @@ compares them), ten times as fast.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -37,6 +38,8 @@ _SPACE: Final = "\u2581"
 _FIRST_BYTE, _FIRST_TEXT = 3, 259
 """The tokens between stand for one byte each, of letters that have no token."""
 _PIECE: Final = 2
+_INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where the next part of a name begins with a capital."""
 _GIBBERISH_SHARE = 0.5
 """Share of pieces above which a query is gibberish."""
 _KNOWN_SHARE, _UNKNOWN_SHARE = 0.6, 0.8
@@ -127,6 +130,19 @@ class WordLlamaEmbedder:
             [legible(text) for text in texts], most, _single_precision(), vectors
         )
         return Reading(vectors, *read)
+
+
+class CodeEmbedder(WordLlamaEmbedder):
+    """The default embedder of code, where capitals divide names: `getUserName` is read as "get user name"."""
+
+    fingerprint = f"{WordLlamaEmbedder.fingerprint}/names"
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return one vector, shape (256,)."""
+        return super().embed_query(_INNER_CAPITAL.sub(" ", text))
+
+    def _read(self, texts: Sequence[str], most: int) -> Reading:
+        return super()._read([_INNER_CAPITAL.sub(" ", text) for text in texts], most)
 
 
 class MissingWordLlama(WordLlamaEmbedder):

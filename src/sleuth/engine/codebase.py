@@ -115,13 +115,13 @@ def code_status(path: Path) -> CodeStatus:
 
 
 def default_embedder() -> Embedder:
-    """Return the embedder that needs no model to download.
+    """Return the embedder of code that needs no model to download.
 
     Raises:
         MissingPackageError: the extra `hybrid` is not installed.
     """
-    from sleuth.dense import WordLlamaEmbedder, has_wordllama, missing_wordllama
+    from sleuth.dense import CodeEmbedder, has_wordllama, missing_wordllama
 
     if not has_wordllama():
         raise missing_wordllama()
-    return WordLlamaEmbedder()
+    return CodeEmbedder()
