@@ -4,7 +4,7 @@ python -m benchmarks.dense_lists --work FOLDER [--rows 2000000 5000000] [--queri
 
 Rows are windows of 20 words and then of 60 over the test collections, and of 40 words over the text files of this
 machine, under WordLlama; queries are those of the collections. FOLDER keeps the vectors. Truth is the exact product.
-Searches take turns of 50 queries: with the lists that the index makes, for several shares of lists that are read, and
+Searches take turns of 50 queries: with the lists that the index makes, for several numbers of lists that are read, and
 with all codes. Prints Markdown tables of recall@10 and of CPU times. Takes 3 GB of disk and 4 GB of memory at 5,000,000
 rows.
 """
@@ -29,7 +29,7 @@ from sleuth.store import Scratch, SegmentData, SegmentView, pack
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.float16]
 BATCH = 20_000
-SHARES = (0.05, 0.06, 0.07, lists.PROBED, 0.09)
+PROBES = (1000, 1250, lists.PROBES, 1750, 2000)
 K = 10
 TURN = 50
 """Queries that one way answers before the next."""
@@ -115,16 +115,16 @@ class Searches:
     def ways(self) -> dict[str, Callable[[Vectors], NDArray[np.int64]]]:
         """How a query can be answered, by name."""
 
-        def share(value: float) -> Callable[[Vectors], NDArray[np.int64]]:
+        def probe(value: int) -> Callable[[Vectors], NDArray[np.int64]]:
             def search(query: Vectors) -> NDArray[np.int64]:
-                lists.PROBED = value
+                lists.PROBES = value
                 return self.listed.search(query, K).keys
 
             return search
 
         return {
             "all codes": lambda query: self.scanned.search(query, K).keys,
-            **{f"{value:.1%} of the lists": share(value) for value in SHARES},
+            **{f"{value:,} lists": probe(value) for value in PROBES},
             "all codes, a pool of 200": lambda query: self.scanned.search(query, 200, depth=1000).keys,
             "lists, a pool of 200": lambda query: self.listed.search(query, 200, depth=1000).keys,
         }
@@ -132,12 +132,12 @@ class Searches:
 
 def compare(searches: Searches, queries: Vectors, best: NDArray[np.intp]) -> None:
     """Print recall and times of each way, in turns of some queries: each way has the caches as it left them."""
-    ways, default = searches.ways(), lists.PROBED
+    ways, default = searches.ways(), lists.PROBES
     seconds: dict[str, list[float]] = {name: [] for name in ways}
     hits = dict.fromkeys(ways, 0)
     for first in range(0, len(queries), TURN):
         for name, search in ways.items():
-            lists.PROBED = default
+            lists.PROBES = default
             for query, expected in zip(
                 queries[first : first + TURN], best[first : first + TURN], strict=True
             ):
@@ -145,7 +145,7 @@ def compare(searches: Searches, queries: Vectors, best: NDArray[np.intp]) -> Non
                 keys = search(query)
                 seconds[name].append(time.thread_time() - begin)
                 hits[name] += len(np.intersect1d(keys[:K], expected))
-    lists.PROBED = default
+    lists.PROBES = default
     print("| | recall@10 | ms, median | ms, mean | times as fast, median |\n|---|---|---|---|---|")
     for name, times in seconds.items():
         every = "all codes, a pool of 200" if "pool" in name else "all codes"

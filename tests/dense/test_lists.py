@@ -47,7 +47,7 @@ def built(embedder: Clustered) -> SegmentData:
     """One segment of all rows, with lists."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lists, "LISTED_FROM", N)
-        patched.setattr(lists, "FEWEST_LISTS", 100)
+        patched.setattr(lists, "ROWS_OF_A_LIST", N // 100)
         return DenseLeg(embedder).pack(embedder.rows.astype(np.float16))
 
 
@@ -141,7 +141,7 @@ def test_reading_all_lists_finds_what_reading_all_codes_finds(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With every list read, a row that is in two lists is found once, with the same score."""
-    monkeypatch.setattr(lists, "PROBED", 1.0)
+    monkeypatch.setattr(lists, "PROBES", N)
     listed, scanned = searchers
     for query in range(40):
         expected, hits = scanned.search(str(query), 10), listed.search(str(query), 10)
@@ -154,7 +154,7 @@ def test_the_nearest_lists_hold_nearly_all_of_the_best(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fifth of the lists holds nine in ten of the best ten, and what is found has its exact score."""
-    monkeypatch.setattr(lists, "PROBED", 0.2)
+    monkeypatch.setattr(lists, "PROBES", 20)
     listed, scanned = searchers
     same = 0
     for query in range(100):
@@ -169,7 +169,7 @@ def test_exact_search_reads_everything(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`exact` finds the true best, however few lists a search reads."""
-    monkeypatch.setattr(lists, "PROBED", 1e-9)
+    monkeypatch.setattr(lists, "PROBES", 1)
     listed, scanned = searchers
     few = everything = 0
     for query in range(20):
@@ -184,7 +184,7 @@ def test_a_filter_that_few_rows_match_reads_all_codes(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Below half of the rows all codes are read; above it lists are, and no other row is found."""
-    monkeypatch.setattr(lists, "PROBED", 1e-9)
+    monkeypatch.setattr(lists, "PROBES", 1)
     listed, scanned = searchers
     third, most = np.arange(N) % 3 == 0, np.arange(N) % 10 != 0
     for query in range(20):
@@ -198,7 +198,7 @@ def test_deleted_rows_of_lists_are_not_found(
 ) -> None:
     """A row that is not live stays in its lists and is never a hit."""
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
-    monkeypatch.setattr(lists, "PROBED", 1.0)
+    monkeypatch.setattr(lists, "PROBES", N)
     live = np.arange(N) % 4 != 0
     searcher = DenseSearcher(DenseLeg(embedder), [view_of(built, live)])
     for query in range(20):
@@ -209,7 +209,7 @@ def test_many_rows_are_found_by_all_codes(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """More rows than `LISTED_K` are wanted: none is missing, whatever the lists hold."""
-    monkeypatch.setattr(lists, "PROBED", 1e-9)
+    monkeypatch.setattr(lists, "PROBES", 1)
     listed, _ = searchers
     assert len(listed.search("1", 3_000, depth=3_000)) == 3_000
 
@@ -220,7 +220,7 @@ def test_a_merge_lists_the_live_rows_of_its_segments(
     """A merge makes lists anew, from `LISTED_FROM` live rows on."""
     live = np.arange(N) % 4 != 0
     leg = DenseLeg(embedder)
-    monkeypatch.setattr(lists, "FEWEST_LISTS", 100)
+    monkeypatch.setattr(lists, "ROWS_OF_A_LIST", N // 100)
     monkeypatch.setattr(lists, "LISTED_FROM", 3 * N // 4)
     merged = leg.merge([view_of(built, live)], IN_MEMORY)
     leg.validate(merged, 3 * N // 4, full=True)
@@ -275,8 +275,21 @@ def test_rows_beyond_a_segment_are_not_read(
 ) -> None:
     """Where lists name rows that are not there, the kernel passes them by."""
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
-    monkeypatch.setattr(lists, "PROBED", 1.0)
+    monkeypatch.setattr(lists, "PROBES", N)
     crafted = np.full_like(built.arrays["list_rows"], N)
     crafted[::5] = 1
     data = SegmentData({**built.arrays, "list_rows": crafted}, built.meta)
     assert DenseSearcher(DenseLeg(embedder), [view_of(data)]).search("1", 10).keys.tolist() == [1]
+
+
+def test_more_lists_than_were_measured_have_more_read(
+    built: SegmentData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four times as many lists as the measured ones have twice as many read; never more than there are."""
+    found = lists_of(built)
+    monkeypatch.setattr(lists, "PROBES", 30)
+    assert found.probes == 30
+    monkeypatch.setattr(lists, "MOST_MEASURED", len(found.centres) / 4)
+    assert found.probes == 60
+    monkeypatch.setattr(lists, "PROBES", 10 * N)
+    assert found.probes == len(found.centres)

@@ -18,8 +18,8 @@ N = 600
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An index of 600 passages in one segment with lists, of which a search reads all."""
     monkeypatch.setattr(lists, "LISTED_FROM", 400)
-    monkeypatch.setattr(lists, "FEWEST_LISTS", 20)
-    monkeypatch.setattr(lists, "PROBED", 1.0)
+    monkeypatch.setattr(lists, "ROWS_OF_A_LIST", N // 20)
+    monkeypatch.setattr(lists, "PROBES", N)
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     with Engine.open(tmp_path / "index", create=True) as engine:
         engine.add(

@@ -192,8 +192,8 @@ def test_crafted_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """
     if name == "lists":
         monkeypatch.setattr(lists, "LISTED_FROM", 100)
-        monkeypatch.setattr(lists, "FEWEST_LISTS", 8)
-        monkeypatch.setattr(lists, "PROBED", 0.5)
+        monkeypatch.setattr(lists, "ROWS_OF_A_LIST", 20)
+        monkeypatch.setattr(lists, "PROBES", 4)
         monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     case = subject(name)
     own = case.rows

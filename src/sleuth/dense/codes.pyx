@@ -4,7 +4,7 @@
 from libc.float cimport FLT_MAX
 from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 
 import numpy as np
 
@@ -87,14 +87,21 @@ cdef extern from "lists.h" nogil:
         const float* scales
         size_t count
 
-    ctypedef struct Visit:
+    ctypedef struct Run:
         uint32_t block
+        uint32_t end
         float base
 
-    size_t nearest_blocks(const Query* q, const Lists* lists, const float* query, size_t columns, size_t probes,
-                          Candidates* c, float* products, Visit* visits)
-    void scan_visits(const Query* q, const Part* part, const Lists* lists, const Visit* visits, size_t n,
-                     uint64_t* seen, uint32_t number, size_t columns, Exact* x, Candidates* c)
+    ctypedef struct Bits:
+        uint64_t* at
+        size_t words
+
+    Bits take_bits(size_t words)
+    void leave_bits(Bits bits)
+    size_t nearest_lists(const Query* q, const Lists* lists, const float* query, size_t columns, size_t probes,
+                         Candidates* c, float* products, Run* runs)
+    void scan_runs(const Query* q, const Part* part, const Lists* lists, const Run* runs, size_t n, uint64_t* seen,
+                   uint32_t number, size_t columns, Exact* x, Candidates* c)
     void nearest_centres(const Query* q, const uint8_t* codes, const float* factors, size_t n, Candidates* c)
     float nearest_and_apart(const uint16_t* centres, size_t columns, const float* row, float* first, Candidates* c,
                             int32_t* owners)
@@ -282,8 +289,8 @@ cdef size_t read_parts(list given, Part* parts, const float[::1] query, size_t s
     return total
 
 
-cdef size_t read_lists(given, Lists* lists, size_t bytes, size_t columns) except? 0:
-    """Pointers to the arrays of the lists of a segment; returns how many blocks they have."""
+cdef int read_lists(given, Lists* lists, size_t bytes, size_t columns) except -1:
+    """Pointers to the arrays of the lists of a segment."""
     cdef const uint8_t[:, :, ::1] codes = given.codes, centre_codes = given.centre_codes
     cdef const float[::1] factors = given.factors, centre_factors = given.centre_factors, scales = given.scales
     cdef const uint32_t[::1] rows = given.rows, begins = given.begins
@@ -298,32 +305,32 @@ cdef size_t read_lists(given, Lists* lists, size_t bytes, size_t columns) except
     lists.begins, lists.scales, lists.count = &begins[0], &scales[0], count
     lists.centres, lists.centre_codes = &centres[0, 0], &centre_codes[0, 0, 0]
     lists.centre_factors = &centre_factors[0]
-    return blocks
+    return 0
 
 
 cdef int scan_lists(const Query* q, given, const Part* part, const float[::1] query, uint32_t number, Exact* x,
                     Candidates* c) except -1:
     """Add the rows of one segment that may answer and are in the lists nearest to the query. Releases the GIL."""
     cdef Lists lists
-    cdef size_t blocks = read_lists(given, &lists, q.bytes, query.shape[0]), visited
-    cdef size_t probes = min(lists.count, <size_t> given.probes)
+    read_lists(given, &lists, q.bytes, query.shape[0])
+    cdef size_t probes = min(lists.count, <size_t> given.probes), count
     cdef Candidates near
-    cdef Visit* visits = <Visit*> malloc(blocks * sizeof(Visit))
+    cdef Run* runs = <Run*> malloc((probes + 1) * sizeof(Run))
     cdef float* products = <float*> malloc(lists.count * sizeof(float))
-    cdef uint64_t* seen = <uint64_t*> calloc((part.n + 63) // 64, sizeof(uint64_t))
+    cdef Bits seen = take_bits((part.n + 63) // 64)
     near.count, near.least, near.depth, near.capacity = 0, -FLT_MAX, 2 * probes, 4 * probes + 4 * BLOCK
     near.at = <Candidate*> malloc(near.capacity * sizeof(Candidate))
     try:
-        if near.at == NULL or products == NULL or visits == NULL or seen == NULL:
+        if near.at == NULL or products == NULL or runs == NULL or seen.at == NULL:
             raise MemoryError
         with nogil:
-            visited = nearest_blocks(q, &lists, &query[0], query.shape[0], probes, &near, products, visits)
-            scan_visits(q, part, &lists, visits, visited, seen, number, query.shape[0], x, c)
+            count = nearest_lists(q, &lists, &query[0], query.shape[0], probes, &near, products, runs)
+            scan_runs(q, part, &lists, runs, count, seen.at, number, query.shape[0], x, c)
     finally:
         free(near.at)
         free(products)
-        free(visits)
-        free(seen)
+        free(runs)
+        leave_bits(seen)
     return 0
 
 

@@ -3,7 +3,7 @@
 #define SLEUTH_LISTS_H
 #include "scan.h"
 
-#define ASSIGNED 64   /* centres near a row, of which two are chosen */
+#define ASSIGNED 128  /* centres near a row, of which two are chosen */
 #define APART    2.0f /* how much it counts that a second centre lies along what the first leaves out */
 
 /* Rows of one segment listed by clusters, each list in blocks of its own, around its own centre. A row may be in
@@ -20,11 +20,42 @@ typedef struct {
     size_t count;
 } Lists;
 
-/* A block to read, and what to add to its estimates. */
+/* The blocks of a list that is read, and what to add to their estimates. */
 typedef struct {
-    uint32_t block;
+    uint32_t block, end;
     float base;
-} Visit;
+} Run;
+
+/* A bit for each row. */
+typedef struct {
+    uint64_t *at;
+    size_t words;
+} Bits;
+
+/* The bits of a search that ended: fresh pages take longer to get than old ones to clear. The GIL guards them. */
+static Bits spare_bits;
+
+/* Bits that are all 0; none where there is no memory. */
+static Bits take_bits(size_t words) {
+    Bits bits = spare_bits;
+    spare_bits = (Bits){NULL, 0};
+    if (bits.words >= words) {
+        memset(bits.at, 0, words * sizeof *bits.at);
+        return bits;
+    }
+    free(bits.at);
+    return (Bits){calloc(words, sizeof *bits.at), words};
+}
+
+/* Keeps bits for the next search, if there are no more already. */
+static void leave_bits(Bits bits) {
+    Bits other = spare_bits;
+    if (bits.at && bits.words > other.words) {
+        spare_bits = bits;
+        bits = other;
+    }
+    free(bits.at);
+}
 
 /* Whether a row may answer and was not seen before, in another list. */
 static inline int is_new(const Part *part, uint64_t *seen, uint32_t row) {
@@ -50,19 +81,17 @@ static void nearest_centres(const Query *q, const uint8_t *codes, const float *f
     keep_best(c);
 }
 
-/* Adds the blocks of a list to `visits`. */
-static size_t visit_list(const Lists *lists, uint32_t list, float product, Visit *visits, size_t count) {
-    for (uint32_t block = lists->begins[list]; block < lists->begins[list + 1]; block++)
-        visits[count++] = (Visit){block, product * lists->scales[list]};
-    return count;
+/* Adds the blocks of a list to `runs`. */
+static size_t add_run(const Lists *lists, uint32_t list, float product, Run *runs, size_t count) {
+    runs[count] = (Run){lists->begins[list], lists->begins[list + 1], product * lists->scales[list]};
+    return count + (runs[count].block < runs[count].end);
 }
 
-/* The blocks of the `probes` lists whose centres are nearest to the query, into `visits`; how many there are. The
- * nearest sixteenth comes first, so that few other rows are worth an exact score, and the rest as it lies in memory. Of
- * twice as many centres, those with the best estimates, the products are computed. `products` has room for one of each
- * list. */
-static size_t nearest_blocks(const Query *q, const Lists *lists, const float *query, size_t columns, size_t probes,
-                             Candidates *c, float *products, Visit *visits) {
+/* The `probes` lists whose centres are nearest to the query, into `runs`; how many are not empty. The nearest sixteenth
+ * comes first, so that few other rows are worth an exact score, and the rest as it lies in memory. Of twice as many
+ * centres, those with the best estimates, the products are computed. `products` has room for one of each list. */
+static size_t nearest_lists(const Query *q, const Lists *lists, const float *query, size_t columns, size_t probes,
+                            Candidates *c, float *products, Run *runs) {
     const Part centres = {.halves = lists->centres};
     size_t count = 0, first;
     nearest_centres(q, lists->centre_codes, lists->centre_factors, lists->count, c);
@@ -73,34 +102,68 @@ static size_t nearest_blocks(const Query *q, const Lists *lists, const float *qu
         probes = c->count; /* a query that is no number has no estimates */
     first = probes / 16;
     if (first) select_best(c->at, probes, first);
-    for (size_t i = 0; i < first; i++) count = visit_list(lists, c->at[i].row, c->at[i].score, visits, count);
+    for (size_t i = 0; i < first; i++) count = add_run(lists, c->at[i].row, c->at[i].score, runs, count);
     for (size_t i = 0; i < lists->count; i++) products[i] = NAN;
     for (size_t i = first; i < probes; i++) products[c->at[i].row] = c->at[i].score;
     for (size_t i = 0; i < lists->count; i++)
-        if (!isnan(products[i])) count = visit_list(lists, (uint32_t)i, products[i], visits, count);
+        if (!isnan(products[i])) count = add_run(lists, (uint32_t)i, products[i], runs, count);
     return count;
 }
 
-/* Adds the rows of one segment that may answer and lie in these blocks; `seen` has a bit per row, all 0. */
-static void scan_visits(const Query *q, const Part *part, const Lists *lists, const Visit *visits, size_t n,
-                        uint64_t *seen, uint32_t number, size_t columns, Exact *x, Candidates *c) {
-    const Estimate estimate_block = q->estimate ? q->estimate : estimate_portable;
-    Waiting waiting = {part, number, columns, 0, {0}};
-    float scores[BLOCK];
-    for (size_t i = 0; i < n; i++) {
-        const size_t first = (size_t)visits[i].block * BLOCK;
-        uint64_t rows;
-        if (i + AHEAD < n) fetch_block(lists->codes, lists->factors, visits[i + AHEAD].block, q->bytes);
-        rows = estimate_block(q, lists->codes + first * q->bytes, lists->factors + first, visits[i].base, c->least,
-                              ~(uint64_t)0, scores);
-        if (!rows) continue;
-        if (c->count + BLOCK > c->capacity) keep_best(c);
-        for (; rows; rows &= rows - 1) {
-            const int r = __builtin_ctzll(rows);
-            const uint32_t row = lists->rows[first + (size_t)r];
-            if (scores[r] > c->least && is_new(part, seen, row)) add_candidate(&waiting, row, scores[r], x, c);
-        }
+/* Asks for the next block of the runs. */
+static ALWAYS_INLINE void fetch_next(const Lists *lists, Run *next, const Run **run, const Run *end, size_t bytes) {
+    if (next->block == next->end) {
+        if (*run == end) return;
+        *next = *(*run)++;
     }
+    fetch_block(lists->codes, lists->factors, next->block++, bytes);
+}
+
+/* Places in lists whose rows wait to be read. */
+typedef struct {
+    size_t count;
+    uint32_t places[2 * BLOCK];
+    float scores[2 * BLOCK];
+} Places;
+
+/* Adds the rows at these places that may answer. */
+static void add_places(Places *places, const Part *part, const Lists *lists, uint64_t *seen, Waiting *waiting, Exact *x,
+                       Candidates *c) {
+    if (c->count + places->count > c->capacity) keep_best(c);
+    for (size_t i = 0; i < places->count; i++) {
+        const uint32_t row = lists->rows[places->places[i]];
+        if (places->scores[i] > c->least && is_new(part, seen, row))
+            add_candidate(waiting, row, places->scores[i], x, c);
+    }
+    places->count = 0;
+}
+
+/* Adds the rows of one segment that may answer and lie in these runs; `seen` has a bit per row, all 0. */
+static void scan_runs(const Query *q, const Part *part, const Lists *lists, const Run *runs, size_t n, uint64_t *seen,
+                      uint32_t number, size_t columns, Exact *x, Candidates *c) {
+    const Estimate estimate_block = q->estimate ? q->estimate : estimate_portable;
+    const Run *run = runs, *end = runs + n;
+    Run next = {0, 0, 0};
+    Waiting waiting = {part, number, columns, 0, {0}};
+    Places places = {0};
+    float scores[BLOCK];
+    for (size_t i = 0; i < AHEAD; i++) fetch_next(lists, &next, &run, end, q->bytes);
+    for (size_t i = 0; i < n; i++)
+        for (size_t block = runs[i].block; block < runs[i].end; block++) {
+            const size_t first = block * BLOCK;
+            uint64_t above;
+            fetch_next(lists, &next, &run, end, q->bytes);
+            above = estimate_block(q, lists->codes + first * q->bytes, lists->factors + first, runs[i].base, c->least,
+                                   ~(uint64_t)0, scores);
+            if (places.count > BLOCK) add_places(&places, part, lists, seen, &waiting, x, c);
+            for (; above; above &= above - 1) {
+                const size_t r = (size_t)__builtin_ctzll(above);
+                FETCH(lists->rows + first + r);
+                places.places[places.count] = (uint32_t)(first + r);
+                places.scores[places.count++] = scores[r];
+            }
+        }
+    add_places(&places, part, lists, seen, &waiting, x, c);
     score_waiting(&waiting, x, c);
 }
 

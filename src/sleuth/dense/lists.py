@@ -24,12 +24,12 @@ Vectors = NDArray[np.float32]
 
 LISTED_FROM = 1 << 21
 """Rows from which a segment has lists (docs/decisions/lists-of-clusters.md has the measurements)."""
-FEWEST_LISTS = 1 << 14
-"""Of a segment: with fewer, the same share of its codes holds fewer of the best rows, whatever its size."""
-ROWS_OF_A_LIST = 300
-"""Rows for each list of a larger segment; a list holds half as many again, as half of the rows are in two."""
-PROBED = 0.08
-"""Share of the lists that a search reads."""
+ROWS_OF_A_LIST = 150
+"""Rows for each list; a list holds half as many again, as half of the rows are in two."""
+PROBES = 1_500
+"""Lists that a search reads. As many hold the same share of the best rows, of 2,000,000 rows and of 5,000,000."""
+MOST_MEASURED = 1 << 15
+"""Lists for which that was measured. Of four times as many, a search reads twice as many."""
 NO_ROW = np.uint32(0xFFFFFFFF)
 """Stands for a row where a list does not fill its last block."""
 
@@ -70,7 +70,8 @@ class ClusterLists(NamedTuple):
     @property
     def probes(self) -> int:
         """How many lists a search reads."""
-        return math.ceil(PROBED * len(self.centres))
+        count = len(self.centres)
+        return min(count, math.ceil(PROBES * math.sqrt(max(1, count / MOST_MEASURED))))
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of a segment that hold the lists, by name."""
@@ -89,7 +90,7 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
 
     The error is the root mean square of what codes leave out of a row, per dimension.
     """
-    halves = cluster(vectors, max(FEWEST_LISTS, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
+    halves = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
     centres = halves.astype(np.float32)
     centre_codes, centre_factors, rows, owners = assign(vectors, halves)
     order = rows[np.argsort(owners, kind="stable")]
