@@ -75,13 +75,11 @@ def test_a_small_segment_has_no_lists(embedder: Clustered) -> None:
     assert "list_spread" not in data.meta
 
 
-def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(
-    built: SegmentData, embedder: Clustered
-) -> None:
+def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(embedder: Clustered) -> None:
     """The kernel chooses the lists that the formula chooses among all centres, but for one row in twenty."""
-    found = lists_of(built)
-    rows = embedder.rows.astype(np.float16).astype(np.float32)
-    centres = found.centres.astype(np.float32)
+    halves = embedder.rows.astype(np.float16)
+    middles = lists.cluster(halves, 100).astype(np.float16)
+    rows, centres = halves.astype(np.float32), middles.astype(np.float32)
     products = rows @ centres.T
     first, nearness = products.argmax(axis=1), products.max(axis=1)
     left = rows - centres[first]
@@ -91,13 +89,26 @@ def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(
     errors[np.arange(N), first] = np.inf
     second = errors.argmin(axis=1)
     owners: list[set[int]] = [set() for _ in range(N)]
-    for i, (begin, end) in enumerate(zip(found.begins, found.begins[1:], strict=False)):
-        for row in found.rows[begin * 64 : end * 64]:
-            if row != lists.NO_ROW:
-                owners[row].add(i)
+    for row, owner in zip(*lists.assign(halves, middles), strict=True):
+        owners[row].add(int(owner))
     far = nearness < np.median(nearness)
     expected = [{int(first[i]), int(second[i])} if far[i] else {int(first[i])} for i in range(N)]
     assert sum(owners[i] == expected[i] for i in range(N)) >= 0.95 * N
+
+
+def test_the_centre_of_a_list_is_the_middle_of_its_rows(built: SegmentData, embedder: Clustered) -> None:
+    """At its scale, to the precision of halves; each row is in one list or in two."""
+    found = lists_of(built)
+    rows = embedder.rows.astype(np.float16).astype(np.float32)
+    times = np.zeros(N, int)
+    for i, (begin, end) in enumerate(zip(found.begins, found.begins[1:], strict=False)):
+        members = found.rows[begin * 64 : end * 64]
+        members = members[members != lists.NO_ROW]
+        times[members] += 1
+        centre = found.scales[i] * found.centres[i].astype(np.float32)
+        assert not len(members) or np.abs(centre - rows[members].mean(axis=0)).max() < 1e-3
+    assert set(times.tolist()) == {1, 2}
+    assert np.count_nonzero(times == 2) == pytest.approx(N / 2, abs=1)
 
 
 def test_codes_of_a_list_are_around_its_centre(built: SegmentData, embedder: Clustered) -> None:

@@ -4,7 +4,7 @@
 from libc.float cimport FLT_MAX
 from libc.math cimport fabs, isfinite, sqrt
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport calloc, free, malloc
 
 import numpy as np
 
@@ -99,7 +99,7 @@ cdef extern from "lists.h" nogil:
     Bits take_bits(size_t words)
     void leave_bits(Bits bits)
     size_t nearest_lists(const Query* q, const Lists* lists, const float* query, size_t columns, size_t probes,
-                         Candidates* c, float* products, Run* runs)
+                         Candidates* c, float* products, uint64_t* chosen, Run* runs)
     void scan_runs(const Query* q, const Part* part, const Lists* lists, const Run* runs, size_t n, uint64_t* seen,
                    uint32_t number, size_t columns, Exact* x, Candidates* c)
     void nearest_centres(const Query* q, const uint8_t* codes, const float* factors, size_t n, Candidates* c)
@@ -317,18 +317,20 @@ cdef int scan_lists(const Query* q, given, const Part* part, const float[::1] qu
     cdef Candidates near
     cdef Run* runs = <Run*> malloc((probes + 1) * sizeof(Run))
     cdef float* products = <float*> malloc(lists.count * sizeof(float))
+    cdef uint64_t* chosen = <uint64_t*> calloc((lists.count + 63) // 64, sizeof(uint64_t))
     cdef Bits seen = take_bits((part.n + 63) // 64)
     near.count, near.least, near.depth, near.capacity = 0, -FLT_MAX, 2 * probes, 4 * probes + 4 * BLOCK
     near.at = <Candidate*> malloc(near.capacity * sizeof(Candidate))
     try:
-        if near.at == NULL or products == NULL or runs == NULL or seen.at == NULL:
+        if near.at == NULL or products == NULL or chosen == NULL or runs == NULL or seen.at == NULL:
             raise MemoryError
         with nogil:
-            count = nearest_lists(q, &lists, &query[0], query.shape[0], probes, &near, products, runs)
+            count = nearest_lists(q, &lists, &query[0], query.shape[0], probes, &near, products, chosen, runs)
             scan_runs(q, part, &lists, runs, count, seen.at, number, query.shape[0], x, c)
     finally:
         free(near.at)
         free(products)
+        free(chosen)
         free(runs)
         leave_bits(seen)
     return 0

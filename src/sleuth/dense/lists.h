@@ -4,6 +4,7 @@
 #include "scan.h"
 
 #define ASSIGNED 128  /* centres near a row, of which two are chosen */
+#define REACH    5.0f /* deviations from the mean score of a list at which its best rows are expected */
 #define APART    2.0f /* how much it counts that a second centre lies along what the first leaves out */
 
 /* Rows of one segment listed by clusters, each list in blocks of its own, around its own centre. A row may be in
@@ -87,26 +88,41 @@ static size_t add_run(const Lists *lists, uint32_t list, float product, Run *run
     return count + (runs[count].block < runs[count].end);
 }
 
-/* The `probes` lists whose centres are nearest to the query, into `runs`; how many are not empty. The nearest sixteenth
- * comes first, so that few other rows are worth an exact score, and the rest as it lies in memory. Of twice as many
- * centres, those with the best estimates, the products are computed. `products` has room for one of each list. */
+/* What the rows of a list score at most: their mean, and `REACH` deviations. A row is the centre times the list's scale
+ * and a rest of length sqrt(1 - scale^2) across it, of which any direction is taken to be as likely as another. */
+static float most_of_list(float product, float scale, size_t columns) {
+    const float rest = 1 - scale * scale, across = 1 - product * product;
+    const float variance = rest > 0 && across > 0 ? rest * across / (float)columns : 0;
+    return product * scale + REACH * sqrtf(variance);
+}
+
+/* The `probes` lists of which most is expected, into `runs`; how many are not empty. The best sixteenth comes first, so
+ * that few other rows are worth an exact score, and the rest as it lies in memory. They are chosen from the lists with
+ * the nearest centres, by estimate, twice as many. `products` has room for one of each list, and `chosen` a bit, 0. */
 static size_t nearest_lists(const Query *q, const Lists *lists, const float *query, size_t columns, size_t probes,
-                            Candidates *c, float *products, Run *runs) {
+                            Candidates *c, float *products, uint64_t *chosen, Run *runs) {
     const Part centres = {.halves = lists->centres};
     size_t count = 0, first;
     nearest_centres(q, lists->centre_codes, lists->centre_factors, lists->count, c);
     score_candidates(&centres, query, columns, c);
+    for (size_t i = 0; i < c->count; i++) {
+        const uint32_t list = c->at[i].row;
+        products[list] = c->at[i].score;
+        c->at[i].score = most_of_list(products[list], lists->scales[list], columns);
+    }
     if (probes < c->count)
         select_best(c->at, c->count, probes);
     else
         probes = c->count; /* a query that is no number has no estimates */
     first = probes / 16;
     if (first) select_best(c->at, probes, first);
-    for (size_t i = 0; i < first; i++) count = add_run(lists, c->at[i].row, c->at[i].score, runs, count);
-    for (size_t i = 0; i < lists->count; i++) products[i] = NAN;
-    for (size_t i = first; i < probes; i++) products[c->at[i].row] = c->at[i].score;
-    for (size_t i = 0; i < lists->count; i++)
-        if (!isnan(products[i])) count = add_run(lists, (uint32_t)i, products[i], runs, count);
+    for (size_t i = 0; i < first; i++) count = add_run(lists, c->at[i].row, products[c->at[i].row], runs, count);
+    for (size_t i = first; i < probes; i++) chosen[c->at[i].row / 64] |= (uint64_t)1 << c->at[i].row % 64;
+    for (size_t word = 0; word * 64 < lists->count; word++)
+        for (uint64_t bits = chosen[word]; bits; bits &= bits - 1) {
+            const uint32_t list = (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(bits);
+            count = add_run(lists, list, products[list], runs, count);
+        }
     return count;
 }
 

@@ -1,9 +1,10 @@
 """Lists the rows of a large segment by clusters, so that a search reads a part of the codes.
 
-Centres are those of spherical k-means in two steps: a sample is divided into about as many groups as each group has
+Clusters are those of spherical k-means in two steps: a sample is divided into about as many groups as each group has
 centres. A row is listed under its nearest centre. The half of the rows that lie farthest from theirs is listed a second
 time, under a centre that is near but lies little in the direction that the first leaves out (SOAR: Sun, Simcha, Dopson,
-Guo and Kumar, NeurIPS 2023), so that a query that comes from the far side of the first finds it under the second.
+Guo and Kumar, NeurIPS 2023), so that a query that comes from the far side of the first finds it under the second. Then the
+middle of all rows of a list becomes its centre.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ LISTED_FROM = 1 << 21
 """Rows from which a segment has lists (docs/decisions/lists-of-clusters.md has the measurements)."""
 ROWS_OF_A_LIST = 150
 """Rows for each list; a list holds half as many again, as half of the rows are in two."""
-PROBES = 1_500
+PROBES = 1_250
 """Lists that a search reads. As many hold the same share of the best rows, of 2,000,000 rows and of 5,000,000."""
 MOST_MEASURED = 1 << 15
 """Lists for which that was measured. Of four times as many, a search reads twice as many."""
@@ -54,7 +55,7 @@ class ClusterLists(NamedTuple):
         rows: shape (blocks * 64,), uint32: the row of the segment at each place, or `NO_ROW`.
         begins: shape (lists + 1,), uint32: the first block of each list.
         centres: shape (lists, dimension), float16, of length 1.
-        scales: shape (lists,), float32: the length at which a centre is in the middle of its rows.
+        scales: shape (lists,), float32: the length at which a centre is in the middle of the rows of its list.
         centre_codes, centre_factors: of the centres around their mean, as of `codes.encode`.
     """
 
@@ -90,9 +91,8 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
 
     The error is the root mean square of what codes leave out of a row, per dimension.
     """
-    halves = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
-    centres = halves.astype(np.float32)
-    centre_codes, centre_factors, rows, owners = assign(vectors, halves)
+    centres = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
+    rows, owners = assign(vectors, centres)
     order = rows[np.argsort(owners, kind="stable")]
     ends = np.cumsum(np.bincount(owners, minlength=len(centres)))
     signs, factors, places = (scratch.growing(kind) for kind in (np.uint8, np.float32, np.uint32))
@@ -103,8 +103,13 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
         if i % _LISTS_AT_A_TIME == 0:
             let_go(vectors)
         given = vectors[members]
-        scales[i] = (given.astype(np.float32) @ centres[i]).mean() if len(members) else 0
-        blocks, factor, spread = codes.encode(given.view(np.uint16), scales[i] * centres[i])
+        if len(members):
+            middle = given.mean(axis=0, dtype=np.float32)
+            centres[i] = unit(middle[None])[0]
+            scales[i] = middle @ centres[i].astype(np.float32)
+        blocks, factor, spread = codes.encode(
+            given.view(np.uint16), scales[i] * centres[i].astype(np.float32)
+        )
         left_out += spread**2 * len(members)
         begins[i + 1] = begins[i] + len(blocks)
         signs.append(blocks.ravel())
@@ -112,8 +117,9 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
         places.append(np.append(members, np.full(-len(members) % BLOCK, NO_ROW)).astype(np.uint32))
     let_go(vectors)
     signs_by_block = signs.array().reshape(-1, -(-vectors.shape[1] // 8), BLOCK)
+    centre_codes, centre_factors = _encode(centres)
     lists = ClusterLists(
-        signs_by_block, factors.array(), places.array(), begins, halves, scales, centre_codes, centre_factors
+        signs_by_block, factors.array(), places.array(), begins, centres, scales, centre_codes, centre_factors
     )
     return lists, math.sqrt(left_out / len(order))
 
@@ -137,33 +143,27 @@ def cluster(vectors: Halves, count: int) -> Vectors:
     return np.concatenate(parts)
 
 
-class Assigned(NamedTuple):
-    """Which rows are in which lists.
-
-    Attributes:
-        centre_codes, centre_factors: as in `ClusterLists`.
-        rows, owners: pairs of a row and a list, shape (m,), int32; each row is in one or two.
+def assign(vectors: Halves, centres: Halves) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return rows and their lists, shape (m,) each: the nearest list of each row, and a second one for the half of the
+    rows that lie farthest from theirs.
     """
-
-    centre_codes: NDArray[np.uint8]
-    centre_factors: NDArray[np.float32]
-    rows: NDArray[np.int32]
-    owners: NDArray[np.int32]
-
-
-def assign(vectors: Halves, centres: Halves) -> Assigned:
-    """Return the nearest list of each row, and a second one for the half of the rows that lie farthest from theirs."""
-    halves = centres.view(np.uint16)
-    signs, factors, _ = codes.encode(halves, codes.mean(halves))
+    signs, factors = _encode(centres)
     owners, products = np.empty((len(vectors), 2), np.int32), np.empty(len(vectors), np.float32)
     for start in range(0, len(vectors), _BATCH):
         batch = np.ascontiguousarray(vectors[start : start + _BATCH]).view(np.uint16)
         end = start + len(batch)
-        owners[start:end], products[start:end] = codes.assign(batch, halves, signs, factors)
+        owners[start:end], products[start:end] = codes.assign(batch, centres.view(np.uint16), signs, factors)
         let_go(vectors)
     far = np.flatnonzero(products < np.median(products)).astype(np.int32)
     rows = np.concatenate([np.arange(len(vectors), dtype=np.int32), far])
-    return Assigned(signs, factors, rows, np.concatenate([owners[:, 0], owners[far, 1]]))
+    return rows, np.concatenate([owners[:, 0], owners[far, 1]])
+
+
+def _encode(centres: Halves) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
+    """Return the codes and factors of centres around their mean."""
+    halves = centres.view(np.uint16)
+    signs, factors, _ = codes.encode(halves, codes.mean(halves))
+    return signs, factors
 
 
 def _batches(vectors: Halves, rows: NDArray[np.intp]) -> Iterator[Vectors]:
