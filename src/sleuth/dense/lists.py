@@ -3,8 +3,8 @@
 Clusters are those of spherical k-means in two steps: a sample is divided into about as many groups as each group has
 centres. A row is listed under its nearest centre. The half of the rows that lie farthest from theirs is listed a second
 time, under a centre that is near but lies little in the direction that the first leaves out (SOAR: Sun, Simcha, Dopson,
-Guo and Kumar, NeurIPS 2023), so that a query that comes from the far side of the first finds it under the second. Then the
-middle of all rows of a list becomes its centre.
+Guo and Kumar, NeurIPS 2023), so that a query that comes from the far side of the first finds it under the second. Then
+the middle of all rows of a list becomes its centre.
 """
 
 from __future__ import annotations
