@@ -1,6 +1,6 @@
 """Lists the rows of a large segment by clusters, so that a search reads a part of the codes.
 
-Clusters are those of spherical k-means in two steps: a sample is divided into about as many groups as each group has
+Clusters are those of spherical k-means in two steps: the rows are divided into about as many groups as each group has
 centres. A row is listed under its nearest centre. The half of the rows that lie farthest from theirs is listed a second
 time, under a centre that is near but lies little in the direction that the first leaves out (SOAR: Sun, Simcha, Dopson,
 Guo and Kumar, NeurIPS 2023), so that a query that comes from the far side of the first finds it under the second. Then
@@ -40,8 +40,8 @@ PREFIX = "list_"
 """Of the names of their arrays in a segment."""
 
 _SEED = 3
-_SAMPLED = 40
-"""Rows of the sample for each list."""
+_SAMPLED = 80
+"""Rows of the sample for each group."""
 _ROUNDS = 6
 _BATCH = 1 << 16
 _LISTS_AT_A_TIME = 1 << 11
@@ -125,18 +125,16 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
 
 
 def cluster(vectors: Halves, count: int) -> Vectors:
-    """Return about `count` clusters of a sample of these vectors."""
+    """Return about `count` clusters of these vectors."""
     random = np.random.default_rng(_SEED)
-    size = min(len(vectors), _SAMPLED * count)
-    sample = np.sort(random.choice(len(vectors), size, replace=False))
     groups = round(math.sqrt(count))
-    first = np.sort(random.choice(sample, min(size, 2 * _SAMPLED * groups), replace=False))
-    tops = _k_means(vectors[first].astype(np.float32), groups, random)
-    owners = np.concatenate([_nearest(batch, tops) for batch in _batches(vectors, sample)])
+    sample = np.sort(random.choice(len(vectors), min(len(vectors), _SAMPLED * groups), replace=False))
+    tops = _k_means(vectors[sample].astype(np.float32), groups, random)
+    owners = np.concatenate([_nearest(batch, tops) for batch in _batches(vectors)])
     parts = []
     for group in range(groups):
-        members = sample[owners == group]
-        share = round(count * len(members) / size)
+        members = np.flatnonzero(owners == group)
+        share = round(count * len(members) / len(vectors))
         if len(members):
             parts.append(_k_means(vectors[members].astype(np.float32), max(1, share), random))
     let_go(vectors)
@@ -166,9 +164,10 @@ def _encode(centres: Halves) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
     return signs, factors
 
 
-def _batches(vectors: Halves, rows: NDArray[np.intp]) -> Iterator[Vectors]:
-    for i in range(0, len(rows), _BATCH):
-        yield vectors[rows[i : i + _BATCH]].astype(np.float32)
+def _batches(vectors: Halves) -> Iterator[Vectors]:
+    for i in range(0, len(vectors), _BATCH):
+        yield vectors[i : i + _BATCH].astype(np.float32)
+        let_go(vectors)
 
 
 def _nearest(rows: Vectors, centres: Vectors) -> NDArray[np.intp]:
