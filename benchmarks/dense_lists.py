@@ -29,7 +29,7 @@ from sleuth.store import Scratch, SegmentData, SegmentView, pack
 Vectors = NDArray[np.float32]
 Rows = NDArray[np.float16]
 BATCH = 20_000
-PROBES = (750, 1000, lists.PROBES, 1500, 1750)
+PROBES = (800, 1000, 1200, lists.PROBES, 1600)
 K = 10
 TURN = 50
 """Queries that one way answers before the next."""

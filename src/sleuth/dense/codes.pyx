@@ -310,7 +310,7 @@ cdef int read_lists(given, Lists* lists, size_t bytes, size_t columns) except -1
 
 cdef int scan_lists(const Query* q, given, const Part* part, const float[::1] query, uint32_t number, Exact* x,
                     Candidates* c) except -1:
-    """Add the rows of one segment that may answer and are in the lists nearest to the query. Releases the GIL."""
+    """Add the rows of one segment that may answer and are in the lists that promise most. Releases the GIL."""
     cdef Lists lists
     read_lists(given, &lists, q.bytes, query.shape[0])
     cdef size_t probes = min(lists.count, <size_t> given.probes), count
@@ -409,7 +409,7 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
         exact: whether scores are exact; otherwise they are estimates.
         width: bits of the widest registers to use, where the machine has them.
         lists: for each segment its `lists.ClusterLists` or None. Where half of its rows or more may answer, only the lists
-            that are nearest to the query are read.
+            that promise most are read.
         near: the margin for rows of lists.
 
     Returns:

@@ -4,7 +4,7 @@ Codes of one bit per dimension give an estimate for every row that may answer, a
 how far the estimate may be off. A row is scored exactly, from its vector, unless its estimate is so far
 below the k-th best score that it is almost certainly not among the best k: so the work follows the data, and
 recall does not. Where few rows may answer, all are scored exactly. In a segment with lists (lists.py), only the
-codes in the lists nearest to the query are read.
+codes in the lists that promise most are read.
 """
 
 from __future__ import annotations
