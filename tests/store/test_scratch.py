@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from pathlib import Path
 
 import numpy as np
@@ -61,3 +62,29 @@ def test_a_disk_that_cannot_be_written_is_an_error(tmp_path: Path, monkeypatch: 
     grown = Scratch(tmp_path / "gone").growing(np.uint8)
     with pytest.raises(StoreError, match="gone"):
         grown.append(np.zeros(100, np.uint8))
+
+
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says which pages are in memory")
+def test_only_the_piece_that_was_read_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading a file piece by piece gives back the memory of each piece, and leaves the rest to others."""
+    size, piece = 256 * mmap.PAGESIZE, 64 * mmap.PAGESIZE
+    monkeypatch.setattr(scratch, "PIECE", piece)
+    file = tmp_path / "mapped"
+    file.write_bytes(bytes(size))
+    with file.open("rb") as stream:
+        array = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+    assert array.sum() == 0  # all pages are read
+    assert resident(file) == size
+    read = scratch.pieces(scratch.bytes_of(array))
+    for _ in range(2):
+        assert len(next(read)) == piece
+    assert resident(file) == size - piece
+    assert [len(data) for data in read] == [piece] * 2
+    assert resident(file) == 0
+
+
+def resident(file: Path) -> int:
+    """Return how many bytes of a mapped file are in the memory of this process."""
+    maps = iter(Path("/proc/self/smaps").read_text(encoding="utf8").splitlines())
+    assert any(line.endswith(str(file)) for line in maps)
+    return 1024 * next(int(line.split()[1]) for line in maps if line.startswith("Rss:"))

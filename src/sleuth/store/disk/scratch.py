@@ -100,19 +100,36 @@ def bytes_of(array: NDArray[Any]) -> memoryview:
 
 
 def pieces(data: memoryview) -> Iterator[memoryview]:
-    """Yield the bytes some at a time; where they are of a file, each piece is let go before the next."""
+    """Yield the bytes some at a time; where they are of a file, each piece is let go before the next.
+
+    Only the piece: queries may read the rest, and each page that they lose costs them a page fault.
+    """
     for at in range(0, len(data), PIECE):
-        yield data[at : at + PIECE]
-        let_go(data)
+        piece = data[at : at + PIECE]
+        yield piece
+        if (file := _file_of(piece)) is not None:
+            start = _address(piece) - _address(file)
+            first = start // mmap.PAGESIZE * mmap.PAGESIZE
+            file.madvise(mmap.MADV_DONTNEED, first, start + len(piece) - first)
 
 
 def let_go(mapped: NDArray[Any] | memoryview) -> None:
     """Give back the memory of the file behind an array, if there is one; its bytes are read again if asked for."""
+    if (file := _file_of(mapped)) is not None:
+        file.madvise(mmap.MADV_DONTNEED)
+
+
+def _file_of(mapped: NDArray[Any] | memoryview) -> mmap.mmap | None:
+    """Return the mapped file that holds an array; None where it is in memory."""
     owner: object = mapped
     while isinstance(owner, np.ndarray | memoryview):
         owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
-    if isinstance(owner, mmap.mmap):
-        owner.madvise(mmap.MADV_DONTNEED)
+    return owner if isinstance(owner, mmap.mmap) else None
+
+
+def _address(data: memoryview | mmap.mmap) -> int:
+    address: int = np.frombuffer(data, np.uint8).__array_interface__["data"][0]
+    return address
 
 
 def trim() -> None:
