@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from random import Random
+from string import ascii_lowercase, digits
 
 from sleuth.lexical import QueryTerms
 from sleuth.text import LANGUAGES, get_analyzer
@@ -78,6 +80,10 @@ def test_words_have_the_tokens_of_every_language() -> None:
         "running",
         "kuca",
         "njegov",
+    ]
+    random = Random(1)
+    words += [
+        "".join(random.choices("aeiostnr" + ascii_lowercase + digits, k=n % 12 + 1)) for n in range(300)
     ]
     for word in [*words, "w" * 100, "w" * 101]:
         expected = Counter(

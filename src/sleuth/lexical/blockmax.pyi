@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from sleuth.lexical.postings import FieldPostings
 from sleuth.lexical.query_terms import Term
+from sleuth.text import WordRule
 
 MOST_PRUNED: int
 
@@ -32,6 +33,9 @@ class FieldIndex:
     def holds(self, token: str) -> bool: ...
     def find(self, token: str) -> Found: ...
 
+def terms_of_word(
+    word: str, rules: Sequence[tuple[str, WordRule, Callable[[str], bool]]]
+) -> list[tuple[str, str]]: ...
 def weigh(
     times_of: Mapping[Term, float],
     indexes: dict[str, FieldIndex],

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, Protocol
 
+from sleuth.lexical.blockmax import terms_of_word
 from sleuth.text import MAX_TOKEN, Analyzer, WordRule
 
 _REMEMBERED = 1 << 13
@@ -101,7 +102,8 @@ class QueryTerms:
         """Return the terms of one run, and remember them."""
         rules = splitting.rules() if run.isascii() and run.isalnum() else None
         if rules is not None:
-            terms = _terms_of_word(run.lower(), rules)
+            word = run.lower()
+            terms = tuple(map(Term._make, terms_of_word(word, rules) if len(word) <= MAX_TOKEN else ()))
         else:
             terms = tuple(
                 Term(name, token)
@@ -113,16 +115,3 @@ class QueryTerms:
             splitting.known.clear()
         splitting.known[run] = terms
         return terms
-
-
-def _terms_of_word(word: str, rules: list[_Rule]) -> tuple[Term, ...]:
-    """Return the terms of a word of ASCII letters and digits, as analyzers find them; in two fifths of their time."""
-    terms: list[Term] = []
-    if len(word) <= MAX_TOKEN:
-        for field, (stop, stem, fold), holds in rules:
-            token = stem(word)
-            if not token.isascii():
-                token = fold(token)
-            if holds(token) and word not in stop:
-                terms.append(Term(field, token))
-    return tuple(terms)

@@ -40,6 +40,7 @@ class WordRule(NamedTuple):
 
     Attributes:
         stop: words that have no token.
+        stem: of such a word only.
         fold: what becomes of a stem beyond ASCII.
     """
 
@@ -125,7 +126,7 @@ class Analyzer:
             return None
         if self._finish is None:
             return WordRule(self._stop, str, str)
-        return WordRule(self._stop, self._finish.stem_word(), self._finish.fold)
+        return WordRule(self._stop, self._finish.stem_ascii(), self._finish.fold)
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of `text` in order; [] if it has none."""
@@ -398,6 +399,11 @@ def _snowball() -> str:
     return "" if version == "3.1.0" else f"+snowball-{version}"
 
 
+_OTHER_SCRIPTS = frozenset(
+    {"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"}
+)
+"""Stemmers whose rules are of letters beyond ASCII: a word without such letters is its own stem."""
+
 _stemmers = threading.local()
 
 
@@ -414,9 +420,10 @@ class Stemming:
             return stems
         return [stem if stem.isascii() else self.fold(stem) for stem in stems]
 
-    def stem_word(self) -> Callable[[str], str]:
-        """Return what stems one word, for this thread only."""
-        return self._stemmer().stemWord if self._algorithm else str
+    def stem_ascii(self) -> Callable[[str], str]:
+        """Return what stems a word of ASCII letters and digits, for this thread only."""
+        keeps_ascii = not self._algorithm or self._algorithm in _OTHER_SCRIPTS
+        return str if keeps_ascii else self._stemmer().stemWord
 
     def _stemmer(self) -> Any:
         stemmer = getattr(_stemmers, self._algorithm, None)
