@@ -74,20 +74,49 @@ def fuse(list pools, list scores, const double[::1] weights, str method, double 
     return keys[:n], sums[:n], *best(out[:n], k)
 
 
-def shared(const int64_t[::1] some, const int64_t[::1] others):
-    """Return how many of some keys are among others; both of distinct keys."""
-    cdef int64_t n = 0, i
-    cdef uint64_t mask = table_mask(others.shape[0])
+def overlap(const int64_t[::1] keys, const float[::1] scores, const int64_t[::1] other_keys,
+            const float[::1] other_scores, int64_t first, int64_t among):
+    """Return which share of the first hits of each of two rankings is among more of the first hits of the other.
+
+    Args:
+        keys, scores: of the hits of a ranking, each key once, best first, at least one.
+        other_keys, other_scores: of the other ranking.
+        first: hits of each, 1 or more, and those that tie with the last of them, whose order is not settled.
+        among: hits of the other, likewise.
+    """
+    if not keys.shape[0] or not other_keys.shape[0]:
+        raise ValueError("each ranking must have a hit")
+    if scores.shape[0] != keys.shape[0] or other_scores.shape[0] != other_keys.shape[0]:
+        raise ValueError("a ranking must have a score for each key")
+    cdef int64_t n = with_ties(scores, first), m = with_ties(other_scores, first)
+    cdef int64_t both = shared(&keys[0], n, &other_keys[0], with_ties(other_scores, among))
+    both += shared(&other_keys[0], m, &keys[0], with_ties(scores, among))
+    return <double> both / (n + m)
+
+
+cdef int64_t with_ties(const float[::1] scores, int64_t n) noexcept:
+    """Return how many scores are the first n, or equal to the last of them."""
+    if n >= scores.shape[0]:
+        return scores.shape[0]
+    while n < scores.shape[0] and scores[n] == scores[n - 1]:
+        n += 1
+    return n
+
+
+cdef int64_t shared(const int64_t* some, int64_t n, const int64_t* others, int64_t m) except -1:
+    """Return how many of n keys are among m others; both of distinct keys."""
+    cdef int64_t both = 0, i
+    cdef uint64_t mask = table_mask(m)
     cdef int64_t* slots = <int64_t*> malloc((mask + 1) * sizeof(int64_t))
     if slots == NULL:
         raise MemoryError
     memset(slots, 0xFF, (mask + 1) * sizeof(int64_t))
-    for i in range(others.shape[0]):
-        slots[slot_of(others[i], slots, mask, &others[0])] = i
-    for i in range(some.shape[0]):
-        n += slots[slot_of(some[i], slots, mask, &others[0])] >= 0
+    for i in range(m):
+        slots[slot_of(others[i], slots, mask, others)] = i
+    for i in range(n):
+        both += slots[slot_of(some[i], slots, mask, others)] >= 0
     free(slots)
-    return n
+    return both
 
 
 cdef uint64_t table_mask(int64_t keys) noexcept nogil:

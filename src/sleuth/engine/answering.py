@@ -96,7 +96,9 @@ class Answering:
         from sleuth.manager import RETRIEVE
 
         registry = self.morpheus
-        return not registry.is_running and [one.plugin for one in registry.hooks(RETRIEVE)] != [BUILTIN]
+        hooks = registry.hooks(RETRIEVE)
+        is_builtin = len(hooks) == 1 and hooks[0].plugin == BUILTIN
+        return not is_builtin and not registry.is_running
 
     @property
     def unhooked(self) -> Unhooked:

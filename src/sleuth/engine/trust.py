@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from sleuth.compose import shared
+from sleuth.compose import overlap
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from sleuth.store import Hits
 
 _FIRST: Final = 20
@@ -33,13 +29,4 @@ def agreement(lexical: Hits, dense: Hits) -> float:
     """Return which share of the first 20 hits of each leg is among the first 100 of the other; 1 if a leg has none."""
     if not len(lexical) or not len(dense):
         return 1.0
-    words, vectors = _first(lexical, _FIRST), _first(dense, _FIRST)
-    both = shared(words, _first(dense, _AMONG)) + shared(vectors, _first(lexical, _AMONG))
-    return both / (len(words) + len(vectors))
-
-
-def _first(hits: Hits, n: int) -> NDArray[np.int64]:
-    """Return the keys of the first `n` hits and of those that tie with the last of them, whose order is not settled."""
-    if len(hits) > n and hits.scores[n] == hits.scores[n - 1]:
-        n = int(np.count_nonzero(hits.scores >= hits.scores[n - 1]))
-    return hits.keys[:n]
+    return overlap(lexical.keys, lexical.scores, dense.keys, dense.scores, _FIRST, _AMONG)
