@@ -4,10 +4,10 @@
     python -m benchmarks.hybrid_versions /tmp/before . --passages 100000 1000000
     python -m benchmarks.hybrid_versions /tmp/before . --displace 48
 
-Each version runs in a process of its own, over an index that it has built; indexes are kept. Each leg is merged into one
-segment, because how many a build leaves depends on when merges happen to run. The versions answer the same queries,
-`TURN` at a time, in changing order, so that a noisy minute hurts all of them. The time is that of the thread that asks.
-Before it is measured, each version answers 500 other queries.
+Each version runs in a process of its own, over an index that it has built; indexes are kept. Each leg is merged into
+one segment, because how many a build leaves depends on when merges happen to run. The versions answer the same
+queries, `TURN` at a time, in changing order, so that a noisy minute hurts all of them. The time is that of the thread
+that asks. Before it is measured, each version answers 500 other queries.
 """
 
 from __future__ import annotations
