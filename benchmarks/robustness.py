@@ -34,10 +34,11 @@ MISREAD = str.maketrans("l1o0einuhbatfsgrv", "1l0oclunbhoft5qvy")
 
 
 class Variant(NamedTuple):
-    """What becomes of the documents and of the queries; None where they stay."""
+    """What becomes of the documents and of the queries; None where they stay. By chance, or always the same."""
 
     documents: Change | None = None
     queries: Change | None = None
+    is_random: bool = False
 
 
 def shouted(text: str, _: random.Random) -> str:
@@ -52,7 +53,7 @@ def lowered(text: str, _: random.Random) -> str:
 
 def unaccented(text: str, _: random.Random) -> str:
     """Return a text without accents."""
-    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+    return "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
 
 
 def broken(text: str, rng: random.Random) -> str:
@@ -96,9 +97,9 @@ VARIANTS = {
     "queries in capitals": Variant(queries=shouted),
     "small letters": Variant(lowered, lowered),
     "no accents": Variant(unaccented, unaccented),
-    "broken at line ends": Variant(documents=broken),
-    "2 % misread": Variant(documents=misread),
-    "queries mistyped": Variant(queries=mistyped),
+    "broken at line ends": Variant(documents=broken, is_random=True),
+    "2 % misread": Variant(documents=misread, is_random=True),
+    "queries mistyped": Variant(queries=mistyped, is_random=True),
 }
 
 
@@ -109,6 +110,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="*", default=SETS)
     parser.add_argument("--queries", type=int, default=80)
     parser.add_argument("--documents", type=int, default=2_500)
+    parser.add_argument("--tries", type=int, default=5, help="of changes that are made by chance; their mean")
     options = parser.parse_args()
     samples = [
         sample(open_collection(DATA / name), options.queries, options.documents)
@@ -119,7 +121,8 @@ def main() -> None:
     base: list[float] = []
     gains: dict[str, list[float]] = {}
     for name, variant in VARIANTS.items():
-        rows = [measure(*some, variant) for some in samples]
+        seeds = range(options.tries if variant.is_random else 1)
+        rows = [mean_of([measure(*some, variant, seed) for seed in seeds]) for some in samples]
         gains[name] = [default - words for words, default in rows]
         means = [statistics.fmean(column) for column in zip(*rows, strict=True)]
         base = base or means
@@ -145,9 +148,17 @@ def sample(collection: Collection, queries: int, documents: int) -> tuple[Collec
     return some, [document for document in everything if document.id in ids]
 
 
-def measure(collection: Collection, documents: Sequence[Document], variant: Variant) -> tuple[float, float]:
+def mean_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the mean of each place."""
+    first, second = zip(*pairs, strict=True)
+    return statistics.fmean(first), statistics.fmean(second)
+
+
+def measure(
+    collection: Collection, documents: Sequence[Document], variant: Variant, seed: int
+) -> tuple[float, float]:
     """Return nDCG@10 of words alone and of the default, for one variant."""
-    rng = random.Random(7)
+    rng = random.Random(7 + seed)
 
     def changed(text: str, change: Change | None) -> str:
         return text if change is None else change(text, rng)
