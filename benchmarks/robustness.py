@@ -155,7 +155,7 @@ def mean_of(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def measure(
-    collection: Collection, documents: Sequence[Document], variant: Variant, seed: int
+    collection: Collection, documents: Sequence[Document], variant: Variant, seed: int = 0
 ) -> tuple[float, float]:
     """Return nDCG@10 of words alone and of the default, for one variant."""
     rng = random.Random(7 + seed)
