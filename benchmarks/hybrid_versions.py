@@ -2,12 +2,14 @@
 
     git worktree add /tmp/before COMMIT && (cd /tmp/before && python setup.py --quiet build_ext --inplace)
     python -m benchmarks.hybrid_versions /tmp/before . --passages 100000 1000000
+    python -m benchmarks.hybrid_versions /tmp/before . --settle 60
     python -m benchmarks.hybrid_versions /tmp/before . --displace 48
 
 Each version runs in a process of its own, over an index that it has built; indexes are kept. Each leg is merged into
 one segment, because how many a build leaves depends on when merges happen to run. The versions answer the same
 queries, `TURN` at a time, in changing order, so that a noisy minute hurts all of them. The time is that of the thread
-that asks. Before it is measured, each version answers 500 other queries.
+that asks. Before it is measured, each version answers 500 other queries. An index that was opened some seconds ago is
+proven while it is asked; `--settle` waits until that is over.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ from benchmarks.passages import CACHE, passages
 
 TURN = 50
 WARM = 500
+PATIENCE = 6
+"""Seconds after which the next query has an open index proven."""
 ROOT = Path(__file__).parents[1]
 
 
@@ -100,12 +104,16 @@ def serve(home: Path, source: Path) -> None:
         print(json.dumps(seconds), flush=True)
 
 
-def measure(checkouts: list[Path], n: int, n_queries: int, displace: int) -> dict[str, Any]:
+def measure(checkouts: list[Path], n: int, n_queries: int, displace: int, settle: float) -> dict[str, Any]:
     """Return the seconds of each query by version."""
     source = passages(n)
     asked = [question.query for question in questions(source, WARM + n_queries)]
     versions = {str(checkout): Version(checkout, source) for checkout in checkouts}
     seconds: dict[str, list[float]] = {name: [] for name in versions}
+    for wait in (PATIENCE, settle) if settle else ():
+        for version in versions.values():
+            version.ask(asked[:1])
+        time.sleep(wait)
     for version in versions.values():
         version.ask(asked[:WARM])
     for start in range(WARM, len(asked), TURN):
@@ -139,6 +147,7 @@ def main() -> None:
     parser.add_argument("--passages", type=int, nargs="+", default=[100_000])
     parser.add_argument("--queries", type=int, default=800)
     parser.add_argument("--displace", type=int, default=0, help="MB of other data written before each query")
+    parser.add_argument("--settle", type=float, default=0, help="seconds before the first query is measured")
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--source", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -146,7 +155,7 @@ def main() -> None:
         serve(options.serve, options.source)
         return
     for n in options.passages:
-        seconds = measure(options.checkouts, n, options.queries, options.displace)
+        seconds = measure(options.checkouts, n, options.queries, options.displace, options.settle)
         print(table(seconds, n, options.displace))
 
 
