@@ -10,6 +10,8 @@
 
 #include "vectors.h"
 
+#define AHEAD 4 /* tokens between the one that is fetched into the first cache and the one that is compared */
+
 /* Writes the set of these ids; `seen`, a bit per token of the vocabulary, is clear before and after. Returns bytes
  * written, three for each id at most. */
 static size_t pack_ids(const int32_t *ids, size_t n, uint64_t *seen, uint8_t *out) {
@@ -120,7 +122,11 @@ static int match_some(const Match *x, const uint16_t *ids, const size_t *starts,
         }
         for (size_t i = starts[row]; missing[row] && i < starts[row + 1]; i++) {
             Met *token = met + place[i];
-            if (!token->compared) compared[n] = ids[i], need[n] = 0, token->compared = (uint16_t)++n;
+            if (!token->compared) {
+                for (size_t line = 0; line < x->columns; line += 32)
+                    FETCH_SECOND(x->table + ids[i] * x->columns + line);
+                compared[n] = ids[i], need[n] = 0, token->compared = (uint16_t)++n;
+            }
             need[token->compared - 1] |= missing[row];
         }
     }
@@ -128,8 +134,11 @@ static int match_some(const Match *x, const uint16_t *ids, const size_t *starts,
     for (size_t i = 0; done && i < n; i++) {
         const uint16_t *row = x->table + compared[i] * x->columns;
         float *to = near + i * stride;
-        if (i + 4 < n)
-            for (size_t line = 0; line < x->columns; line += 32) FETCH(x->table + compared[i + 4] * x->columns + line);
+        if (i + AHEAD < n) {
+            FETCH(x->lengths + compared[i + AHEAD]);
+            for (size_t line = 0; line < x->columns; line += 32)
+                FETCH(x->table + compared[i + AHEAD] * x->columns + line);
+        }
         for (size_t q = 0; q < stride; q++) to[q] = -1;
         const float length = length_of(x, compared[i]);
         for (uint64_t left = need[i]; left; left &= left - 1) {

@@ -18,6 +18,7 @@ cdef extern from "matching.h" nogil:
         size_t tokens
 
     float widen(uint16_t half)
+    void fetch_line "FETCH"(const void* at)
     int64_t unpack_ids(const uint8_t* packed, size_t size, uint32_t most, uint16_t* ids)
     int match_some(const Match* x, const uint16_t* ids, const size_t* starts, size_t rows, size_t first, size_t count,
                    float* best)
@@ -39,7 +40,9 @@ cdef struct Segment:  # the sets of its rows
     const uint16_t* sizes
     const uint64_t* begins
 
-cdef struct Set:
+cdef struct Set:  # the tokens of a row
+    const Segment* segment
+    int64_t row
     const uint8_t* at
     size_t size
 
@@ -239,7 +242,7 @@ cdef size_t distinct(const Match* x, const int32_t* ids, size_t n, double rarity
 
 
 cdef int locate(const Segment* segments, size_t n_segments, const int64_t* keys, size_t n, Set* sets) noexcept nogil:
-    """Find the tokens of each row; 0, or a code of the error."""
+    """Find the tokens of each row; 0, or a code of the error. What is read next of all rows is fetched at once."""
     cdef size_t i, part, begin
     cdef int64_t row, j
     cdef const Segment* s
@@ -252,6 +255,12 @@ cdef int locate(const Segment* segments, size_t n_segments, const int64_t* keys,
                 break
         if row < 0:
             return NO_ROW
+        sets[i] = Set(s, row, NULL, 0)
+        fetch_line(&s.begins[row // BLOCK])
+        fetch_line(&s.sizes[row // BLOCK * BLOCK])
+        fetch_line(&s.sizes[row])
+    for i in range(n):
+        s, row = sets[i].segment, sets[i].row
         begin = s.begins[row // BLOCK]
         if begin > s.size:
             return NO_SET
@@ -259,7 +268,9 @@ cdef int locate(const Segment* segments, size_t n_segments, const int64_t* keys,
             begin += s.sizes[j]
         if begin + s.sizes[row] > s.size:
             return NO_SET
-        sets[i] = Set(s.tokens + begin, s.sizes[row])
+        sets[i].at, sets[i].size = s.tokens + begin, s.sizes[row]
+        fetch_line(sets[i].at)
+        fetch_line(sets[i].at + sets[i].size)
     return 0
 
 
