@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
 from sleuth.store import Rows, SegmentData, SegmentView, pack
+from tests.examples import examples
 
 LEG = LexicalLeg({"text": FieldSpec("english", {"title": 2, "text": 1}, by_language=True)})
 TEXTS = [
@@ -92,3 +95,47 @@ def test_a_damaged_field_of_a_language_is_refused() -> None:
     arrays = {**data.arrays, "text@de.lengths": data.arrays["text@de.lengths"][:2]}
     with pytest.raises(ValueError, match="text@de"):
         LEG.validate(SegmentData(arrays, data.meta), 6)
+
+
+@settings(max_examples=examples(30), deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    share=st.sampled_from([0.001, 0.01, 0.3]),
+    narrow=st.sampled_from([0.0, 0.5, 0.995]),
+)
+def test_every_path_gives_the_same_bits(seed: int, share: float, narrow: float) -> None:
+    """Languages of few rows and of many are ranked among the others as by scoring every row, to the bit."""
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(["", "de", "fr", "sv"], 3000, p=[1 - 1.2 * share, share, share / 10, share / 10])
+    # Rows of other languages are longer, so that some are among the best, and half of them equal one of four.
+    texts = [
+        " ".join(f"w{x}" for x in rng.integers(0, 40, rng.integers(12) + 12 * bool(code))) for code in codes
+    ]
+    others = np.flatnonzero(codes)
+    for row in others[::2].tolist():
+        texts[row] = texts[rng.choice(others[:4])]
+    rows = rows_of(list(zip(codes.tolist(), texts, strict=True)))
+    segment = 0, rows.keys, rng.permutation(3000).astype(np.uint32)
+    searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows), rows.keys)])
+    mask = pack(rng.random(3000) >= narrow)
+    for n_words in rng.integers(1, 20, 12).tolist():
+        terms = searcher._weigh(" ".join(f"w{x}" for x in rng.integers(0, 40, n_words)), "bm25", None)
+        for k in (1, 3, 10, 40):
+            found = [
+                blockmax.search(terms, [segment], k, [mask], path=path)
+                for path in ("all", "blocks", "few", "auto")
+            ]
+            keys, scores = [hits[1].tolist() for hits in found], [hits[2].tolist() for hits in found]
+            assert keys[1:] == keys[:1] * 3
+            assert scores[1:] == scores[:1] * 3
+
+
+def test_ties_in_a_language_of_few_rows_are_in_order_of_id() -> None:
+    """Of equal rows the first by id are returned, whichever is met first."""
+    rows = rows_of([("", "houses again")] * 197 + [("de", "ein Haus")] * 3)
+    searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows), rows.keys)])
+    ranks = np.arange(200, dtype=np.uint32)[::-1].copy()
+    for k in (1, 2, 3):
+        terms = searcher._weigh("Hauses", "bm25", None)
+        _, keys, _, _ = blockmax.search(terms, [(0, rows.keys, ranks)], k, [None])
+        assert keys.tolist() == [199, 198, 197][:k]

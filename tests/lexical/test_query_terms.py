@@ -21,15 +21,21 @@ HELD = {("text", "hous"), ("text@de", "hous"), ("code", "max_size"), ("code", "m
 
 @dataclass(frozen=True)
 class Asked:
-    """The dictionary of a field that answers by calling a function."""
+    """The index of a field that answers by calling a function."""
 
+    field: str
     holds: Callable[[str], bool]
+
+    def held(self, token: str) -> tuple[str, str] | None:
+        return (self.field, token) if self.holds(token) else None
 
 
 def test_counts_are_those_of_every_analyzer() -> None:
     """Each field counts the tokens of its own analyzer that some row holds, asked for the first time or again."""
     tokens_of = {name: {token for field, token in HELD if field == name} for name in ANALYZERS}
-    terms = QueryTerms(ANALYZERS, {name: Asked(tokens.__contains__) for name, tokens in tokens_of.items()})
+    terms = QueryTerms(
+        ANALYZERS, {name: Asked(name, tokens.__contains__) for name, tokens in tokens_of.items()}
+    )
     query = "Houses, houses: max_size and unknown"
     expected = Counter(
         (field, token)
@@ -50,7 +56,7 @@ def test_a_word_is_looked_up_once() -> None:
         questions.append(token)
         return True
 
-    terms = QueryTerms({"text": get_analyzer("english")}, {"text": Asked(is_held)})
+    terms = QueryTerms({"text": get_analyzer("english")}, {"text": Asked("text", is_held)})
     for _ in range(3):
         terms.counts("bucket bucket")
     assert questions == ["bucket"]
@@ -64,7 +70,7 @@ def test_words_have_the_tokens_of_every_language() -> None:
     analyzers = {"text": get_analyzer("english")} | {
         f"text@{code}": get_analyzer(language.analyzer) for code, language in LANGUAGES.items()
     }
-    terms = QueryTerms(analyzers, dict.fromkeys(analyzers, Asked(lambda _: True)))
+    terms = QueryTerms(analyzers, {name: Asked(name, lambda _: True) for name in analyzers})
     words = [
         "the",
         "und",

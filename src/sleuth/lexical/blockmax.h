@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include "postings.h"
+#include "terms.h"
 
 #if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(SLEUTH_PORTABLE)
 #define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
@@ -28,15 +29,6 @@
         for (uint64_t left_ = (set)[word_]; left_ && (j = word_ * 64 + __builtin_ctzll(left_), 1); left_ &= left_ - 1)
 
 typedef struct {
-    Postings postings;
-    const uint32_t *lengths;
-    float weight;     /* of the query, idf included */
-    float c0, c1;     /* K = c0 + c1 * length */
-    float unit;       /* the most that one 255th of impact can add */
-    uint32_t *firsts; /* of a list: per group of rows, the first posting in it, if it is in it */
-} Term;
-
-typedef struct {
     float score;
     uint32_t tie, doc, part;
 } Hit;
@@ -52,21 +44,29 @@ typedef enum { FEW, ALL, BLOCKS } Path;
 
 /* One segment, as a query sees it. */
 typedef struct {
-    const Term *terms;
-    int n_terms, tfidf;
+    const Term *terms, *sparse; /* those of sparse fields are apart where they have few postings */
+    int n_terms, n_sparse, tfidf;
     uint32_t n, part;
     const uint64_t *mask; /* rows that may answer; NULL for all */
+    uint64_t room;        /* of the table of sparse rows, a power of two, twice as many as there may be */
     Top top;
     float *bounds;
     uint64_t *held; /* per region of rows, the set of terms that may be in it */
     Path path;
 } Search;
 
+/* The sum of a row of a sparse field; `row` is its number plus 1, 0 where there is none. */
+typedef struct {
+    uint32_t row;
+    float sum;
+} Sum;
+
 /* What a search needs beside its hits; each is as large as the largest segment wants. */
 typedef struct {
     float *scores, *bounds, *columns;
     uint32_t *found, *ordered, *firsts;
     uint64_t *held;
+    Sum *sums;
 } Areas;
 
 static inline uint64_t groups_of(uint32_t n) { return ((uint64_t)n + (1u << GROUP_SHIFT) - 1) >> GROUP_SHIFT; }
@@ -383,6 +383,38 @@ static void search_blocks(Search *s, Term *terms, const Areas *areas) {
     visit_all(s, areas->ordered, n, n);
 }
 
+/* The place of a row in a table, or the free one that it would take. */
+static inline Sum *sum_of(Sum *sums, uint64_t room, uint32_t doc) {
+    uint64_t i = (doc * 2654435769u >> 7) & (room - 1);
+    while (sums[i].row && sums[i].row != doc + 1) i = (i + 1) & (room - 1);
+    return sums + i;
+}
+
+/* Scores the rows of sparse fields whose impacts sum to the threshold. They hold no other terms, and of many languages
+ * these are most terms of a query: among the blocks, each would be looked for again and again. */
+static void search_sparse(Search *s, Sum *sums) {
+    const Term *end = s->sparse + s->n_sparse;
+    memset(sums, 0, s->room * sizeof *sums);
+    for (const Term *t = s->sparse; t < end; t++)
+        for (uint64_t i = 0; i < t->postings.df; i++) {
+            uint32_t doc = list_doc(t->postings.entries[i]);
+            if (!may_answer(s, doc)) continue;
+            Sum *at = sum_of(sums, s->room, doc);
+            at->row = doc + 1;
+            at->sum += t->unit * (float)t->postings.impacts[i];
+        }
+    for (uint64_t i = 0; i < s->room; i++) sums[i].sum = sums[i].sum * 1.00001f < s->top.threshold ? -1 : 0;
+    for (const Term *t = s->sparse; t < end; t++)
+        for (uint64_t i = 0; i < t->postings.df; i++) {
+            uint32_t entry = t->postings.entries[i], doc = list_doc(entry);
+            Sum *at = sum_of(sums, s->room, doc);
+            if (at->sum >= 0) at->sum += contribution(t, 0, list_count(&t->postings, entry), doc);
+        }
+    for (uint64_t i = 0; i < s->room; i++)
+        if (sums[i].row && sums[i].sum > 0 && sums[i].sum >= s->top.threshold)
+            offer(&s->top, sums[i].sum, sums[i].row - 1);
+}
+
 /* Both best first; into `out`, those of equal score in order of part. At most k, and what ties with the last of them.
  */
 static uint64_t merge_hits(const Hit *a, uint64_t n_a, const Hit *b, uint64_t n_b, uint64_t k, Hit *out) {
@@ -409,7 +441,7 @@ static uint64_t search_parts(Search *parts, int n_parts, uint64_t k, Hit *hits, 
     float threshold = 0;
     for (int p = 0; p < n_parts; p++) {
         Search *s = parts + p;
-        if (!s->n_terms) continue;
+        if (!s->n_terms && !s->n_sparse) continue;
         s->top.hits = hits;
         s->top.threshold = threshold;
         if (s->path == FEW)
@@ -417,8 +449,9 @@ static uint64_t search_parts(Search *parts, int n_parts, uint64_t k, Hit *hits, 
         else if (s->path == ALL) {
             memset(areas->scores, 0, s->n * sizeof *areas->scores);
             search_all(s, areas->scores);
-        } else
+        } else if (s->n_terms)
             search_blocks(s, (Term *)s->terms, areas);
+        if (s->n_sparse) search_sparse(s, areas->sums);
         settle(&s->top);
         for (uint64_t i = 0; i < s->top.n; i++) hits[i].part = s->part;
         n = merge_hits(*best, n, hits, s->top.n, k, other);

@@ -9,21 +9,11 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
-from sleuth.lexical.postings cimport FieldPostings, Postings
-
-from sleuth.lexical.scoring import bm25_idf, tfidf_idf
+from sleuth.lexical.terms cimport Found, Term
 
 cnp.import_array()
 
-cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object)
-
 cdef extern from "blockmax.h" nogil:
-    ctypedef struct Term:
-        Postings postings
-        const uint32_t* lengths
-        float weight, c0, c1, unit
-        uint32_t* firsts
     ctypedef struct Hit:
         float score
         uint32_t tie, doc, part
@@ -36,11 +26,15 @@ cdef extern from "blockmax.h" nogil:
         BLOCKS
     ctypedef struct Search:
         const Term* terms
-        int n_terms, tfidf
+        const Term* sparse
+        int n_terms, n_sparse, tfidf
         uint32_t n, part
         const uint64_t* mask
+        uint64_t room
         Top top
         Path path
+    ctypedef struct Sum:
+        pass
     ctypedef struct Areas:
         float *scores
         float *bounds
@@ -49,6 +43,7 @@ cdef extern from "blockmax.h" nogil:
         uint32_t *ordered
         uint32_t *firsts
         uint64_t *held
+        Sum *sums
     int PRUNED_TERMS, COLUMN, SET_WORDS
     uint64_t room_of(uint32_t n)
     uint64_t groups_of(uint32_t n)
@@ -58,12 +53,19 @@ cdef extern from "blockmax.h" nogil:
     int popcount "__builtin_popcountll"(uint64_t)
 
 # Rows are looked up one by one where fewer than one in so many may answer.
-cdef uint64_t SPARSE = 64
+cdef uint64_t FEW_ROWS = 64
+# Terms of sparse fields are apart where they have at most one posting for so many rows.
+cdef uint64_t APART = 16
 
 MOST_PRUNED = PRUNED_TERMS
 """Terms of a query that "blocks" can take; of more, every row that holds one is scored."""
 
 cdef dict PATHS = {"few": FEW, "all": ALL, "blocks": BLOCKS}
+
+cdef enum Which:
+    EVERY
+    OF_SPARSE_FIELDS
+    OTHERS
 
 cdef enum:
     PARTS
@@ -77,6 +79,7 @@ cdef enum:
     ORDERED
     FIRSTS
     HELD
+    SUMS
     AREAS
 
 
@@ -118,173 +121,20 @@ cdef Scratch _scratch():
         return _threads.scratch
 
 
-cdef class Located:
-    """A term of one segment, ready to be searched.
-
-    Args:
-        field: its postings.
-        number: its number there.
-        c0, c1: rows of length L score tf / (tf + c0 + c1 L).
-        drift: how much greater an impact can be than when the segment was built, 1 and more.
-    """
-
-    cdef Term term
-    cdef FieldPostings field
-    cdef double drift
-
-    def __cinit__(self, FieldPostings field not None, uint32_t number, double c0, double c1, double drift):
-        self.field = field
-        self.drift = drift
-        memset(&self.term, 0, sizeof(Term))
-        field.locate(number, &self.term.postings)
-        self.term.lengths = field.lengths
-        self.term.c0 = <float>c0
-        self.term.c1 = <float>c1
-
-
-cdef class Found:
-    """One term of one field over all segments.
-
-    Attributes:
-        df: how many live rows hold it.
-        bm25, tfidf: its idf, as it enters the score.
-        numbers: its number in each segment, -1 where it has none.
-    """
-
-    cdef readonly uint64_t df
-    cdef readonly double bm25, tfidf
-    cdef readonly list numbers
-    cdef list located
-
-
-cdef class FieldIndex:
-    """One field over all segments: finds terms and remembers them.
-
-    Args:
-        postings: of each segment.
-        lives: bitmap of the live rows of each segment, or None for all.
-        n: live rows that have the field.
-        c0, c1: rows of length L score tf / (tf + c0 + c1 L).
-        drifts: per segment, how much greater an impact can be than when it was built.
-        room: how many terms are remembered; then it starts anew.
-        frequencies: live rows that hold each term, where these segments are a part of a larger corpus; None to count them.
-    """
-
-    cdef list postings, lives, drifts
-    cdef uint64_t n, room
-    cdef double c0, c1
-    cdef dict known
-    cdef object frequencies
-
-    def __init__(self, list postings, list lives, uint64_t n, double c0, double c1, list drifts, uint64_t room=1 << 16,
-                 object frequencies=None):
-        self.postings, self.lives, self.drifts, self.frequencies = postings, lives, drifts, frequencies
-        self.n, self.room, self.c0, self.c1 = n, room, c0, c1
-        self.known = {}
-
-    cpdef bint holds(self, str token) except -1:
-        """Return whether some live row holds a term. Most words are in few of the fields of an index of many languages."""
-        cdef FieldPostings field
-        if self.frequencies is not None:
-            return self.find(token).df > 0
-        for field in self.postings:
-            if field.find(token) >= 0:
-                return self.find(token).df > 0
-        return False
-
-    cpdef Found find(self, str token):
-        """Return the term, looked up in every segment that holds it."""
-        cdef object held = self.known.get(token)
-        if held is not None:
-            return <Found>held
-        cdef Found found = Found.__new__(Found)
-        cdef FieldPostings field
-        cdef Located located
-        cdef int64_t number
-        cdef Py_ssize_t i
-        found.numbers, found.located = [], []
-        for i in range(len(self.postings)):
-            field = self.postings[i]
-            number = field.find(token)
-            found.numbers.append(number)
-            if number < 0:
-                found.located.append(None)
-                continue
-            located = Located(field, <uint32_t>number, self.c0, self.c1, self.drifts[i])
-            found.located.append(located)
-            live = self.lives[i]
-            found.df += located.term.postings.df if live is None else field.df(<uint32_t>number, live)
-        if self.frequencies is not None:
-            found.df = self.frequencies[token]
-        if found.df:
-            found.bm25 = bm25_idf(found.df, self.n)
-            found.tfidf = tfidf_idf(found.df, self.n) ** 2
-        if <uint64_t>len(self.known) >= self.room:
-            self.known = {}
-        self.known[token] = found
-        return found
-
-
-def terms_of_word(str word not None, list rules not None):
-    """Return (field, token) for each field that holds the token of a word, in a third less time than Python.
-
-    Args:
-        word: of ASCII letters and digits, in small letters.
-        rules: for each field (field, (stop words, stem, fold), holds): `str` stems a word that is its own stem; `holds` says
-            whether the field has a token.
-    """
-    cdef list terms = []
-    cdef tuple rule, of_words
-    cdef str token
-    for each in rules:
-        rule = <tuple>each  # named tuples, which Cython would unpack by iteration
-        of_words = <tuple>rule[1]
-        token = word if of_words[1] is str else of_words[1](word)
-        if not PyUnicode_IS_ASCII(token):
-            token = of_words[2](token)
-        if rule[2](token) and word not in of_words[0]:
-            terms.append((rule[0], token))
-    return terms
-
-
-def weigh(times_of not None, dict indexes not None, factors=None, bint classic=False):
-    """Return (minus weight, field, token, times, found) for each term that some live row holds, heaviest first.
-
-    Args:
-        times_of: how often each term comes, by field and token.
-        indexes: a `FieldIndex` by field.
-        factors: what the terms of a field count, by field; 1 where None.
-        classic: weigh by TF-IDF in place of BM25.
-    """
-    cdef Found found
-    cdef double times, factor = 1
-    cdef list out = []
-    for (name, token), given in times_of.items():
-        found = (<FieldIndex?>indexes[name]).find(token)
-        times = given
-        if factors is not None:
-            factor = factors[name]
-        if found.df and factor:
-            out.append((-factor * times * (found.tfidf if classic else found.bm25), name, token, times, found))
-    out.sort()
-    return out
-
-
-cdef int _terms(Term* out, list terms, Py_ssize_t segment) except -1:
-    """Fill the kernel's arguments for the terms of a segment; returns how many. `terms` as from `weigh`."""
-    cdef Located located
+cdef int _terms(Term* out, list terms, Py_ssize_t segment, Which which=EVERY) except -1:
+    """Fill the kernel's arguments for terms of a segment; returns how many. `terms` as from `weigh`."""
+    cdef const Term* term
     cdef tuple item
     cdef double weight
     cdef int n = 0
     for item in terms:
-        held = (<Found>item[4]).located[segment]
-        if held is None:
+        term = (<Found>item[4]).terms + segment
+        if not term.postings.df or which == (OTHERS if term.is_sparse else OF_SPARSE_FIELDS):
             continue
-        located = held
         weight = -<double>item[0]
-        out[n] = located.term
+        out[n] = term[0]
         out[n].weight = <float>weight
-        out[n].unit = <float>(weight * located.drift * 1.00001 / 255)
+        out[n].unit = <float>(weight * term.unit)
         n += 1
     return n
 
@@ -324,7 +174,7 @@ def search(
     cdef uint64_t n, most = 0, whole = 0
     for p in range(n_parts):
         _read_part(&parts[p], out, terms, <tuple>segments[p], masks, k, tfidf, path)
-        out += parts[p].n_terms
+        out += parts[p].n_terms + parts[p].n_sparse
         most = max(most, parts[p].top.k)
         whole += parts[p].top.k
     _reserve(scratch, parts, n_parts, &areas)
@@ -344,9 +194,9 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
     cdef int64_t word
     s.part = segment[0]
     s.n, s.tfidf = <uint32_t>n, tfidf
-    s.terms = out
+    s.terms = s.sparse = out
     s.n_terms = _terms(out, terms, s.part) if n and k else 0
-    s.top.n, s.top.k, s.top.ties, s.mask = 0, 0, NULL, NULL
+    s.top.n, s.top.k, s.top.ties, s.mask, s.n_sparse, s.room = 0, 0, NULL, NULL, 0, 0
     if not s.n_terms:
         return 0
     s.top.k = min(k, n)
@@ -361,19 +211,42 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
         s.top.ties = &ties[0]
     if path != "auto":
         s.path = PATHS[path]
-    elif rows * SPARSE < n:
+    elif rows * FEW_ROWS < n:
         s.path = FEW
     else:
-        s.path = ALL if tfidf or s.n_terms > PRUNED_TERMS or s.top.k * 8 > n else BLOCKS
+        s.path = ALL if tfidf or s.top.k * 8 > n else BLOCKS
+    if s.path == BLOCKS:
+        _set_apart(s, out, terms)
+        if s.n_terms > PRUNED_TERMS:
+            s.path = ALL
+    return 0
+
+
+cdef int _set_apart(Search* s, Term* out, list terms) except -1:
+    """Put the terms of sparse fields behind the others, unless they have many postings."""
+    cdef uint64_t postings = 0
+    cdef int j
+    for j in range(s.n_terms):
+        if out[j].is_sparse:
+            postings += out[j].postings.df
+    if not 0 < postings * APART <= s.n:
+        return 0
+    s.n_terms = _terms(out, terms, s.part, OTHERS)
+    s.sparse = out + s.n_terms
+    s.n_sparse = _terms(out + s.n_terms, terms, s.part, OF_SPARSE_FIELDS)
+    s.room = 2
+    while s.room < 2 * postings:
+        s.room *= 2
     return 0
 
 
 cdef int _reserve(Scratch scratch, const Search* parts, Py_ssize_t n_parts, Areas* areas) except -1:
     """Make room for what any of the segments needs."""
-    cdef uint64_t rows = 0, room = 0, firsts = 0, regions = 0, lists
+    cdef uint64_t rows = 0, room = 0, firsts = 0, regions = 0, sums = 0, lists
     cdef Py_ssize_t p
     cdef int j
     for p in range(n_parts):
+        sums = max(sums, parts[p].room)
         if parts[p].n_terms and parts[p].path == ALL:
             rows = max(rows, parts[p].n)
         elif parts[p].n_terms and parts[p].path == BLOCKS:
@@ -389,6 +262,7 @@ cdef int _reserve(Scratch scratch, const Search* parts, Py_ssize_t n_parts, Area
     areas.ordered = <uint32_t*>scratch.area(ORDERED, room * sizeof(uint32_t))
     areas.firsts = <uint32_t*>scratch.area(FIRSTS, firsts * sizeof(uint32_t))
     areas.held = <uint64_t*>scratch.area(HELD, regions * SET_WORDS * sizeof(uint64_t))
+    areas.sums = <Sum*>scratch.area(SUMS, sums * sizeof(Sum))
     return 0
 
 

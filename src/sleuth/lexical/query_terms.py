@@ -3,48 +3,36 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
 
-from sleuth.lexical.blockmax import terms_of_word
+from sleuth.lexical.terms import tally, terms_of_word
 from sleuth.text import MAX_TOKEN, Analyzer, WordRule
+
+if TYPE_CHECKING:
+    from sleuth.lexical.terms import Index
+
+T = TypeVar("T")
 
 _REMEMBERED = 1 << 13
 """Words whose terms are kept; then it starts anew."""
 
 
-class Term(NamedTuple):
-    """A token in a field."""
-
-    field: str
-    token: str
-
-
-class Dictionary(Protocol):
-    """The terms of a field."""
-
-    def holds(self, token: str) -> bool:
-        """Return whether some live row holds a term."""
-        ...
-
-
-class _Field(NamedTuple):
+class _Field(NamedTuple, Generic[T]):
     """A field, as the words of a query are looked up in it."""
 
-    name: str
     analyzer: Analyzer
-    dictionary: Dictionary
+    terms: Index[T]
 
 
-class _Rule(NamedTuple):
+class _Rule(NamedTuple, Generic[T]):
     """What finds the term of a word in a field."""
 
-    field: str
+    terms: Index[T]
     word: WordRule
-    holds: Callable[[str], bool]
 
 
-class _Splitting(NamedTuple):
+class _Splitting(NamedTuple, Generic[T]):
     """Fields whose analyzers cut a text into the same runs.
 
     Attributes:
@@ -52,65 +40,64 @@ class _Splitting(NamedTuple):
         of_thread: keeps `rules`.
     """
 
-    fields: list[_Field]
-    known: dict[str, tuple[Term, ...]]
+    fields: list[_Field[T]]
+    known: dict[str, tuple[T, ...]]
     of_thread: threading.local
 
-    def rules(self) -> list[_Rule] | None:
+    def rules(self) -> list[_Rule[T]] | None:
         """Return what finds the terms of a word in this thread, by field; None where the case of words matters."""
         try:
-            rules: list[_Rule] | None = self.of_thread.rules
+            rules: list[_Rule[T]] | None = self.of_thread.rules
         except AttributeError:
-            by_field = [(field, field.analyzer.word_rule()) for field in self.fields]
-            rules = [_Rule(field.name, rule, field.dictionary.holds) for field, rule in by_field if rule]
+            by_field = [(field.terms, field.analyzer.word_rule()) for field in self.fields]
+            rules = [_Rule(terms, rule) for terms, rule in by_field if rule]
             self.of_thread.rules = rules = rules if len(rules) == len(by_field) else None
         return rules
 
 
-class QueryTerms:
-    """Counts the terms of queries by field, those that some live row holds. Safe to share between threads.
+class QueryTerms(Generic[T]):
+    """Counts the terms of queries, those that some live row holds. Safe to share between threads.
 
     An index of many languages has a field with an analyzer for each, and a word of a query is a term of few of them:
     the terms of a word are looked up once, and then taken from memory.
     """
 
-    def __init__(self, analyzers: Mapping[str, Analyzer], dictionaries: Mapping[str, Dictionary]) -> None:
+    def __init__(self, analyzers: Mapping[str, Analyzer], indexes: Mapping[str, Index[T]]) -> None:
         """Create it for the fields of an index.
 
         Args:
             analyzers: by field.
-            dictionaries: by field.
+            indexes: by field; the same object for the same token.
         """
-        splittings: dict[str, _Splitting] = {}
+        splittings: dict[str, _Splitting[T]] = {}
         for name, analyzer in analyzers.items():
             splitting = splittings.setdefault(analyzer.splitting, _Splitting([], {}, threading.local()))
-            splitting.fields.append(_Field(name, analyzer, dictionaries[name]))
+            splitting.fields.append(_Field(analyzer, indexes[name]))
         self._splittings = tuple(splittings.values())
 
-    def counts(self, query: str) -> dict[Term, float]:
+    def counts(self, query: str) -> dict[T, float]:
         """Return how often each term comes."""
-        counts: dict[Term, float] = {}
+        words: list[tuple[T, ...]] = []
         for splitting in self._splittings:
             known = splitting.known
             for run in splitting.fields[0].analyzer.runs(query):
                 terms = known.get(run)
-                for term in self._look_up(run, splitting) if terms is None else terms:
-                    counts[term] = counts.get(term, 0.0) + 1.0
-        return counts
+                words.append(self._look_up(run, splitting) if terms is None else terms)
+        return tally(words)
 
-    def _look_up(self, run: str, splitting: _Splitting) -> tuple[Term, ...]:
+    def _look_up(self, run: str, splitting: _Splitting[T]) -> tuple[T, ...]:
         """Return the terms of one run, and remember them."""
         rules = splitting.rules() if run.isascii() and run.isalnum() else None
         if rules is not None:
             word = run.lower()
-            terms = tuple(map(Term._make, terms_of_word(word, rules) if len(word) <= MAX_TOKEN else ()))
+            terms = tuple(terms_of_word(word, rules)) if len(word) <= MAX_TOKEN else ()
         else:
-            terms = tuple(
-                Term(name, token)
-                for name, analyzer, dictionary in splitting.fields
-                for token in analyzer.tokens_of(run)
-                if dictionary.holds(token)
-            )
+            held = [
+                field.terms.held(token)
+                for field in splitting.fields
+                for token in field.analyzer.tokens_of(run)
+            ]
+            terms = tuple(term for term in held if term is not None)
         if len(splitting.known) >= _REMEMBERED:
             splitting.known.clear()
         splitting.known[run] = terms

@@ -14,15 +14,17 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.by_language import analyzer_of, base_field
 from sleuth.lexical.leg import LexicalLeg
-from sleuth.lexical.query_terms import QueryTerms, Term
+from sleuth.lexical.postings import BLOCK, DENSE_SHARE
+from sleuth.lexical.query_terms import QueryTerms
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import Corpus, FieldLengths, FieldStatistics
+from sleuth.lexical.terms import FieldIndex, Found, weigh
 from sleuth.store import Bitmap, Hits, SegmentView, best_hits, unpack
 from sleuth.text import get_analyzer
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
-    from sleuth.lexical.blockmax import Weighed
+    from sleuth.lexical.terms import Weighed
 
 Terms: TypeAlias = Mapping[str, Mapping[str, float]]
 """A query whose terms are weighed already: by field, by token, a weight above 0."""
@@ -266,22 +268,22 @@ class LexicalSearcher:
         """Terms that some live row holds, heaviest first: the order in which every path adds them."""
         scoring.check_weighting(weighting)
         factors = self._check_weights(weights) if weights else None
-        return blockmax.weigh(self._count(query), self._indexes, factors, weighting == "tfidf")
+        return weigh(self._count(query), factors, weighting == "tfidf")
 
-    def _count(self, query: str | Terms) -> dict[Term, float]:
+    def _count(self, query: str | Terms) -> dict[Found, float]:
         """Count each term by field and token; of a text, those that some live row holds."""
         if isinstance(query, str):
             return self._query_terms.counts(query)
         if not isinstance(query, Mapping):
             raise ArgumentError(f"query must be a str or terms by field, got {query!r}")
-        counts: dict[Term, float] = {}
+        counts: dict[Found, float] = {}
         for name, times_of in query.items():
             if name not in self._names:
                 raise ArgumentError(f"query must name fields among {', '.join(self._names)}, got {name!r}")
             for token, times in times_of.items():
                 if not 0 < times < math.inf:
                     raise ArgumentError(f"query[{name!r}][{token!r}] must be a number above 0, got {times!r}")
-                counts[Term(name, token)] = times
+                counts[self._indexes[name].find(token)] = times
         return counts
 
     def _check_weights(self, weights: Mapping[str, float]) -> dict[str, float]:
@@ -297,16 +299,22 @@ class LexicalSearcher:
             checked[name] = float(weight)
         return {name: checked[base_field(name)] for name in self._names}
 
-    def _index(self, name: str) -> blockmax.FieldIndex:
+    def _index(self, name: str) -> FieldIndex:
         average = self.statistics[name].average
-        return blockmax.FieldIndex(
+        return FieldIndex(
+            name,
             [segment.postings[name] for segment in self._segments],
             [segment.view.live for segment in self._segments],
             self.statistics[name].n,
             *self._norms[name],
             [_drift(segment.built[name], average) for segment in self._segments],
+            [self._is_sparse(segment, name) for segment in self._segments],
             frequencies=self._corpus.frequencies.get(name) if self._corpus else None,
         )
+
+    def _is_sparse(self, segment: _Segment, name: str) -> bool:
+        """Return whether so few rows have a field that none of its terms is dense, and these rows have no other."""
+        return len(self.leg.fields) == 1 and segment.facts[name]["filled"] < DENSE_SHARE / BLOCK * segment.n
 
     def _masks(self, allowed: Sequence[Bitmap | None] | None) -> list[Bitmap | None]:
         if allowed is None:
