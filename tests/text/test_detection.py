@@ -44,6 +44,23 @@ def test_names_numbers_and_code_have_no_language(text: str) -> None:
     assert detect_language(text) == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<ul> <li><a href="dns.html" class="nav-dns">DNS</a></li> <li><a href="errors.html">Errors</a></li> </ul> '
+        * 3,
+        "NAME 'x' (1, 0) (1, 1) OP '=' (1, 2) (1, 3) NUMBER '10' (1, 4) OP '*' (1, 7) NUMBER '2' OP '+' (1, 11) "
+        * 3,
+        "import os as _os import sys as _sys if os.name: os.close(fd) _os.getuid() os.setgid(os.getgid()) "
+        * 2,
+        "nu.is_integer: if nu.is_real: return S.One**(-nu)*bessel(-nu, z) nu = a + b; mu = a / nu " * 2,
+    ],
+)
+def test_code_that_repeats_a_stop_word_has_no_language_of_it(text: str) -> None:
+    """Markup and code are not read as Esperanto, Dutch, Portuguese or Romanian for a name that they repeat."""
+    assert detect_language(text) in {"", "en"}
+
+
 def test_plain_prose_is_decided_without_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """English, German and scripts of one language load no model."""
     monkeypatch.delattr("sleuth.text.detection._identifier")

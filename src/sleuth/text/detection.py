@@ -36,6 +36,10 @@ _LEAST_PLAIN_SHARE: Final = 0.1
 _SURE_SHARE: Final = 0.12
 _SURE_LEAD: Final = 1.6
 """Shares of stop words among all words. Prose has .15 to .45 of its own language, and under .06 of most others."""
+_WORDS_FOR_ANOTHER: Final = 15
+_MOST_DIFFERENT: Final = 3
+"""A text holds a stop word of its language, and another for each so many words, up to this many: code and tables repeat
+one or two ("op" is a word of Dutch, "os" of Portuguese, and "li" of Esperanto and of HTML)."""
 
 _SCRIPTS: Final = {
     code: re.compile(f"[{letters}]")
@@ -164,10 +168,13 @@ def _languages_of(codes: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _shares(words: Sequence[str], codes: tuple[str, ...]) -> dict[str, float]:
-    """Return by language which share of the words are stop words of it."""
+    """Return by language which share of the words are stop words of it; of languages with enough different ones."""
     languages = _languages_of(codes)
-    totals = Counter(chain.from_iterable(map(languages.get, words, repeat(()))))
-    return {code: times / len(words) for code, times in totals.items()}
+    totals, different = (
+        Counter(chain.from_iterable(map(languages.get, some, repeat(())))) for some in (words, set(words))
+    )
+    least = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
+    return {code: times / len(words) for code, times in totals.items() if different[code] >= least}
 
 
 _loading = threading.Lock()
