@@ -103,7 +103,7 @@ damage: $(VENV)/.developed build ## 1,000 damages to the files of both indexes, 
 	SLEUTH_DAMAGES=1000 $(BIN)/python -m pytest -s tests/faults/test_damage_campaign.py
 
 MUTANTS := 60
-mutants: $(VENV)/.developed build ## change the source in small ways, one at a time: 46 faults planted by hand, and MUTANTS= of each of five packages; a test must fail for each
+mutants: $(VENV)/.developed build ## change the source in small ways, one at a time: 48 faults planted by hand, and MUTANTS= of each of five packages; a test must fail for each
 	$(BIN)/python tools/mutants.py --planted
 	$(BIN)/python tools/mutants.py --sample $(MUTANTS)
 

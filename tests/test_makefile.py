@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 HOME = Path(__file__).parents[1]
@@ -28,3 +29,10 @@ def test_a_step_shows_output_only_when_it_fails() -> None:
         [*step, "sh", "-c", "echo words; exit 3"], capture_output=True, text=True, check=False
     )
     assert (bad.returncode, "words" in bad.stdout) == (3, True)
+
+
+def test_each_planted_fault_changes_one_place() -> None:
+    """What `make mutants` replaces stands once in its file: source that moves takes its faults along."""
+    faults = tomllib.loads((HOME / "tools" / "planted.toml").read_text("utf8"))["fault"]
+    counts = {fault["name"]: (HOME / fault["file"]).read_text("utf8").count(fault["old"]) for fault in faults}
+    assert [name for name, count in counts.items() if count != 1] == []
