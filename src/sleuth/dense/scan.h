@@ -82,7 +82,7 @@ static void score_waiting(Waiting *w, Exact *x, Candidates *c) {
 static ALWAYS_INLINE void add_candidate(Waiting *w, uint32_t row, float score, Exact *x, Candidates *c) {
     c->at[c->count++] = (Candidate){score, w->number, row};
     if (!(x->count < x->k || (x->k && score > x->scores[0]))) return;
-    for (size_t line = 0; line < w->columns; line += 32) FETCH(w->part->halves + row * w->columns + line);
+    fetch_row(w->part->halves + row * w->columns, w->columns);
     w->rows[w->count++] = row;
     if (w->count == WAITING) score_waiting(w, x, c);
 }
@@ -135,8 +135,7 @@ static void score_candidates(const Part *parts, const float *query, size_t colum
     for (size_t i = 0; i < c->count; i++) {
         if (i + ahead < c->count) {
             const Candidate *next = &c->at[i + ahead];
-            const uint16_t *row = parts[next->part].halves + next->row * columns;
-            for (size_t line = 0; line < columns; line += 32) FETCH_SECOND(row + line);
+            fetch_row_second(parts[next->part].halves + next->row * columns, columns);
         }
         dot_rows(parts[c->at[i].part].halves, columns, query, NULL, c->at[i].row, 1, &c->at[i].score);
         c->at[i].score = finite_score(c->at[i].score, c);

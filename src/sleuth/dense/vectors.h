@@ -32,6 +32,15 @@
 
 #define LANES 16
 
+/* Asks for a row of n halves before it is read: into the first cache, or into the second, which can wait for more. */
+static ALWAYS_INLINE UNUSED void fetch_row(const uint16_t *row, size_t n) {
+    for (size_t line = 0; line < n; line += 32) FETCH(row + line);
+}
+
+static ALWAYS_INLINE UNUSED void fetch_row_second(const uint16_t *row, size_t n) {
+    for (size_t line = 0; line < n; line += 32) FETCH_SECOND(row + line);
+}
+
 /* into[0..n) += row[0..n) */
 WIDE static void add_row(float *into, const float *row, size_t n) {
     for (size_t i = 0; i < n; i++) into[i] += row[i];
@@ -124,8 +133,7 @@ UNUSED static void dot_rows(const uint16_t *halves, size_t n, const float *query
                             size_t m, float *scores) {
     const Dot dot_of = best_dot(n);
     for (size_t j = 0; j < m; j++) {
-        if (rows && j + 8 < m)
-            for (size_t line = 0; line < n; line += 32) FETCH(halves + rows[j + 8] * n + line);
+        if (rows && j + 8 < m) fetch_row(halves + rows[j + 8] * n, n);
         scores[j] = dot_of(halves + (rows ? rows[j] : first + j) * n, query, n);
     }
 }

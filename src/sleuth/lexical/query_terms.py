@@ -67,7 +67,7 @@ class QueryTerms(Generic[T]):
 
         Args:
             analyzers: by field.
-            indexes: by field; the same object for the same token.
+            indexes: by field; what they return for the same token is equal.
         """
         splittings: dict[str, _Splitting[T]] = {}
         for name, analyzer in analyzers.items():

@@ -14,7 +14,7 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.by_language import analyzer_of, base_field
 from sleuth.lexical.leg import LexicalLeg
-from sleuth.lexical.postings import BLOCK, DENSE_SHARE
+from sleuth.lexical.postings import is_dense
 from sleuth.lexical.query_terms import QueryTerms
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import Corpus, FieldLengths, FieldStatistics
@@ -314,7 +314,7 @@ class LexicalSearcher:
 
     def _is_sparse(self, segment: _Segment, name: str) -> bool:
         """Return whether so few rows have a field that none of its terms is dense, and these rows have no other."""
-        return len(self.leg.fields) == 1 and segment.facts[name]["filled"] < DENSE_SHARE / BLOCK * segment.n
+        return len(self.leg.fields) == 1 and not is_dense(segment.facts[name]["filled"], segment.n)
 
     def _masks(self, allowed: Sequence[Bitmap | None] | None) -> list[Bitmap | None]:
         if allowed is None:

@@ -28,7 +28,6 @@ cdef class Found:
         self.terms = <Term*>calloc(len(postings) + 1, sizeof(Term))
         if self.terms == NULL:
             raise MemoryError
-
         self.hashed = hash((field, token))
 
     def __dealloc__(self):
