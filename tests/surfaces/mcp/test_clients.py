@@ -16,6 +16,7 @@ from sleuth.surfaces.mcp import CLIENTS, install, remove_json, remove_toml, set_
 from tests.examples import examples
 
 KEYS = ("mcpServers", "sleuth")
+TABLE = ("mcp_servers", "sleuth")
 ENTRY = {"command": "sleuth", "args": ["mcp"]}
 WITH_COMMENTS = """{
   // my servers
@@ -82,23 +83,37 @@ def test_broken_settings_are_refused(text: Any) -> None:
 def test_toml_tables_of_others_stay() -> None:
     """A table is added to TOML and removed again without changing other tables and comments."""
     text = '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y" # why\n'
-    changed = set_toml(text, "mcp_servers.sleuth", ENTRY)
+    changed = set_toml(text, TABLE, ENTRY)
     assert tomllib.loads(changed)["mcp_servers"] == {"other": {"command": "y"}, "sleuth": ENTRY}
-    assert set_toml(changed, "mcp_servers.sleuth", ENTRY) == changed
-    assert remove_toml(changed, "mcp_servers.sleuth").rstrip("\n") == text.rstrip("\n")
+    assert set_toml(changed, TABLE, ENTRY) == changed
+    assert remove_toml(changed, TABLE).rstrip("\n") == text.rstrip("\n")
 
 
 def test_toml_tables_below_go_with_it() -> None:
     """The sub-tables of a table are removed with it."""
     text = '[mcp_servers.sleuth]\ncommand = "x"\n[mcp_servers.sleuth.env]\nA = "1"\n[mcp_servers.sleuth2]\nb = 1\n'
-    assert tomllib.loads(remove_toml(text, "mcp_servers.sleuth")) == {"mcp_servers": {"sleuth2": {"b": 1}}}
+    assert tomllib.loads(remove_toml(text, TABLE)) == {"mcp_servers": {"sleuth2": {"b": 1}}}
 
 
-@pytest.mark.parametrize("text", ["a = ", 'mcp_servers.sleuth = {command = "x"}\n'])
-def test_toml_in_another_form_is_refused(text: Any) -> None:
-    """Invalid TOML, and an entry without a header, are refused."""
+def test_an_inline_table_is_replaced_and_removed() -> None:
+    """An entry that is written as an inline table is edited like any other table."""
+    text = 'model = "y" # mine\n[mcp_servers]\nother = {command = "z"}\nsleuth = {command = "x"}\n'
+    result = set_toml(text, TABLE, ENTRY)
+    assert tomllib.loads(result) == {
+        "mcp_servers": {"other": {"command": "z"}, "sleuth": ENTRY},
+        "model": "y",
+    }
+    assert "# mine" in result
+    assert tomllib.loads(remove_toml(result, TABLE))["mcp_servers"] == {"other": {"command": "z"}}
+
+
+@pytest.mark.parametrize(
+    "text", ["a = ", "mcp_servers = 3\n", 'mcp_servers.sleuth = {command = "x"}\nmodel = "y"\n']
+)
+def test_toml_that_cannot_be_edited_is_refused(text: Any) -> None:
+    """Invalid TOML, a value in place of the servers, and dotted keys are refused and not overwritten."""
     with pytest.raises(ArgumentError):
-        set_toml(text, "mcp_servers.sleuth", ENTRY)
+        set_toml(text, TABLE, ENTRY)
 
 
 @pytest.mark.parametrize("client", CLIENTS)

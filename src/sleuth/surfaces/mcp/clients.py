@@ -127,7 +127,7 @@ def install(client: str, scope: Scope, folder: Path, *, index: Path | None = Non
     before = _read(path)
     keys, entry = (*agent.keys, NAME), agent.entry(index)
     if path.suffix == ".toml":
-        return Edit(path, before, edits.set_toml(before or "", ".".join(keys), entry))
+        return Edit(path, before, edits.set_toml(before or "", keys, entry))
     return Edit(path, before, edits.set_json(before or "", keys, entry))
 
 
@@ -142,7 +142,7 @@ def uninstall(client: str, scope: Scope, folder: Path) -> Edit:
     before = _read(path)
     keys: Sequence[str] = (*agent.keys, NAME)
     if path.suffix == ".toml":
-        return Edit(path, before, edits.remove_toml(before or "", ".".join(keys)))
+        return Edit(path, before, edits.remove_toml(before or "", keys))
     return Edit(path, before, edits.remove_json(before or "", keys))
 
 

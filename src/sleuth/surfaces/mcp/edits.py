@@ -3,199 +3,204 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, MissingPackageError
 
-_BLANK = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_SCALAR = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s,\]}"/]+')
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
+    from tree_sitter import Node, Parser
 
-
-@dataclass(slots=True)
-class _Value:
-    """A value of a JSON document, or an object with its members.
-
-    Attributes:
-        start, end: of its text.
-        members: by key; each with the start of its key.
-    """
-
-    start: int
-    end: int = 0
-    members: dict[str, tuple[int, _Value]] = field(default_factory=dict)
-    is_object: bool = False
-
-
-class _Scanner:
-    """Finds where the values of a JSON document stand; comments and trailing commas are allowed."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-
-    def document(self) -> _Value:
-        node = self.value()
-        self.blank()
-        if self.at != len(self.text):
-            self.fail()
-        return node
-
-    def value(self) -> _Value:
-        self.blank()
-        node = _Value(self.at)
-        opening = self.text[self.at : self.at + 1]
-        if opening in ("{", "["):
-            node.is_object = opening == "{"
-            self.at += 1
-            self.inside(node, "}" if node.is_object else "]")
-        else:
-            self.scalar()
-        node.end = self.at
-        return node
-
-    def inside(self, node: _Value, closing: str) -> None:
-        while not self.take(closing):
-            if node.is_object:
-                begin = self.at
-                key = json.loads(self.scalar())
-                if not self.take(":"):
-                    self.fail()
-                node.members[key] = begin, self.value()
-            else:
-                self.value()
-            if not self.take(",") and self.text[self.at : self.at + 1] != closing:
-                self.fail()
-
-    def scalar(self) -> str:
-        match = _SCALAR.match(self.text, self.at)
-        if match is None:
-            self.fail()
-            raise AssertionError
-        try:
-            json.loads(match[0])
-        except ValueError:
-            self.fail()
-        self.at = match.end()
-        return match[0]
-
-    def take(self, char: str) -> bool:
-        self.blank()
-        if self.text.startswith(char, self.at):
-            self.at += 1
-            return True
-        return False
-
-    def blank(self) -> None:
-        match = _BLANK.match(self.text, self.at)
-        self.at = match.end() if match else self.at
-
-    def fail(self) -> None:
-        line = self.text.count("\n", 0, self.at) + 1
-        raise ArgumentError(
-            f"the settings must be JSON; line {line} is not: mend it, or add the entry by hand"
-        )
+_INDENT = "  "
+_JSON_NODES = {
+    *("program", "expression_statement", "parenthesized_expression", "comment", "object", "pair", "array"),
+    *("string", "string_fragment", "escape_sequence", "number", "unary_expression", "true", "false", "null"),
+}
+"""Node types of the JavaScript grammar that occur in JSON with comments."""
 
 
 def set_json(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
-    """Return the document with a value at a path of keys; objects on the way are made where they are missing.
+    """Return the document with a value at a path of keys; missing objects on the path are created.
+
+    Comments and trailing commas are allowed.
 
     Raises:
-        ArgumentError: not JSON, or the path leads through something else than objects.
+        ArgumentError: not JSON, or the path leads through something other than objects.
     """
-    if not text.strip():
-        text = "{\n}\n"
-    node, depth = _Scanner(text).document(), 0
-    while node.is_object and depth < len(path) and path[depth] in node.members:
-        _, node = node.members[path[depth]]
-        depth += 1
-    indent = "  "
-    if depth == len(path):
-        return text[: node.start] + _shown(value, indent * depth) + text[node.end :]
-    if not node.is_object:
-        raise ArgumentError(f"{'.'.join(path[:depth]) or 'the settings'} must be a JSON object")
-    for key in reversed(path[depth + 1 :]):
-        value = {key: value}
-    entry = f"{json.dumps(path[depth])}: {_shown(value, indent * (depth + 1))}"
-    line = f"\n{indent * (depth + 1)}{entry}"
-    if node.members:
-        last = max(child.end for _, child in node.members.values())
-        if comma := re.match(r"\s*,", text[last:]):
-            last += comma.end()
-            return f"{text[:last]}{line},{text[last:]}"
-        return f"{text[:last]},{line}{text[last:]}"
-    rest = text[node.start + 1 : node.end - 1].strip()
-    comment = f"\n{indent * (depth + 1)}{rest}" if rest else ""
-    return f"{text[: node.start]}{{{comment}{line}\n{indent * depth}}}{text[node.end :]}"
+    settings = _JsonText(text if text.strip() else "{\n}\n")
+    node = settings.value
+    for depth, key in enumerate(path):
+        if node.type != "object":
+            raise ArgumentError(f"{'.'.join(path[:depth]) or 'the settings'} must be a JSON object")
+        pair = settings.pairs(node).get(key)
+        if pair is None:
+            return settings.with_member(node, path[depth:], value, depth)
+        node = _value_of(pair)
+    return settings.replace(node.start_byte, node.end_byte, _dump(value, len(path)))
 
 
 def remove_json(text: str, path: Sequence[str]) -> str:
-    """Return the document without the member at a path of keys; unchanged where there is none.
+    """Return the document without the member at a path of keys; unchanged if there is no such member.
 
     Raises:
         ArgumentError: not JSON.
     """
     if not text.strip():
         return text
-    node, begin = _Scanner(text).document(), 0
-    for key in path:
-        if key not in node.members:
+    settings = _JsonText(text)
+    node = settings.value
+    for key in path[:-1]:
+        pair = settings.pairs(node).get(key)
+        if pair is None:
             return text
-        begin, node = node.members[key]
-    before, after = text[:begin], text[node.end :]
-    later = re.match(r"\s*,", after)
-    if later is not None:
-        return before.rstrip() + after[later.end() :]
-    before = before.rstrip()
-    return before.removesuffix(",") + after
+        node = _value_of(pair)
+    pair = settings.pairs(node).get(path[-1])
+    return text if pair is None else settings.without(pair)
 
 
-def set_toml(text: str, table: str, value: Mapping[str, Any]) -> str:
-    """Return the document with a table such as `mcp_servers.sleuth`; one that is there is replaced.
+def set_toml(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
+    """Return the document with a table at a path of keys; an existing table is replaced.
 
     Raises:
-        ArgumentError: not TOML, or the table is written in a form that is not a header.
+        ArgumentError: not TOML, the path leads through something other than tables, or the entry is written with dotted
+            keys, which tomlkit replaces by a table that also takes the lines after it.
     """
-    rest = remove_toml(text, table).rstrip("\n")
-    lines = [
-        f"[{table}]",
-        *(f"{key} = {json.dumps(item, ensure_ascii=False)}" for key, item in value.items()),
-    ]
-    return "\n".join([*([rest, ""] if rest else []), *lines]) + "\n"
+    import tomlkit
+
+    document = _parse_toml(text)
+    node: Any = document
+    for depth, key in enumerate(path[:-1]):
+        if key not in node:
+            node.add(key, tomlkit.table(is_super_table=True))
+        node = node[key]
+        if not isinstance(node, Mapping):
+            raise ArgumentError(f"{'.'.join(path[: depth + 1])} must be a TOML table")
+    if node.get(path[-1]) != value:
+        node[path[-1]] = dict(value)
+    changed = document.as_string()
+    if tomllib.loads(changed) != document.unwrap():
+        raise ArgumentError(
+            f"{'.'.join(path)} must be a table with a header of its own, [{'.'.join(path)}]: edit it by hand"
+        )
+    return changed
 
 
-def remove_toml(text: str, table: str) -> str:
-    """Return the document without a table and those below it; unchanged where there is none.
+def remove_toml(text: str, path: Sequence[str]) -> str:
+    """Return the document without the table at a path of keys; unchanged if there is no such table.
 
     Raises:
-        ArgumentError: not TOML, or the table is written in a form that is not a header.
+        ArgumentError: not TOML.
     """
-    _load_toml(text)
-    lines, remaining, inside = text.splitlines(keepends=True), [], False
-    for line in lines:
-        if line.lstrip().startswith("["):
-            name = line.strip().split("#", 1)[0].strip().strip("[] ")
-            inside = name == table or name.startswith(f"{table}.")
-        if not inside:
-            remaining.append(line)
-    without = "".join(remaining)
-    value: Any = _load_toml(without)
-    for key in table.split("."):
-        value = value.get(key) if isinstance(value, dict) else None
-    if value is not None:
-        raise ArgumentError(f"{table} must be a table with a header of its own, [{table}]: edit it by hand")
-    return without
+    document = _parse_toml(text)
+    node: Any = document
+    for key in path[:-1]:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    if not isinstance(node, dict) or path[-1] not in node:
+        return text
+    del node[path[-1]]
+    return document.as_string()
 
 
-def _load_toml(text: str) -> dict[str, Any]:
+class _JsonText:
+    """JSON with comments as text, and the places of its values.
+
+    tree-sitter's grammar of JavaScript reads the text as an expression in parentheses: it knows comments and trailing
+    commas, which the grammar of JSON does not.
+
+    Attributes:
+        value: the node of the one value of the document.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._source = f"({text}\n)".encode()
+        root = _parser().parse(self._source).root_node
+        for node in _walk(root):
+            is_wrong = node.is_error or node.is_missing or (node.is_named and node.type not in _JSON_NODES)
+            if is_wrong or (node.type == "string" and not self._text(node).startswith(b'"')):
+                line = node.start_point.row + 1
+                raise ArgumentError(
+                    f"the settings must be JSON; line {line} is not: mend it, or add the entry by hand"
+                )
+        values = [
+            node for node in _walk(root) if node.parent and node.parent.type == "parenthesized_expression"
+        ]
+        self.value = next(node for node in values if node.is_named and node.type != "comment")
+
+    def pairs(self, node: Node) -> dict[str, Node]:
+        """Return the members of an object by key; none for another value."""
+        if node.type != "object":
+            return {}
+        pairs = [child for child in node.named_children if child.type == "pair"]
+        return {json.loads(self._text(pair.child_by_field_name("key"))): pair for pair in pairs}
+
+    def _text(self, node: Node | None) -> bytes:
+        return self._source[node.start_byte : node.end_byte] if node else b""
+
+    def replace(self, start: int, end: int, text: str) -> str:
+        """Return the document with other text in place of the bytes from `start` to `end`."""
+        source = self._source[:start] + text.encode() + self._source[end:]
+        return source[1:-2].decode()
+
+    def with_member(self, node: Node, path: Sequence[str], value: Mapping[str, Any], depth: int) -> str:
+        """Return the document with a new last member of an object that lies `depth` objects deep."""
+        for key in reversed(path[1:]):
+            value = {key: value}
+        line = f"\n{_INDENT * (depth + 1)}{json.dumps(path[0])}: {_dump(value, depth + 1)}"
+        pairs = list(self.pairs(node).values())
+        if not pairs:
+            inside = self._source[node.start_byte + 1 : node.end_byte - 1].decode().strip()
+            comment = f"\n{_INDENT * (depth + 1)}{inside}" if inside else ""
+            return self.replace(node.start_byte, node.end_byte, f"{{{comment}{line}\n{_INDENT * depth}}}")
+        comma = pairs[-1].next_sibling
+        if comma is not None and comma.type == ",":
+            return self.replace(comma.end_byte, comma.end_byte, f"{line},")
+        end = pairs[-1].end_byte
+        return self.replace(end, end, f",{line}")
+
+    def without(self, pair: Node) -> str:
+        """Return the document without a member of an object, and without the space and one comma around it."""
+        start = len(self._source[: pair.start_byte].rstrip())
+        comma = pair.next_sibling
+        if comma is not None and comma.type == ",":
+            return self.replace(start, comma.end_byte, "")
+        return self.replace(start - self._source[:start].endswith(b","), pair.end_byte, "")
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_javascript
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_javascript.language()))
+
+
+def _walk(node: Node) -> Iterator[Node]:
+    """Yield a node and all nodes below it."""
+    nodes = [node]
+    while nodes:
+        current = nodes.pop()
+        yield current
+        nodes.extend(current.children)
+
+
+def _value_of(pair: Node) -> Node:
+    """Return the value of a member; the grammar puts it last."""
+    return pair.named_children[-1]
+
+
+def _dump(value: Mapping[str, Any], depth: int) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{_INDENT * depth}")
+
+
+def _parse_toml(text: str) -> TOMLDocument:
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        import tomlkit
+    except ImportError as error:
+        raise MissingPackageError("tomlkit", "mcp", "sleuth mcp install codex") from error
+    try:
+        return tomlkit.parse(text)
+    except tomlkit.exceptions.ParseError as error:
         raise ArgumentError(f"the settings must be TOML, and are not: {error}") from None
-
-
-def _shown(value: Mapping[str, Any], indent: str) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False).replace("\n", f"\n{indent}")
