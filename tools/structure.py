@@ -1,0 +1,224 @@
+"""Count the structure of the source: lines, import loops, names of legs outside their folders, calls of requests.
+
+    python tools/structure.py                 # this checkout
+    python tools/structure.py OTHER_CHECKOUT  # another one; run it with that checkout's Python
+
+The table is in docs/structure.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+SUFFIXES = {".py", ".pyi", ".pyx", ".pxd", ".h"}
+LEG_HOMES = {"lexical": ("lexical",), "dense": ("dense",)}
+TOPICS = ("tokens", "segments", "filters", "queries", "snapshots", "passages")
+
+
+def lines_by_folder(package: Path) -> Counter[str]:
+    """Return the lines of source of each folder directly under the package; "." for its own modules."""
+    lines: Counter[str] = Counter()
+    for path in package.rglob("*"):
+        if path.suffix in SUFFIXES and "__pycache__" not in path.parts:
+            parts = path.relative_to(package).parts
+            lines[parts[0] if len(parts) > 1 else "."] += len(path.read_text("utf8").splitlines())
+    return lines
+
+
+def module_name(path: Path, package: Path) -> str:
+    parts = ("sleuth", *path.relative_to(package).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    """Yield the modules that a file imports, also by `import_module`; not those for types only."""
+    for_types: set[ast.AST] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf8"))):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            for_types.update(child for statement in node.body for child in ast.walk(statement))
+        if node in for_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "id", getattr(node.func, "attr", "")) == "import_module"
+        ):
+            yield from (
+                arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+            )
+
+
+def import_graph(package: Path) -> dict[str, set[str]]:
+    """Map each module to the modules that it imports. A lazy package counts as what its stub names."""
+    paths = {module_name(path, package): path for path in package.rglob("*.py")}
+    stubs = {module_name(path, package): path for path in package.rglob("__init__.pyi")}
+    homes: dict[str, str] = {}
+    for name, stub in stubs.items():
+        for node in ast.parse(stub.read_text("utf8")).body:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                homes.update({f"{name}.{alias.asname or alias.name}": node.module for alias in node.names})
+    graph: dict[str, set[str]] = {}
+    for name, path in paths.items():
+        modules = {homes.get(target, target) for target in imports_of(path)}
+        graph[name] = {
+            module for module in modules if module in paths and module not in stubs and module != name
+        }
+    return graph
+
+
+def loops(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the strongly connected components of more than one module (Tarjan 1972)."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    components: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for target in sorted(graph[node]):
+            if target not in index:
+                visit(target)
+                low[node] = min(low[node], low[target])
+            elif target in stack:
+                low[node] = min(low[node], index[target])
+        if low[node] == index[node]:
+            place = stack.index(node)
+            component, stack[place:] = stack[place:], []
+            if len(component) > 1:
+                components.append(sorted(component))
+
+    for node in sorted(graph):
+        if node not in index:
+            visit(node)
+    return components
+
+
+def leg_names(package: Path) -> dict[str, int]:
+    """Count the lines of each file outside the folder of a leg that hold its name as a string."""
+    counts: Counter[str] = Counter()
+    for path in sorted(package.rglob("*.py")):
+        relative = path.relative_to(package)
+        for line in path.read_text("utf8").splitlines():
+            code = line.split("#")[0]
+            if any(
+                re.search(rf"""["']{leg}["']""", code) and relative.parts[0] not in homes
+                for leg, homes in LEG_HOMES.items()
+            ):
+                counts[str(relative)] += 1
+    return dict(counts)
+
+
+class Journey:
+    """Counts the functions of the package that a call enters, and how often the folder changes on entry."""
+
+    def __init__(self, package: Path) -> None:
+        self.prefix = f"{package}/"
+        self.calls = 0
+        self.changes = 0
+
+    def _room(self, frame: FrameType | None) -> str | None:
+        while frame is not None:
+            name = frame.f_code.co_filename
+            if name.startswith(self.prefix):
+                parts = name.removeprefix(self.prefix).split("/")
+                return parts[0] if len(parts) > 1 else "."
+            frame = frame.f_back
+        return None
+
+    def _event(self, frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(self.prefix):
+            self.calls += 1
+            caller = self._room(frame.f_back)
+            self.changes += caller is not None and caller != self._room(frame)
+
+    def run(self, request: Callable[[], object]) -> str:
+        import threading
+
+        threading.setprofile(self._event)
+        sys.setprofile(self._event)
+        try:
+            request()
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+        return f"{self.calls:,} calls, {self.changes:,} changes of folder"
+
+
+def journeys(package: Path) -> Iterator[tuple[str, str]]:
+    """Yield the calls of requests to small indexes of 600 passages, each after the same request was made once."""
+    from sleuth import Document, Engine
+    from sleuth.cluster import ShardedEngine
+
+    documents = [
+        Document(
+            f"Note {i}: {TOPICS[i % 6]} in part {i % 11} of the {TOPICS[i % 5]} change with {TOPICS[i % 4]}.",
+            {"source": f"notes/{i}.md", "year": 2000 + i % 20},
+        )
+        for i in range(600)
+    ]
+    query = "which segments hold the tokens of queries"
+    with tempfile.TemporaryDirectory() as folder:
+        with Engine.open(f"{folder}/one", create=True) as engine:
+            engine.add(documents)
+            requests: dict[str, Callable[[], object]] = {
+                "hybrid query": lambda: engine.retrieve(query),
+                "query by words": lambda: engine.retrieve(query, legs=["lexical"]),
+                "execute_search": lambda: engine.manager.execute_search(query),
+            }
+            for name, request in requests.items():
+                request()
+                request()
+                yield name, Journey(package).run(request)
+            first, second = (Path(folder, name) for name in ("first.md", "second.md"))
+            for path in (first, second):
+                path.write_text("# New\n\nA new file about tokens.\n")
+            engine.index([first])
+            yield "one new file indexed", Journey(package).run(lambda: engine.index([second]))
+        with ShardedEngine.open(f"{folder}/shards", create=True, shards=4) as sharded:
+            sharded.add(documents)
+            sharded.retrieve(query)
+            sharded.retrieve(query)
+            yield "query over 4 shards", Journey(package).run(lambda: sharded.retrieve(query))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("checkout", nargs="?", default=Path(__file__).parents[1], type=Path)
+    package = (parser.parse_args().checkout / "src" / "sleuth").resolve()
+    sys.path.insert(0, str(package.parent))
+
+    lines = lines_by_folder(package)
+    print("| what | count |\n|---|---|")
+    print(f"| lines of source | {sum(lines.values()):,} |")
+    for folder, count in sorted(lines.items()):
+        print(f"| lines in {folder} | {count:,} |")
+    components = loops(import_graph(package))
+    print(f"| modules in loops of imports | {sum(map(len, components))} in {len(components)} |")
+    for component in components:
+        print(f"| a loop | {' '.join(component)} |")
+    names = leg_names(package)
+    print(f"| lines that name a leg outside its folder | {sum(names.values())} in {len(names)} files |")
+    for file, lines_of_file in names.items():
+        print(f"| lines in {file} | {lines_of_file} |")
+    for name, calls in journeys(package):
+        print(f"| {name} | {calls} |")
+
+
+if __name__ == "__main__":
+    main()
