@@ -18,7 +18,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"arguments", "vectors", "errors", "types", "results", "protocols", "lazy", "logs"}
+BASE = {"arguments", "vectors", "errors", "types", "results", "protocols", "lazy", "logs", "threads"}
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -30,6 +30,7 @@ ALLOWED: dict[str, set[str]] = {
     "vectors": {"errors"},
     "lazy": set(),
     "logs": set(),
+    "threads": set(),
     "types": {"errors"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},
@@ -40,8 +41,8 @@ ALLOWED: dict[str, set[str]] = {
     "files": BASE,
     "store": BASE | {"filters"},
     **{family: GROUND | {"compose", "remote"} for family in FAMILIES},
-    "compose": BASE | {"filters", "text"},
-    "answer": BASE | {"filters", "text"},
+    "compose": BASE | {"filters", "text", "remote"},
+    "answer": BASE | {"filters", "text", "remote"},
     "evaluate": BASE | {"filters"},
     "ingest": GROUND - {"filters"},
     "hooks": BASE,

@@ -1,5 +1,6 @@
 from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
 from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever
+from sleuth.code.snapshots.indexing import aindex_path as aindex_path
 from sleuth.code.snapshots.indexing import index_path as index_path
 from sleuth.code.snapshots.storage import CodeStorage as CodeStorage
 from sleuth.compose.fused import FusedRetriever as FusedRetriever
@@ -8,6 +9,7 @@ from sleuth.engine.codebase import open_code as open_code
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.sources import Sources as Sources
+from sleuth.engine.sources import aopen_sources as aopen_sources
 from sleuth.engine.sources import open_sources as open_sources
 from sleuth.errors import ArgumentError as ArgumentError
 from sleuth.errors import FilterError as FilterError

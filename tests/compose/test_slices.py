@@ -1,5 +1,4 @@
 import asyncio
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.compose import SHARED_THREADS, SharedThreads, run_slices
+from sleuth.compose import run_slices
 from sleuth.errors import ArgumentError
 from tests.waiting import wait_until
 
@@ -168,41 +167,6 @@ def test_nested() -> None:
 
     results, _ = run_slices({str(n): inner(n) for n in range(20)}, deadline=60)
     assert results == {str(n): n + 1 for n in range(20)}
-
-
-def test_threads_wait_for_the_next_job() -> None:
-    """A worker thread runs the next job too, and ends when it is idle."""
-    workers = SharedThreads(idle_seconds=60.0)
-    seen: list[int] = []
-
-    def note(done: threading.Event) -> None:
-        seen.append(threading.get_ident())
-        done.set()
-
-    before = threading.active_count()
-    for number in range(4):
-        if number == 3:
-            workers._idle_seconds = 0.0  # after this job
-        done = threading.Event()
-        workers.submit(partial(note, done))
-        assert done.wait(60)
-        wait_until(lambda: workers._idle or threading.active_count() <= before)
-    assert len(seen) == 4
-    assert len(set(seen)) == 1
-    wait_until(lambda: threading.active_count() <= before)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_fork() -> None:
-    """A forked child does not use threads that only its parent has."""
-    run_slices({"a": answer(1), "b": answer(2)}, deadline=60)
-    wait_until(lambda: SHARED_THREADS._idle)  # the parent has threads waiting
-    child = os.fork()
-    if child == 0:
-        results, _ = run_slices({"a": answer(1), "b": answer(2)}, deadline=60)
-        os._exit(0 if len(results) == 2 else 1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
 
 
 def test_a_deadline_beyond_what_a_thread_can_wait() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,9 @@ from sleuth.errors import RetrievalError
 from sleuth.hooks import Morpheus
 from sleuth.manager import RETRIEVE, SYNTHESIZE, RetrievalManager
 from sleuth.results import RetrievedItem, RetrieveResult, SearchResult, StatusCode, StatusDetail
+from sleuth.threads import THREADS
 from sleuth.types import Ranking
+from tests.waiting import wait_until
 
 PASSAGES = {"a": "red apples", "b": "green apples", "c": "blue plums"}
 
@@ -205,10 +206,7 @@ def test_closing_a_stream_ends_its_thread(manager: RetrievalManager, morpheus: M
     morpheus.on(SYNTHESIZE, endless)
     with manager.stream_search("apples") as stream:
         assert next(stream) == "more "
-        thread = stream._thread
-    assert thread is not None
-    thread.join(60)
-    assert not thread.is_alive()
+    wait_until(lambda: not THREADS.running)
     assert list(stream) == []
 
 
@@ -221,7 +219,4 @@ def test_async_stream(manager: RetrievalManager) -> None:
         return pieces, await anext(aiter(manager.astream_search("apples")))
 
     assert asyncio.run(read()) == (["red apples. ", "green apples. "], "red apples. ")
-    for thread in threading.enumerate():
-        if thread.name == "sleuth-answer":
-            thread.join(60)
-            assert not thread.is_alive()
+    wait_until(lambda: not THREADS.running)

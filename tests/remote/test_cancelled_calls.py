@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,16 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth import knowledge_base as kb
-from sleuth.code import SnapshotRetriever, index_path
+from sleuth.code import CodeRetriever, SnapshotRetriever, index_path
+from sleuth.compose import BoostedRetriever, FusedRetriever
 from sleuth.engine import Sources, open_code
 from sleuth.knowledge_base import clients
-from sleuth.llm import OpenAIEmbedder, OpenAIGenerator
+from sleuth.llm import LLMGenerator, OpenAIEmbedder, OpenAIGenerator
 from sleuth.remote import forget_endpoints
 from sleuth.testing.faults import FaultServer
+from sleuth.threads import THREADS
+from sleuth.vector_store import Retriever as VectorRetriever
+from sleuth.vector_store import SleuthVectorStore
 from sleuth.web import WebRetriever, afetch_page, asearch_web, asearch_web_batch
 from tests.waiting import wait_until
 
@@ -121,6 +124,21 @@ CALLS: dict[str, Call] = {
         {"web": WebRetriever(**web(faults)), "docs": words}, deadline=None
     ).aretrieve("zebra"),
     "Sources, one": lambda faults, engine, *_: Sources({"docs": engine}, deadline=None).aretrieve("zebra"),
+    "FusedRetriever": lambda faults, engine, words, _: FusedRetriever(
+        {"web": WebRetriever(**web(faults)), "docs": words}
+    ).aretrieve("zebra"),
+    "BoostedRetriever": lambda faults, engine, *_: BoostedRetriever(engine, 2.0).aretrieve("zebra"),
+    "CodeRetriever": lambda faults, _, __, code: CodeRetriever(
+        code._storage, Asking(faults.url("hang"))
+    ).aretrieve("zebra", code._repository),
+    "Retriever": lambda faults, engine, *_: VectorRetriever(
+        SleuthVectorStore(engine, engine.embedder),
+        engine.embedder,
+    ).aretrieve("zebra"),
+    "LLMGenerator": lambda faults, *_: LLMGenerator(llm=model(faults)).agenerate_answer("zebra?", []),
+    "LLMGenerator, stream": lambda faults, *_: streamed(
+        LLMGenerator(llm=model(faults)).astream_answer("zebra?", [])
+    ),
     "MultiSliceRetriever": lambda *_: kb.MultiSliceRetriever(timeout_seconds=HOUR).aretrieve(
         "zebra", BASE, SOURCE, {"a": 1}
     ),
@@ -143,10 +161,6 @@ def model(faults: FaultServer) -> OpenAIGenerator:
     return OpenAIGenerator("m", faults.url("hang"), api_key="", timeout=HOUR)
 
 
-def is_running() -> bool:
-    return any(thread.name in ("sleuth-async", "sleuth-answer") for thread in threading.enumerate())
-
-
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_cancelled_call_ends_its_request(
     faults: FaultServer, engine: Engine, words: Engine, code: SnapshotRetriever, call: Call
@@ -165,7 +179,7 @@ def test_a_cancelled_call_ends_its_request(
 
     asyncio.run(impatient())
     wait_until(lambda: not faults.open)
-    wait_until(lambda: not is_running())
+    wait_until(lambda: not THREADS.running)
 
 
 def test_sources_close_while_they_are_asked(faults: FaultServer, words: Engine) -> None:

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import re
-import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -24,6 +23,7 @@ from sleuth.remote import retry
 from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
+from sleuth.threads import THREADS
 from sleuth.web import Tavily, WebSearch, asearch_web, search_web, tavily
 from tests.examples import examples
 from tests.waiting import wait_until
@@ -425,9 +425,6 @@ class TestAsync:
     def test_cancelling_ends_the_request(self, fault: Fault) -> None:
         """A cancelled call closes its connection, and asyncio.run does not wait for it."""
 
-        def is_running() -> bool:
-            return any(thread.name == "sleuth-async" for thread in threading.enumerate())
-
         async def impatient() -> None:
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(
@@ -436,7 +433,7 @@ class TestAsync:
 
         with FaultServer() as faults:
             asyncio.run(impatient())
-            wait_until(lambda: not is_running())
+            wait_until(lambda: not THREADS.running)
 
 
 @pytest.fixture

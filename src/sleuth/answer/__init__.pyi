@@ -7,11 +7,13 @@ from sleuth.answer.context import assemble as assemble
 from sleuth.answer.extract import Sentence as Sentence
 from sleuth.answer.extract import score_sentences as score_sentences
 from sleuth.answer.judge import Rating as Rating
+from sleuth.answer.judge import aevaluate_relevance as aevaluate_relevance
 from sleuth.answer.judge import evaluate_relevance as evaluate_relevance
 from sleuth.answer.judge import read_rating as read_rating
 from sleuth.answer.prompt import REFUSAL as REFUSAL
 from sleuth.answer.prompt import build_prompt as build_prompt
 from sleuth.answer.sentences import split_sentences as split_sentences
+from sleuth.answer.summary import asummarize_docs as asummarize_docs
 from sleuth.answer.summary import extract_summary as extract_summary
 from sleuth.answer.summary import summarize_docs as summarize_docs
 from sleuth.answer.synthesis import EXTRACTIVE_NOTE as EXTRACTIVE_NOTE

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sleuth.remote import async_twin
+
 _OF_TEN = re.compile(r"(?<![\d.])(\d{1,2}(?:\.\d+)?)\s*(?:/|out of|von|of)\s*10(?!\.?\d)", re.IGNORECASE)
 _NAMED = re.compile(
     r"\b(?:rating|score|relevance|rate)\b[^\d\n]{0,60}?(?<![\d.])(\d{1,2}(?:\.\d+)?)(?![\d.]*\d|\s*(?:-|–|to)\s*\d)",
@@ -48,6 +50,9 @@ def evaluate_relevance(judge: Judge, question: str, answer: str) -> Rating:
         GenerationError: the model did not answer.
     """
     return read_rating(judge.evaluate_relevance(question, answer))
+
+
+aevaluate_relevance = async_twin(evaluate_relevance)
 
 
 def read_rating(text: str) -> Rating:

@@ -9,6 +9,7 @@ from typing import Protocol
 from sleuth.answer.extract import Analyze, plain_words
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
+from sleuth.remote import async_twin
 from sleuth.text import clean_text
 from sleuth.types import Document
 
@@ -57,6 +58,9 @@ def summarize_docs(
         if sum(map(count_tokens, parts)) >= before:
             break  # a writer that does not shorten would go on for ever
     return "\n".join(doc.page_content for doc in texts)
+
+
+asummarize_docs = async_twin(summarize_docs)
 
 
 def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyze = plain_words) -> str:

@@ -22,6 +22,7 @@ from sleuth.answer.prompt import REFUSAL, build_prompt
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.arguments import check_count
 from sleuth.protocols import Embedder, Generator
+from sleuth.remote import async_twin
 from sleuth.results import SearchResult
 from sleuth.text import LANGUAGES, clean_text, get_analyzer
 from sleuth.types import RetrievedItem
@@ -90,6 +91,8 @@ class LLMSynthesizer:
         answered = bool(response) and REFUSAL.casefold() not in response.casefold()
         return _result("llm", response, passages, check_citations(response, passages), answered=answered)
 
+    asynthesize = async_twin(synthesize)
+
 
 class ExtractiveSynthesizer:
     """No model: the parts of the passages that answer best, each with its citations.
@@ -143,6 +146,8 @@ class ExtractiveSynthesizer:
         if evidence is not None:
             result.extra["evidence"] = round(evidence, 3)
         return result
+
+    asynthesize = async_twin(synthesize)
 
     def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
         """Return the analyzer of the language of the best passage."""

@@ -5,6 +5,7 @@ from sleuth.code.repository.history import commits_of as commits_of
 from sleuth.code.search.context import RetrievedContext as RetrievedContext
 from sleuth.code.search.context import render_context as render_context
 from sleuth.code.search.history import CommitHit as CommitHit
+from sleuth.code.search.history import asearch_history as asearch_history
 from sleuth.code.search.history import search_history as search_history
 from sleuth.code.search.repomap import repository_map as repository_map
 from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
@@ -12,6 +13,7 @@ from sleuth.code.search.retriever import GraphStorage as GraphStorage
 from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever
 from sleuth.code.search.vectors import EmbeddingProvider as EmbeddingProvider
 from sleuth.code.snapshots.changes import changed_files as changed_files
+from sleuth.code.snapshots.indexing import aindex_path as aindex_path
 from sleuth.code.snapshots.indexing import index_path as index_path
 from sleuth.code.snapshots.refreshing import Current as Current
 from sleuth.code.snapshots.refreshing import current_snapshot as current_snapshot

@@ -22,5 +22,3 @@ from sleuth.compose.fuse import best_places as best_places
 from sleuth.compose.fuse import normalise as normalise
 from sleuth.compose.labelled import LabelledRetriever as LabelledRetriever
 from sleuth.compose.union import overlap as overlap
-from sleuth.compose.workers import SHARED_THREADS as SHARED_THREADS
-from sleuth.compose.workers import SharedThreads as SharedThreads

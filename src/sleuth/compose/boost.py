@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count
 from sleuth.compose.items import best_first, rescored
 from sleuth.errors import ArgumentError
+from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -66,3 +67,5 @@ class BoostedRetriever:
             return Ranking(())
         ranking = self.retriever.retrieve(query, self.pool, filter=filter)
         return Ranking(boost_items(ranking, self.factor, self.where)[:k], ranking.parts, ranking.notes)
+
+    aretrieve = async_twin(retrieve)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count
+from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -81,3 +82,5 @@ class DedupedRetriever:
             return Ranking(())
         ranking = self.retriever.retrieve(query, self.pool, filter=filter)
         return Ranking(deduplicate(ranking, self.identity, most=self.most)[:k], ranking.parts, ranking.notes)
+
+    aretrieve = async_twin(retrieve)

@@ -13,6 +13,7 @@ from sleuth.arguments import check_count
 from sleuth.compose.fuse import normalise
 from sleuth.compose.items import rescored
 from sleuth.errors import ArgumentError
+from sleuth.remote import async_twin
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
@@ -108,3 +109,5 @@ class DiversifiedRetriever:
             ],
             pool.parts,
         )
+
+    aretrieve = async_twin(retrieve)

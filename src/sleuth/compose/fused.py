@@ -15,6 +15,7 @@ from sleuth.arguments import check_count
 from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, fuse_hits
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, RetrievalError
+from sleuth.remote import async_twin
 from sleuth.types import PartReport, Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ class FusedRetriever:
             replace(part, name=f"{name}/{part.name}") for name in rankings for part in rankings[name].failures
         ]
         return Ranking([_hit(fused, i, ids, items, rankings) for i in range(len(fused))], (*reports, *parts))
+
+    aretrieve = async_twin(retrieve)
 
 
 def _pool_of(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sleuth.filters import And, Compare, Filter, Not, as_filter, matches
+from sleuth.remote import async_twin
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class LabelledRetriever:
         ranking = self.retriever.retrieve(query, k, filter=None if tree is True else tree)
         items = [item.model_copy(update={"metadata": {**item.metadata, KEY: self.label}}) for item in ranking]
         return Ranking(items, ranking.parts, ranking.notes)
+
+    aretrieve = async_twin(retrieve)
 
 
 def decided(tree: Filter | None, facts: Mapping[str, Any]) -> Filter | bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count
 from sleuth.compose.items import best_first, rescored
 from sleuth.errors import MissingPackageError
+from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class RerankedRetriever:
             return Ranking(())
         ranking = self.retriever.retrieve(query, self.pool, filter=filter)
         return Ranking(self.reranker.rerank(query, tuple(ranking))[:k], ranking.parts, ranking.notes)
+
+    aretrieve = async_twin(retrieve)
 
 
 class CrossEncoderReranker:

@@ -10,8 +10,8 @@ from time import monotonic
 from typing import Generic, TypeVar
 
 from sleuth.arguments import check_count
-from sleuth.compose.workers import SHARED_THREADS
 from sleuth.errors import ArgumentError
+from sleuth.threads import THREADS
 from sleuth.types import PartReport
 
 T = TypeVar("T")
@@ -87,7 +87,7 @@ def _gather(
     beside, here = (chosen[:-1], chosen[-1:]) if end is None else (chosen, [])
     for name in beside:
         try:
-            SHARED_THREADS.submit(job(name))
+            THREADS.submit(job(name))
         except RuntimeError as error:  # the system refuses another thread
             arrived.put(_Outcome(name, monotonic() - started, error=error))
     outcomes = {name: _run(name, slices[name], started, is_here=True) for name in here}

@@ -3,6 +3,8 @@ from sleuth.engine.codebase import open_code as open_code
 from sleuth.engine.contents import DocumentPage as DocumentPage
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
+from sleuth.engine.importing import aimport_chroma as aimport_chroma
+from sleuth.engine.importing import aimport_vectors as aimport_vectors
 from sleuth.engine.importing import import_chroma as import_chroma
 from sleuth.engine.importing import import_vectors as import_vectors
 from sleuth.engine.relevance import score_hits as score_hits
@@ -11,6 +13,7 @@ from sleuth.engine.selection import Count as Count
 from sleuth.engine.selection import Facet as Facet
 from sleuth.engine.selection import MetadataKey as MetadataKey
 from sleuth.engine.sources import Sources as Sources
+from sleuth.engine.sources import aopen_sources as aopen_sources
 from sleuth.engine.sources import open_sources as open_sources
 
 __all__: list[str]

@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from sleuth.engine.embedders import is_cheap
+from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
     from sleuth.answer import Rarity
@@ -220,13 +221,7 @@ class Answering:
         arguments = self._options(filter, model, options)
         return self.manager.stream_search(query, k, return_mode, **arguments)
 
-    async def asearch(
-        self, query: str, k: int = 10, return_mode: ReturnMode | str = "minimal", **options: Any
-    ) -> SearchResult:
-        """`search`, without blocking the event loop."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(self.search, query, k, return_mode, **options)
+    asearch = async_twin(search)
 
     def _options(self, filter: Any, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
         arguments = dict(options)

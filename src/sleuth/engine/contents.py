@@ -12,6 +12,7 @@ from sleuth.arguments import check_count
 from sleuth.engine.embedders import fill, is_missing
 from sleuth.errors import ArgumentError, FilterError
 from sleuth.filters import all_of, as_filter, matches
+from sleuth.remote import async_twin
 from sleuth.store import check_text
 from sleuth.types import Document, RetrievedItem
 
@@ -105,6 +106,8 @@ class Contents:
         self.embed(timeout=timeout)
         return report
 
+    aadd = async_twin(add)
+
     def _checked(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the documents until the caller is cancelled; refuse those outside of the scope."""
         from sleuth.ingest import identify
@@ -186,6 +189,8 @@ class Contents:
             raise IndexInterrupted(report) from None
         return report
 
+    aindex = async_twin(index)
+
     @cached_property
     def files(self) -> FileNames:
         """The names of files in this index: the folder that holds the index folder is their base."""
@@ -199,6 +204,8 @@ class Contents:
 
         with self._store.reader() as snapshot:
             return roots_in(snapshot.notes(), self.files)
+
+    aroots = async_twin(roots)
 
     def move(self, old: str | Path, new: str | Path, *, timeout: float = 10.0) -> MoveReport:
         """Give the documents of a renamed file or folder the new name; they keep text, metadata and vectors.
@@ -223,6 +230,8 @@ class Contents:
         self.embed(timeout=timeout)
         return report
 
+    amove = async_twin(move)
+
     def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
         """Make the vectors that are still to be made; `add` and `index` do so themselves, and can be broken off.
 
@@ -239,6 +248,8 @@ class Contents:
         if self._dense is None or not self._deferred or is_missing(self._dense.embedder):
             return 0
         return fill(self._store, self._dense, _until_cancelled(progress), timeout=timeout)
+
+    aembed = async_twin(embed)
 
     def update(
         self,
@@ -272,6 +283,8 @@ class Contents:
         self.embed(timeout=timeout)
         return changed
 
+    aupdate = async_twin(update)
+
     # --- out
 
     def delete(
@@ -293,6 +306,8 @@ class Contents:
         """
         with self._store.writer(timeout=timeout) as writer, self._store.reader() as snapshot:
             return writer.delete(self._named(snapshot, ids, filter))
+
+    adelete = async_twin(delete)
 
     def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
         """Return the ids that a change is about, each once: those named that match, or all that match."""
@@ -342,6 +357,8 @@ class Contents:
             if matches(self.scope, row.metadata)
         ]
 
+    aget = async_twin(get)
+
     def documents(self, under: str | None = None) -> list[StoredDocument]:
         """Return the documents of the newest version, without their text; with `under`, those whose source is this path
         or lies below it.
@@ -352,6 +369,8 @@ class Contents:
                 return documents
             visible = set(self._within_scope(snapshot, [document.id for document in documents]))
         return [document for document in documents if document.id in visible]
+
+    adocuments = async_twin(documents)
 
     def list_documents(
         self, *, filter: FilterForm = None, after: str | None = None, limit: int = 100
@@ -384,11 +403,15 @@ class Contents:
             documents = tuple(snapshot.documents_at(keys[:limit]))
         return DocumentPage(documents, documents[-1].id if len(keys) > limit else None)
 
+    alist_documents = async_twin(list_documents)
+
     def count(self, filter: FilterForm = None) -> Count:
         """Count the documents and passages that match a filter; all of them without one."""
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
             return self.searchers_of(snapshot).select(snapshot, tree).count()
+
+    acount = async_twin(count)
 
     def facets(
         self,
@@ -417,11 +440,15 @@ class Contents:
             selection = self.searchers_of(snapshot).select(snapshot, tree, query=query)
             return {name: selection.facets(name, limit) for name in names}
 
+    afacets = async_twin(facets)
+
     def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
         """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
             return self.searchers_of(snapshot).metadata_keys(snapshot, tree)
+
+    ametadata_keys = async_twin(metadata_keys)
 
 
 def _until_cancelled(progress: Callable[..., None] | None) -> Callable[..., None] | None:

@@ -23,9 +23,9 @@ from sleuth.engine.fusion import Fusion
 from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
 from sleuth.engine.opening import check_settings, dense_leg, lexical_leg, open_index
 from sleuth.engine.search import SearchersOfNewest, check_legs, check_query
-from sleuth.engine.twins import AsyncTwins
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter, to_text
+from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
 from sleuth.store.columns import ColumnsLeg
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sleuth.store import Finding, IndexSnapshot, Leg, Repair
 
 
-class Engine(Contents, Answering, AsyncTwins):
+class Engine(Contents, Answering):
     """An open index: adds documents and answers queries. Safe to share between threads.
 
     Attributes:
@@ -126,6 +126,8 @@ class Engine(Contents, Answering, AsyncTwins):
         engine._chunker = None if isinstance(chunker, str) else chunker
         return engine
 
+    aopen = classmethod(async_twin(open))
+
     def retrieve(
         self,
         query: str,
@@ -193,6 +195,8 @@ class Engine(Contents, Answering, AsyncTwins):
             return retrieve_by_hooks(self, query, k, options.changed())
         return retrieval.retrieve(self, query, k, options)
 
+    aretrieve = async_twin(retrieve)
+
     def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """`retrieve`, without hooks."""
         return retrieval.retrieve(self, query, check_query(query, k), retrieval.RetrieveOptions.of(options))
@@ -231,6 +235,8 @@ class Engine(Contents, Answering, AsyncTwins):
                 return Ranking(())
             hits = searchers.nearest(query, k, tree, snapshot=snapshot, exact=exact)
             return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
+
+    anearest = async_twin(nearest)
 
     def open_beside(self, path: str | Path, *, create: bool = False) -> Engine:
         """Open another index of the same settings, with the embedder of this one.
@@ -289,6 +295,8 @@ class Engine(Contents, Answering, AsyncTwins):
         with self._store.reader() as snapshot:
             return self.searchers_of(snapshot).version
 
+    arefresh = async_twin(refresh)
+
     def status(self) -> dict[str, Any]:
         """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
         status = self._store.status()
@@ -315,10 +323,14 @@ class Engine(Contents, Answering, AsyncTwins):
             },
         }
 
+    astatus = async_twin(status)
+
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
         problems = self._store.check(full=full)
         return [*mixed_vectors(self._store), *problems] if self._dense else problems
+
+    acheck = async_twin(check)
 
     def repair(self) -> list[Repair]:
         """Check fully and mend what can be mended; documents that lost a part are removed, and named.
@@ -327,6 +339,8 @@ class Engine(Contents, Answering, AsyncTwins):
         """
         return self._store.repair()
 
+    arepair = async_twin(repair)
+
     def wait(self) -> None:
         """Wait until all merges that are due are done; raises what they raised."""
         self._store.wait()
@@ -334,6 +348,8 @@ class Engine(Contents, Answering, AsyncTwins):
     def compact(self) -> None:
         """Merge each leg into one segment and give free space back to the disk."""
         self._store.compact()
+
+    acompact = async_twin(compact)
 
     def scoped(self, filter: Filter | Mapping[str, Any] | str) -> Engine:
         """Return a view of this index that sees only what matches a filter, within the scope of this engine.
@@ -371,6 +387,8 @@ class Engine(Contents, Answering, AsyncTwins):
                 self._store.close(finish=finish)
                 self._after_close()
 
+    aclose = async_twin(close)
+
     def __repr__(self) -> str:
         scope = "" if self.scope is None else f", scope={to_text(self.scope)!r}"
         return f"{type(self).__name__}({str(self.path)!r}{scope})"
@@ -380,6 +398,12 @@ class Engine(Contents, Answering, AsyncTwins):
 
     def __exit__(self, *exc: object) -> None:
         self.close(finish=exc[0] is None)
+
+    async def __aenter__(self) -> Engine:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose(finish=exc[0] is None)
 
     def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
         """Return the searchers of a version, made once and shared by all threads."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError
 from sleuth.ingest import AddReport, open_chunker
+from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +51,9 @@ def import_chroma(
     return _import(engine, read_chroma(path, collection), re_embed=re_embed)
 
 
+aimport_chroma = async_twin(import_chroma)
+
+
 def import_vectors(
     engine: Engine,
     path: str | Path,
@@ -82,6 +86,9 @@ def import_vectors(
 
     rows = read_vectors(path, vectors, text_field=text_field, id_field=id_field, vector_field=vector_field)
     return _import(engine, rows, re_embed=re_embed)
+
+
+aimport_vectors = async_twin(import_vectors)
 
 
 def _import(engine: Engine, rows: Iterator[StoredVector], *, re_embed: bool) -> AddReport:

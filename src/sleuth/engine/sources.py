@@ -21,6 +21,7 @@ from sleuth.compose import FusedRetriever, LabelledRetriever
 from sleuth.engine.answering import Answering
 from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
 from sleuth.errors import ArgumentError, UnknownRepositoryError
+from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
 from sleuth.types import Ranking
 
@@ -120,24 +121,7 @@ class Sources(Answering):
                 item.extra.pop("explanation", None)
         return ranking
 
-    async def aretrieve(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        filter: Filter | Mapping[str, Any] | str | None = None,
-        explain: bool = False,
-    ) -> Ranking:
-        """`retrieve`, without blocking the event loop."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(self.retrieve, query, k, filter=filter, explain=explain)
-
-    async def aclose(self) -> None:
-        """`close`, without blocking the event loop."""
-        from sleuth.remote import in_thread
-
-        await in_thread(self.close)
+    aretrieve = async_twin(retrieve)
 
     async def __aenter__(self) -> Sources:
         return self
@@ -163,6 +147,8 @@ class Sources(Answering):
             self.unload_plugins()
         finally:
             self._close()
+
+    aclose = async_twin(close)
 
     def __enter__(self) -> Sources:
         return self
@@ -240,6 +226,9 @@ def open_sources(
             warnings=list(filter(None, warnings)),
             close=stack.pop_all().close,
         )
+
+
+aopen_sources = async_twin(open_sources)
 
 
 def _code(stack: ExitStack, path: str | Path, which: str) -> tuple[CodeStorage, list[Repository]]:

@@ -10,7 +10,7 @@ from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base.clients import default_client, endpoint_of, limit_of
 from sleuth.knowledge_base.errors import again_when_busy, again_when_down
 from sleuth.logs import logger_of
-from sleuth.remote import Deadline, endpoint_at, in_thread, retry
+from sleuth.remote import Deadline, async_twin, endpoint_at, retry
 
 logger = logger_of("knowledge_base")
 
@@ -242,36 +242,7 @@ def _retrying(run: Callable[[], T], client: Any, retries: int, base: float) -> T
     )
 
 
-async def astart_ingestion_with_retry(
-    kb_id: str, ds_id: str, max_retries: int = 5, base_delay: float = 5, client: Any = None
-) -> dict[str, Any]:
-    """Run `start_ingestion_with_retry` for async callers."""
-    return await in_thread(start_ingestion_with_retry, kb_id, ds_id, max_retries, base_delay, client)
-
-
-async def aingest_documents_with_retry(  # noqa: PLR0917 - its twin's
-    kb_id: str,
-    ds_id: str,
-    documents: list[dict[str, Any]],
-    max_retries: int = 5,
-    base_delay: float = 2,
-    client: Any = None,
-) -> dict[str, Any]:
-    """Run `ingest_documents_with_retry` for async callers."""
-    return await in_thread(
-        ingest_documents_with_retry, kb_id, ds_id, documents, max_retries, base_delay, client
-    )
-
-
-async def acheck_document_status(
-    kb_id: str, ds_id: str, s3_uri: str, sleep_first: bool = True, client: Any = None
-) -> str:
-    """Run `check_document_status` for async callers."""
-    return await in_thread(check_document_status, kb_id, ds_id, s3_uri, sleep_first, client)
-
-
-async def abatch_check_document_statuses(
-    kb_id: str, ds_id: str, s3_uris: list[str], batch_size: int = 25, client: Any = None
-) -> dict[str, str]:
-    """Run `batch_check_document_statuses` for async callers."""
-    return await in_thread(batch_check_document_statuses, kb_id, ds_id, s3_uris, batch_size, client)
+astart_ingestion_with_retry = async_twin(start_ingestion_with_retry)
+aingest_documents_with_retry = async_twin(ingest_documents_with_retry)
+acheck_document_status = async_twin(check_document_status)
+abatch_check_document_statuses = async_twin(batch_check_document_statuses)

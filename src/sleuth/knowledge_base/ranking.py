@@ -10,7 +10,7 @@ from sleuth.arguments import check_count
 from sleuth.filters import Filter, as_filter
 from sleuth.knowledge_base.results import uri_of
 from sleuth.knowledge_base.retriever import MAX_RESULTS, MultiSliceRetriever
-from sleuth.remote import in_thread
+from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 
 
@@ -62,11 +62,7 @@ class KnowledgeBaseRetriever:
         items = {item.id: item for item in reversed([_item(result) for result in results])}
         return Ranking(sorted(items.values(), key=lambda item: (-(item.score or 0.0), item.id))[:k])
 
-    async def aretrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
-        """Run `retrieve` for async callers. Cancelling it ends its requests."""
-        return await in_thread(self.retrieve, query, k, filter=filter)
+    aretrieve = async_twin(retrieve)
 
 
 def _item(result: Mapping[str, Any]) -> RetrievedItem:

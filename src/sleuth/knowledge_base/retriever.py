@@ -14,7 +14,7 @@ from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
 from sleuth.knowledge_base.clients import default_client, endpoint_of
 from sleuth.knowledge_base.errors import KnowledgeBaseTimeoutError, again_when_down, explain, wrapped
 from sleuth.knowledge_base.results import SOURCE_KEY, deduplicate_results, documented, uri_of
-from sleuth.remote import Deadline, TurnError, endpoint_at, in_thread, retry
+from sleuth.remote import Deadline, TurnError, async_twin, endpoint_at, retry
 from sleuth.types import PartReport
 
 MAX_RESULTS = 100
@@ -102,22 +102,7 @@ class MultiSliceRetriever:
         )  # fmt: skip
         return results
 
-    async def aretrieve(
-        self,
-        query: str,
-        knowledge_base_id: str,
-        data_source_id: str | None,
-        metadata_filter: Mapping[str, Any] | Filter | None = None,
-        num_results: int = 5,
-        *,
-        data_source_ids: Sequence[str] = (),
-        rewrites: Sequence[str] = (),
-    ) -> Results:
-        """Run `retrieve` for async callers. Cancelling it ends its requests."""
-        return await in_thread(
-            self.retrieve, query, knowledge_base_id, data_source_id, metadata_filter, num_results,
-            data_source_ids=data_source_ids, rewrites=rewrites,
-        )  # fmt: skip
+    aretrieve = async_twin(retrieve)
 
     def retrieve_with_report(
         self,
@@ -155,6 +140,8 @@ class MultiSliceRetriever:
         merged = deduplicate_results([result for results in answers.values() for result in results])
         merged.sort(key=lambda result: (-result["score"], uri_of(result) or ""))
         return merged[:num_results], tuple(reports)
+
+    aretrieve_with_report = async_twin(retrieve_with_report)
 
     def _client(self) -> Any:
         if self._agent_client is not None:

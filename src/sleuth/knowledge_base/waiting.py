@@ -12,7 +12,7 @@ from sleuth.knowledge_base.ingestion import (
     UNKNOWN,
     batch_check_document_statuses,
 )
-from sleuth.remote import Deadline, in_thread
+from sleuth.remote import Deadline, async_twin
 
 RUNNING_JOBS = ("STARTING", "IN_PROGRESS", "STOPPING")
 RUNNING_DOCUMENTS = ("STARTING", "PENDING", "IN_PROGRESS", "DELETING", "DELETE_IN_PROGRESS", UNKNOWN)
@@ -76,22 +76,7 @@ def wait_for_ingestion(
     return job
 
 
-async def await_for_ingestion(
-    kb_id: str,
-    ds_id: str,
-    ingestion_job_id: str | None = None,
-    *,
-    s3_uris: Sequence[str] = (),
-    timeout: float = 3600.0,
-    poll: float = 5.0,
-    progress: Progress | None = None,
-    client: Any = None,
-) -> dict[str, Any]:
-    """Run `wait_for_ingestion` for async callers; `progress` is called from another thread."""
-    return await in_thread(
-        wait_for_ingestion, kb_id, ds_id, ingestion_job_id,
-        s3_uris=s3_uris, timeout=timeout, poll=poll, progress=progress, client=client,
-    )  # fmt: skip
+await_for_ingestion = async_twin(wait_for_ingestion)
 
 
 def _poll(

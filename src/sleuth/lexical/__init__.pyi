@@ -1,6 +1,7 @@
 from sleuth.lexical.leg import FieldSpec as FieldSpec
 from sleuth.lexical.leg import LexicalBuilder as LexicalBuilder
 from sleuth.lexical.leg import LexicalLeg as LexicalLeg
+from sleuth.lexical.local import aretrieve_local_docs as aretrieve_local_docs
 from sleuth.lexical.local import retrieve_local_docs as retrieve_local_docs
 from sleuth.lexical.search import LexicalSearcher as LexicalSearcher
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical.evidence import read_contents, weigh_by_term
+from sleuth.remote import async_twin
 from sleuth.text import TermCounter
 
 _WORD = re.compile(r"(?u)\b\w\w+\b")
@@ -121,6 +122,9 @@ def retrieve_local_docs(
     matches = np.flatnonzero((scores >= least) & (scores > 0))
     best = matches[np.argsort(-scores[matches], kind="stable")[:k]]
     return [{**evidence[i], "score": float(scores[i])} for i in best.tolist()]
+
+
+aretrieve_local_docs = async_twin(retrieve_local_docs)
 
 
 def _read(evidence: Sequence[Mapping[str, Any]]) -> tuple[list[str], NDArray[np.int64]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sleuth.llm.ollama import DEFAULT_URL, Ollama
 from sleuth.protocols import Generator
+from sleuth.remote import async_pieces, async_twin
 from sleuth.types import Document
 
 
@@ -43,6 +44,8 @@ class LLMGenerator:
         """
         return self.llm.complete(answer_prompt(question, context_docs))
 
+    agenerate_answer = async_twin(generate_answer)
+
     def stream_answer(self, question: str, context_docs: Sequence[Document]) -> Iterator[str]:
         """Yield the answer of `generate_answer` in pieces.
 
@@ -50,6 +53,8 @@ class LLMGenerator:
             GenerationError: the model did not answer or broke off; raised after the pieces that arrived.
         """
         return self.llm.stream(answer_prompt(question, context_docs))
+
+    astream_answer = async_pieces(stream_answer)
 
     def summarize_docs(self, docs: Sequence[Document]) -> str:
         """Ask the model to summarise the documents in bullet points.
@@ -62,6 +67,8 @@ class LLMGenerator:
             f"Summarize the following text in concise bullet points:\n\n{context}\n\nSummary:"
         )
 
+    asummarize_docs = async_twin(summarize_docs)
+
     def evaluate_relevance(self, question: str, answer: str) -> str:
         """Ask the model to rate an answer, 1 to 10 with a reason, in its own words.
 
@@ -73,3 +80,5 @@ class LLMGenerator:
             "Rate the relevance of the answer to the question on a scale of 1 to 10.\n"
             "Provide a brief explanation for your rating."
         )
+
+    aevaluate_relevance = async_twin(evaluate_relevance)

@@ -28,7 +28,7 @@ from sleuth.llm.http import (
     is_timeout,
 )
 from sleuth.llm.vectors import close, unit, vector, vectors
-from sleuth.remote import TurnError, checked_base, port_of, retry
+from sleuth.remote import TurnError, async_pieces, async_twin, checked_base, port_of, retry
 
 
 class _Default(str):
@@ -149,6 +149,8 @@ class Ollama:
         answer = self._client.post("/api/generate", self._payload(prompt, stream=False))
         return self._response(answer)
 
+    acomplete = async_twin(complete)
+
     def stream(self, prompt: str) -> Iterator[str]:
         """Yield the answer in pieces as the model writes them.
 
@@ -165,6 +167,8 @@ class Ollama:
                 break
         if not done:
             raise self._failure("ended its stream before it was done")
+
+    astream = async_pieces(stream)
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
         payload: dict[str, Any] = {"model": self.model, "prompt": prompt, "stream": stream}

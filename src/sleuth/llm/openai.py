@@ -28,7 +28,7 @@ from sleuth.llm.http import (
     is_timeout,
 )
 from sleuth.llm.vectors import vectors
-from sleuth.remote import Answer, Deadline, Mask, TurnError, checked_base, port_of
+from sleuth.remote import Answer, Deadline, Mask, TurnError, async_pieces, async_twin, checked_base, port_of
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -143,6 +143,8 @@ class OpenAIGenerator:
             missing = "text"
         raise self._failure(f"answered without a {missing}: {self._client.shown(answer)}")
 
+    acomplete = async_twin(complete)
+
     def stream(self, prompt: str) -> Iterator[str]:
         """Yield the answer in pieces as the model writes them.
 
@@ -167,6 +169,8 @@ class OpenAIGenerator:
             done = done or choice.get("finish_reason") is not None
         if not done:
             raise self._failure("ended its stream before it was done")
+
+    astream = async_pieces(stream)
 
     def _choice(self, data: bytes) -> dict[str, Any]:
         try:

@@ -7,7 +7,7 @@ can run before, after or instead of them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, Protocol, TypeVar
 
@@ -16,7 +16,7 @@ from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks import BUILTIN, Hook, Morpheus
 from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
-from sleuth.remote import in_thread
+from sleuth.remote import async_pieces, async_twin
 from sleuth.results import (
     BaseResult,
     RetrievedItem,
@@ -175,24 +175,9 @@ class RetrievalManager:
 
         return SearchStream(work)
 
-    async def aexecute_retrieve(self, query: str, k: int = 10, **options: Any) -> RetrieveResult:
-        """`execute_retrieve` in a thread. Cancelling it ends its requests to services."""
-        return await in_thread(self.execute_retrieve, query, k, **options)
-
-    async def aexecute_search(
-        self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
-    ) -> SearchResult:
-        """`execute_search` in a thread. Cancelling it ends its requests to services."""
-        return await in_thread(self.execute_search, query, k, return_mode, **options)
-
-    async def astream_search(
-        self, query: str, k: int = 10, return_mode: ReturnMode | str = ReturnMode.MINIMAL, **options: Any
-    ) -> AsyncIterator[str]:
-        """`stream_search` as an async iterator; use `stream_search(...)` with `async for` to keep its
-        `.result`.
-        """
-        async for piece in self.stream_search(query, k, return_mode, **options):
-            yield piece
+    aexecute_retrieve = async_twin(execute_retrieve)
+    aexecute_search = async_twin(execute_search)
+    astream_search = async_pieces(stream_search)
 
     def _check_options(self, options: Mapping[str, Any], *calls: str) -> StatusDetail | None:
         """Say which option is wrong; None where each may reach a hook."""

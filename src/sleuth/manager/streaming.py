@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import partial
 from queue import Empty, Full, Queue
-from threading import Event, Thread
+from threading import Event
 from types import TracebackType
 
 from sleuth.errors import SleuthError
 from sleuth.remote import Cancellation, context_of, in_thread
 from sleuth.results import SearchResult
+from sleuth.threads import THREADS
 
 _POLL = 0.1
 """Seconds between looks at whether the reader is gone."""
@@ -24,8 +26,8 @@ class SearchStream:
     or task.
 
     Args:
-        work: writes the answer, calling what it is given with each piece; runs in a thread of its own that
-            starts with the first read.
+        work: writes the answer, calling what it is given with each piece; runs in another thread, from
+            the first read on.
     """
 
     def __init__(self, work: Callable[[Callable[[str], None]], SearchResult]) -> None:
@@ -34,7 +36,7 @@ class SearchStream:
         self._pieces: Queue[str | None] = Queue(maxsize=64)
         self._closed = Event()
         self._cancellation = Cancellation()
-        self._thread: Thread | None = None
+        self._started = False
         self._error: BaseException | None = None
         self._result: SearchResult | None = None
         self._streamed = False
@@ -57,17 +59,15 @@ class SearchStream:
     def __next__(self) -> str:
         if self._finished or self._closed.is_set():
             raise StopIteration
-        if self._thread is None:
-            context = context_of(self._cancellation)
-            self._thread = Thread(target=context.run, args=(self._write,), name="sleuth-answer", daemon=True)
-            self._thread.start()
+        if not self._started:
+            self._started = True
+            THREADS.submit(partial(context_of(self._cancellation).run, self._write))
         piece = self._pieces.get()
         if piece is not None:
             return piece
         if self._closed.is_set():
             raise StopIteration
         self._finished = True
-        self._thread.join()
         if self._error is not None:
             raise self._error
         raise StopIteration

@@ -25,6 +25,8 @@ from sleuth.remote.hosts import refused_address as refused_address
 from sleuth.remote.hosts import resolve as resolve
 from sleuth.remote.proxies import proxy_for as proxy_for
 from sleuth.remote.secrets import Mask as Mask
+from sleuth.remote.twins import async_pieces as async_pieces
+from sleuth.remote.twins import async_twin as async_twin
 
 __all__: list[str]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import Context, ContextVar, copy_context
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from sleuth.errors import SleuthError
+from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
     import asyncio
@@ -94,7 +95,7 @@ def context_of(cancellation: Cancellation) -> Context:
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what `function` returns, run in a thread of its own with the caller's context variables.
+    """Return what `function` returns, run in another thread with the caller's context variables.
 
     When the awaiting task is cancelled, the deadlines inside `function` have passed and its connections are closed.
     Neither the task nor `asyncio.run` waits for the thread, as they would with `asyncio.to_thread`.
@@ -123,7 +124,7 @@ async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwar
         with suppress(RuntimeError):  # the loop was closed: nobody waits any more
             loop.call_soon_threadsafe(settle, value, error)
 
-    Thread(target=work, name="sleuth-async", daemon=True).start()
+    THREADS.submit(work)
     try:
         return await result
     except asyncio.CancelledError:

@@ -7,11 +7,12 @@ import socket
 from collections.abc import Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import TIMEOUT_MAX, Thread
+from threading import TIMEOUT_MAX
 from typing import TypeAlias
 
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.failures import LateError, UnreachableError
+from sleuth.threads import THREADS
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
@@ -58,7 +59,7 @@ def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
         except (OSError, UnicodeError) as error:
             answers.put(str(error))
 
-    Thread(target=look_up, name="sleuth-resolver", daemon=True).start()
+    THREADS.submit(look_up)
     with deadline.cancellation.closing(lambda: answers.put(None)), suppress(Empty):
         answer = answers.get(timeout=min(deadline.remaining(), TIMEOUT_MAX))
         if isinstance(answer, str):

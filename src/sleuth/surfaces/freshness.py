@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexLockedError, SleuthError
+from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
@@ -71,7 +72,7 @@ class Refresher:
         self._snapshots = snapshots
         self._write = write
         self._guard = threading.Lock()
-        self._running: threading.Thread | None = None
+        self._running: threading.Event | None = None
         self._ended = float("-inf")
         self.rest = 0.0
         self.stale = Stale()
@@ -79,20 +80,17 @@ class Refresher:
     def check(self, wait: float = WAIT) -> Stale:
         """Start a look at the files where one is due, wait for it a moment, and return what is known."""
         with self._guard:
-            thread = self._running
-            if thread is None and time.monotonic() >= self._ended + self.rest:
-                thread = self._running = threading.Thread(
-                    target=self._run, name="sleuth-refresh", daemon=True
-                )
-                thread.start()
-        if thread is not None and wait:
-            thread.join(wait)
+            done = self._running
+            if done is None and time.monotonic() >= self._ended + self.rest:
+                done = self._running = THREADS.submit(self._run)
+        if done is not None and wait:
+            done.wait(wait)
         return self.stale
 
     def finish(self, seconds: float = 10.0) -> None:
         """Wait for the look that is under way."""
-        if (thread := self._running) is not None:
-            thread.join(seconds)
+        if (done := self._running) is not None:
+            done.wait(seconds)
 
     def _run(self) -> None:
         began = time.monotonic()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError, MissingPackageError, StoreError
 from sleuth.protocols import Embedder
+from sleuth.remote import async_twin
 from sleuth.types import Document
 from sleuth.vector_store.retriever import query_vector, recorded_embedder
 
@@ -82,6 +83,8 @@ class ChromaStore:
             )
             ids.extend(names)
         return ids
+
+    aadd = async_twin(add)
 
 
 def _fingerprint(embedder: Embedder) -> str:

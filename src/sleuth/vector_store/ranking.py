@@ -8,6 +8,7 @@ from typing import Any
 from sleuth.arguments import check_count
 from sleuth.filters import Filter
 from sleuth.protocols import Embedder
+from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 from sleuth.vector_store.retriever import Retriever, own_document, query_vector
 
@@ -55,3 +56,5 @@ class VectorStoreRetriever:
             for document, score in pairs
         ]
         return Ranking(sorted(items, key=lambda item: (-(item.score or 0.0), item.id))[:k])
+
+    aretrieve = async_twin(retrieve)

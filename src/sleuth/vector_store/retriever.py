@@ -13,6 +13,7 @@ from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
 from sleuth.filters import Filter, as_filter, to_chroma
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
+from sleuth.remote import async_twin
 from sleuth.types import Document
 
 logger = logger_of("vector_store")
@@ -68,6 +69,8 @@ class Retriever:
         )
         return [own_document(document) for document in hits]
 
+    aretrieve = async_twin(retrieve)
+
     def retrieve_with_scores(self, query: str, k: int = 5) -> list[tuple[Document, float]]:
         """Return the `k` closest documents with their distances: lower is closer.
 
@@ -88,6 +91,8 @@ class Retriever:
             hits = self._ask(query, k, lambda: store.similarity_search_with_score(query, k=k))
         return [(own_document(document), float(score)) for document, score in hits]
 
+    aretrieve_with_scores = async_twin(retrieve_with_scores)
+
     def retrieve_by_source(self, query: str, source: str | Path, k: int = 5) -> list[Document]:
         """Return the `k` closest documents of one source.
 
@@ -103,6 +108,8 @@ class Retriever:
             if documents:
                 return documents
         return []
+
+    aretrieve_by_source = async_twin(retrieve_by_source)
 
     def _base(self) -> Path | None:
         """Return the folder that the paths of a Sleuth index are relative to."""

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.files import whole_file
-from sleuth.remote import Cancellation, current_cancellation, in_thread
+from sleuth.remote import Cancellation, async_twin, current_cancellation
 from sleuth.web.search import SearchOptions, WebSearch, check_search, search_entry
 
 Ask = Callable[[str, str], dict[str, Any] | None]
@@ -47,21 +47,10 @@ def search_web_batch(
         ArgumentError: two queries of one id, or a bad setting.
         LoadError: `path` holds something other than a web file.
     """
-    ask = _asker(WebSearch.of(options), k)
-    return _run(ask, _identified(queries), Path(path), workers)
+    return _run(_asker(WebSearch.of(options), k), _identified(queries), Path(path), workers)
 
 
-async def asearch_web_batch(
-    queries: Mapping[str, str] | Iterable[Mapping[str, str]],
-    path: str | Path,
-    k: int = 3,
-    *,
-    workers: int = 4,
-    **options: Unpack[SearchOptions],
-) -> list[dict[str, Any]]:
-    """Run `search_web_batch` for async callers. Cancelling it keeps what is in the file."""
-    searcher, named = WebSearch.of(options), _identified(queries)
-    return await in_thread(lambda: _run(_asker(searcher, k), named, Path(path), workers))
+asearch_web_batch = async_twin(search_web_batch)
 
 
 def _asker(searcher: WebSearch, k: int) -> Ask:

@@ -23,7 +23,7 @@ from sleuth.remote import (
     Mask,
     Network,
     Response,
-    in_thread,
+    async_twin,
     port_of,
     refused_address,
     shown_url,
@@ -93,16 +93,7 @@ def fetch_page(
     return _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots))
 
 
-async def afetch_page(
-    url: str,
-    *,
-    timeout: float = 10.0,
-    max_bytes: int = 5_000_000,
-    obey_robots: bool = True,
-    allow_networks: Sequence[str] = (),
-) -> Page:
-    """Run `fetch_page` for async callers. Cancelling it ends its waits and its request."""
-    return await in_thread(lambda: _fetch(url, _rules(timeout, max_bytes, allow_networks, obey_robots)))
+afetch_page = async_twin(fetch_page)
 
 
 def _rules(

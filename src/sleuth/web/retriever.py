@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 from sleuth.arguments import check_count
 from sleuth.filters import And, Compare, Filter, as_filter, matches
-from sleuth.remote import in_thread
+from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 from sleuth.web.search import SearchOptions, WebSearch
 from sleuth.web.tavily import MAX_RESULTS, Hit
@@ -41,12 +41,7 @@ class WebRetriever:
         """
         return self._rank(query, k, as_filter(filter))
 
-    async def aretrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
-        """Run `retrieve` for async callers. Cancelling it ends its waits and its request."""
-        condition = as_filter(filter)
-        return await in_thread(lambda: self._rank(query, k, condition))
+    aretrieve = async_twin(retrieve)
 
     def _rank(self, query: str, k: int, condition: Filter | None) -> Ranking:
         k = check_count(k)

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from sleuth.arguments import check_count, check_options
 from sleuth.errors import ArgumentError, WebError
 from sleuth.logs import logger_of
-from sleuth.remote import Deadline, in_thread
+from sleuth.remote import Deadline, async_twin
 from sleuth.web.cache import WebCache
 from sleuth.web.keys import KEY_NAME, find_base, find_key
 from sleuth.web.tavily import MAX_RESULTS, Hit, Tavily
@@ -144,6 +144,8 @@ class WebSearch:
                 break
             seen = {hit.url: hit for hit in hits} | seen
         return WebSearchResult(self._relevant(query, seen)[:k], api_k, stale)
+
+    asearch = async_twin(search)
 
     def _relevant(self, query: str, hits: dict[str, Hit]) -> tuple[Hit, ...]:
         if self.relevance is None:
@@ -280,10 +282,4 @@ def search_web(
     return search_entry(WebSearch.of(options), query, k, query_id)
 
 
-async def asearch_web(
-    query: str, k: int = 3, query_id: str | None = None, **options: Unpack[SearchOptions]
-) -> WebDocs:
-    """Run `search_web` for async callers. Cancelling it ends its waits and its request."""
-    k = check_search(query, k)
-    searcher = WebSearch.of(options)
-    return await in_thread(lambda: search_entry(searcher, query, k, query_id))
+asearch_web = async_twin(search_web)

@@ -1,5 +1,6 @@
 from sleuth.cluster.ray.engine import RayEngine as RayEngine
 from sleuth.cluster.ray.engine import serve_from_ray as serve_from_ray
+from sleuth.cluster.ray.indexing import aindex_on_ray as aindex_on_ray
 from sleuth.cluster.ray.indexing import index_on_ray as index_on_ray
 from sleuth.cluster.ray.progress import BuildProgress as BuildProgress
 from sleuth.cluster.ray.progress import BuildReport as BuildReport

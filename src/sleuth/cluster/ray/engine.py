@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from threading import Event, Thread
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster.engine import GatheredEngine
@@ -21,6 +21,7 @@ from sleuth.filters import as_filter
 from sleuth.logs import logger_of
 from sleuth.settings import IndexSettings
 from sleuth.store import Finding, Repair
+from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter
@@ -152,10 +153,9 @@ def _following(engine: RayEngine, seconds: float | None) -> Iterator[None]:
             except SleuthError as error:
                 logger.warning("a new version cannot be served: %s", error)
 
-    thread = Thread(target=follow, name="sleuth-follow", daemon=True)
-    thread.start()
+    done = THREADS.submit(follow)
     try:
         yield
     finally:
         over.set()
-        thread.join()
+        done.wait()

@@ -24,6 +24,7 @@ from sleuth.cluster.storage.publishing import commit_version
 from sleuth.engine import is_slow
 from sleuth.errors import ArgumentError, IndexNotFoundError, StoreError
 from sleuth.ingest import FileEntry, FileNames, ReadOptions, Skipped, present, roots_of, walk
+from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
 
 if TYPE_CHECKING:
@@ -104,6 +105,9 @@ def index_on_ray(
     plan = _plan(objects, source, paths, shards, settings or {}, options or ReadOptions(), wave_bytes)
     with ray_session(ray_address, cpus=workers) as ray:
         return _Attempt(ray, objects, plan, workers, progress, started).run()
+
+
+aindex_on_ray = async_twin(index_on_ray)
 
 
 def _plan(  # noqa: PLR0917 - what `index_on_ray` was given

@@ -6,8 +6,9 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
-from threading import Event, Lock, Thread
+from threading import Event, Lock
 from typing import Any
 
 from sleuth import errors
@@ -17,6 +18,7 @@ from sleuth.cluster.shards.wire import decode, encode
 from sleuth.errors import ArgumentError, RemoteError, RetrievalError, SleuthError, StoreError
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline
+from sleuth.threads import THREADS
 from sleuth.types import PartReport
 
 logger = logger_of("cluster")
@@ -238,7 +240,7 @@ class Router:
             replica.is_up = False
             self.counts["lost"] += 1
         logger.warning("%s is lost: %s", replica.name, reason)
-        Thread(target=self._revive, args=(replica,), name=f"revive {replica.name}", daemon=True).start()
+        THREADS.submit(partial(self._revive, replica))
 
     def _revive(self, replica: _Replica) -> None:
         """Load the versions into a searcher that Ray restarts, as often as it takes."""

@@ -18,6 +18,7 @@ from sleuth.code.snapshots.commits import Ancestors, StoredCommit, ancestors_of,
 from sleuth.code.snapshots.places import is_below
 from sleuth.code.snapshots.recording import is_recorded
 from sleuth.errors import ArgumentError, CodeError
+from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
     from sleuth.code.repository.commits import Commit
@@ -89,6 +90,9 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
     with snapshot.storage.reading() as connection:
         best = _first(connection, list(scores), limit, path.strip("/"))
     return [CommitHit(stored.commit, scores[key], stored.paths) for key, stored in best.items()]
+
+
+asearch_history = async_twin(search_history)
 
 
 def _first(connection: Connection, keys: list[int], limit: int, path: str) -> dict[int, StoredCommit]:

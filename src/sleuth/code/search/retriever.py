@@ -25,7 +25,7 @@ from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
 from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
-from sleuth.remote import check_cancelled
+from sleuth.remote import async_twin, check_cancelled
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -155,6 +155,8 @@ class CodeRetriever:
             check_cancelled()
             contexts.append(context_of(snapshot, walker, piece, expand, explain=explain))
         return contexts
+
+    aretrieve = async_twin(retrieve)
 
     def _check(self, query: str, limit: int, strategy: str) -> int:
         if not isinstance(query, str):

@@ -12,6 +12,7 @@ from sleuth.code.search.fusion import Piece
 from sleuth.code.search.retriever import search
 from sleuth.errors import ArgumentError
 from sleuth.filters import Filter, as_filter
+from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -86,13 +87,7 @@ class SnapshotRetriever:
         items.sort(key=lambda item: (-(item.score or 0.0), item.id))
         return Ranking(items[:k], report if len(report) > 1 else ())
 
-    async def aretrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
-        """`retrieve`, without blocking the event loop. Cancelling it ends a request of the embedder."""
-        from sleuth.remote import in_thread
-
-        return await in_thread(self.retrieve, query, k, filter=filter)
+    aretrieve = async_twin(retrieve)
 
 
 def _item(snapshot: Snapshot, piece: Piece) -> RetrievedItem:

@@ -30,6 +30,7 @@ from sleuth.code.snapshots.storage import CodeStorage
 from sleuth.code.snapshots.submodules import index_submodules
 from sleuth.errors import CodeError
 from sleuth.logs import logger_of
+from sleuth.remote import async_twin
 
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
@@ -82,6 +83,9 @@ def index_path(
     if submodules:
         index_submodules(report, index, revision=revision, changed=changed)
     return report
+
+
+aindex_path = async_twin(index_path)
 
 
 def index_source(

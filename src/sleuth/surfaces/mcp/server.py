@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote, unquote
 
-import anyio.to_thread
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from sleuth.errors import SleuthError
+from sleuth.remote import in_thread
 from sleuth.surfaces.mcp.schemas import INSTRUCTIONS, TOOLS
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ class Runner(Protocol):
 
 
 async def run_in_thread(_: Context, function: Callable[..., T], /, *args: Any) -> T:
-    """Runs a function in a thread of its own; it is left behind where the request is cancelled."""
-    return await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=True)
+    """Runs a function in another thread; its computation ends when the request is cancelled."""
+    return await in_thread(function, *args)
 
 
 def build_server(

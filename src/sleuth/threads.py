@@ -9,9 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Event, Lock, Thread
+from typing import NamedTuple
 
-Job = Callable[[], None]
+
+class _Job(NamedTuple):
+    run: Callable[[], object]
+    done: Event
 
 
 class SharedThreads:
@@ -30,25 +34,47 @@ class SharedThreads:
 
     def _forget(self) -> None:
         self._lock = Lock()
-        self._idle: list[SimpleQueue[Job]] = []
+        self._idle: list[SimpleQueue[_Job]] = []
+        self._running = 0
 
-    def submit(self, job: Job) -> None:
-        """Run `job`, which must not raise, in a waiting thread or a new one.
+    @property
+    def running(self) -> int:
+        """How many jobs are not over yet."""
+        return self._running
+
+    def submit(self, run: Callable[[], object]) -> Event:
+        """Run a job, which must not raise, in a waiting thread or a new one.
+
+        Returns:
+            An event that is set when the job is over.
 
         Raises:
             RuntimeError: no thread was waiting and the system refuses another.
         """
+        job = _Job(run, Event())
         with self._lock:
             inbox = self._idle.pop() if self._idle else None
+            self._running += 1
         if inbox is not None:
             inbox.put(job)
-            return
-        Thread(target=self._serve, args=(job,), name="sleuth-worker", daemon=True).start()
+            return job.done
+        try:
+            Thread(target=self._serve, args=(job,), name="sleuth-worker", daemon=True).start()
+        except RuntimeError:
+            with self._lock:
+                self._running -= 1
+            raise
+        return job.done
 
-    def _serve(self, job: Job) -> None:
-        inbox: SimpleQueue[Job] = SimpleQueue()
+    def _serve(self, job: _Job) -> None:
+        inbox: SimpleQueue[_Job] = SimpleQueue()
         while True:
-            job()
+            try:
+                job.run()
+            finally:
+                with self._lock:
+                    self._running -= 1
+                job.done.set()
             del job  # a waiting thread must not keep the last job's results alive
             with self._lock:
                 self._idle.append(inbox)
@@ -59,8 +85,8 @@ class SharedThreads:
                     if inbox in self._idle:
                         self._idle.remove(inbox)
                         return
-                job = inbox.get()  # another thread took it off the list: a job is on its way
+                job = inbox.get()  # another thread took it off the list and puts a job in
 
 
-SHARED_THREADS = SharedThreads()
+THREADS = SharedThreads()
 """The threads of this process, shared by every caller in this package."""

@@ -1,0 +1,57 @@
+"""Threads that run jobs and are reused."""
+
+from __future__ import annotations
+
+import os
+import threading
+from functools import partial
+
+import pytest
+
+from sleuth.threads import THREADS, SharedThreads
+from tests.waiting import wait_until
+
+
+def test_threads_wait_for_the_next_job() -> None:
+    """A worker thread runs the next job too, and ends when it is idle."""
+    workers = SharedThreads(idle_seconds=60.0)
+    seen: list[int] = []
+
+    def note(done: threading.Event) -> None:
+        seen.append(threading.get_ident())
+        done.set()
+
+    before = threading.active_count()
+    for number in range(4):
+        if number == 3:
+            workers._idle_seconds = 0.0  # after this job
+        done = threading.Event()
+        workers.submit(partial(note, done))
+        assert done.wait(60)
+        wait_until(lambda: workers._idle or threading.active_count() <= before)
+    assert len(seen) == 4
+    assert len(set(seen)) == 1
+    wait_until(lambda: threading.active_count() <= before)
+
+
+def test_a_job_says_when_it_is_over() -> None:
+    """The event of a job is set when it is over, and the job no longer counts as running."""
+    workers, may_end = SharedThreads(), threading.Event()
+    done = workers.submit(may_end.wait)
+    assert workers.running == 1
+    assert not done.is_set()
+    may_end.set()
+    assert done.wait(60)
+    assert workers.running == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_fork() -> None:
+    """A forked child does not use threads that only its parent has."""
+    assert THREADS.submit(int).wait(60)
+    wait_until(lambda: THREADS._idle)  # the parent has threads waiting
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if THREADS.submit(int).wait(60) else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
