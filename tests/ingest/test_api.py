@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sleuth import ArgumentError, Engine
-from sleuth.ingest import IndexInterrupted, ReadOptions, documents
+from sleuth import ArgumentError, Document, Engine
+from sleuth.ingest import FileFormat, IndexInterrupted, ReadOptions, documents
 from sleuth.store import Writer
 
 
@@ -81,21 +81,18 @@ def test_numbers_that_are_none(
     assert all(math.isfinite(value) for value in odd.metadata.get("y", []))
 
 
-def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path) -> None:
     """A document that the index refuses is reported with the reason, and the run continues."""
-    from sleuth.ingest import register_loader
-    from sleuth.ingest.loaders import registry
-    from sleuth.types import Document
-
-    monkeypatch.setattr(registry, "_registered", [])
-    register_loader("odd", lambda file, options: [Document("text", {"set": {1}})], extensions=[".odd"])
     odd: dict[Any, Any] = {"source": "x#1", "row": 1, 5: 5}
     rows = [Document("a", odd), Document("b", {"source": "x#2", "row": 2})]
-    register_loader("rows", lambda file, options: rows, extensions=[".rows"])
+    loaders = [
+        FileFormat("odd", lambda file, options: [Document("text", {"set": {1}})], [".odd"]),
+        FileFormat("rows", lambda file, options: rows, [".rows"]),
+    ]
     (docs / "a.odd").write_text("x")
     (docs / "b.rows").write_text("x")
     (docs / "c.txt").write_text("plain")
-    report = engine.index([docs])
+    report = engine.index([docs], options=ReadOptions(loaders=loaders))
     assert [skipped.source for skipped in report.skipped] == ["docs/a.odd", "docs/b.rows#1"]
     assert "metadata must be JSON values" in report.skipped[0].reason
     assert "metadata must have names that are strings, got 5" in report.skipped[1].reason

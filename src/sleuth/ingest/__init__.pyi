@@ -6,8 +6,7 @@ from sleuth.ingest.chunkers import chunks_at as chunks_at
 from sleuth.ingest.chunkers import open_chunker as open_chunker
 from sleuth.ingest.chunkers import spelling_of_chunker as spelling_of_chunker
 from sleuth.ingest.hashing import content_hash as content_hash
-from sleuth.ingest.loaders import FileFormat as FileFormat
-from sleuth.ingest.loaders import register_loader as register_loader
+from sleuth.ingest.loaders.registry import FileFormat as FileFormat
 from sleuth.ingest.moving import move_documents as move_documents
 from sleuth.ingest.names import FileNames as FileNames
 from sleuth.ingest.names import is_below as is_below

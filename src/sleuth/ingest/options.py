@@ -13,7 +13,7 @@ from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from sleuth.ingest.loaders.format import FileFormat
+    from sleuth.files import FileFormat
 
 AUTO: Final = "auto"
 """The option for documents whose language is to be detected."""
@@ -158,7 +158,7 @@ class ReadOptions:
 def _checked_loaders(loaders: Any) -> tuple[FileFormat, ...]:
     if loaders in ((), []):
         return ()
-    from sleuth.ingest.loaders.format import FileFormat
+    from sleuth.files import FileFormat
 
     if not isinstance(loaders, list | tuple) or not all(isinstance(one, FileFormat) for one in loaders):
         raise ArgumentError(f"loaders must be a list of FileFormat, got {loaders!r}")

@@ -8,8 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeAlias
 
 from sleuth.errors import LoadError, MissingPackageError
+from sleuth.files import BUILT_IN
 from sleuth.ingest.extraction.processes import Extractors
-from sleuth.ingest.extraction.worker import KINDS
 from sleuth.ingest.loaders.registry import is_built_in, kind_of, load
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, Skipped
@@ -64,7 +64,7 @@ class Readers:
     def begin(self, entry: FileEntry) -> Future[list[FileRecord]] | None:
         """Start to read a file; None if it is read when its turn comes."""
         kind = kind_of(entry.source, loaders=self.options.loaders)
-        if self.count < 2 or kind not in KINDS or not is_built_in(kind, self.options.loaders):
+        if self.count < 2 or not is_built_in(kind, self.options.loaders) or not BUILT_IN[kind].extract:
             return None
         if self.threads is None:
             self.threads = ThreadPoolExecutor(self.count, thread_name_prefix="sleuth-reader")

@@ -41,8 +41,8 @@ class Chunker:
     """Cuts documents into chunks.
 
     A token is a run of up to 8 visible characters, or one Chinese, Japanese or Korean sign: see `count_tokens`.
-    `metadata["type"]` says how to read a text: a member of `sleuth.files.kinds.MARKDOWN`, "rst", or a member of
-    `sleuth.files.kinds.CODE`; anything else is plain text, where form feeds divide pages.
+    `metadata["type"]` says how to read a text: a member of `sleuth.files.formats.MARKDOWN`, "rst", or a member of
+    `sleuth.files.formats.CODE`; anything else is plain text, where form feeds divide pages.
 
     Laws: every visible character is in a chunk; starts and ends ascend strictly; each chunk holds something that no
     chunk before it holds; at most `limit` tokens, and at most `overlap` of them shared with the chunk before; equal

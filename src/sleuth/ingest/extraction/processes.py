@@ -31,7 +31,7 @@ class Extractors:
         """Extract the text of a file.
 
         Args:
-            kind: a member of `worker.KINDS`; data of "html" is UTF-8.
+            kind: a built-in format with `extract`; data of "html" is UTF-8.
             data: all of the file.
             limit: most bytes of an unpacked archive, and most characters of text.
 

@@ -9,27 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
-from sleuth.files import serve
+from sleuth.files import BUILT_IN, serve
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
-
-_READERS: Final = {
-    "pdf": "pdf:extract_pdf",
-    "html": "html:extract_html",
-    "docx": "docx:extract_docx",
-    "pptx": "pptx:extract_pptx",
-    "xlsx": "spreadsheet:extract_spreadsheet",
-    "ods": "spreadsheet:extract_ods",
-    "odt": "opendocument:extract_opendocument",
-    "odp": "opendocument:extract_opendocument",
-    "flat-odf": "opendocument:extract_opendocument",
-    "epub": "epub:extract_epub",
-    "rtf": "rtf:extract_rtf",
-    "xml": "xml:extract_xml",
-}
-"""Function by kind; each is imported for the first file of its kind."""
-KINDS: Final = frozenset(_READERS)
 
 
 def extract(kind: str, data: bytes, limit: int) -> Extracted:
@@ -38,7 +21,7 @@ def extract(kind: str, data: bytes, limit: int) -> Extracted:
     Raises:
         ExtractionError: no text; the message says why.
     """
-    module, _, name = _READERS[kind].partition(":")
+    module, _, name = BUILT_IN[kind].extract.partition(":")
     reader: Callable[[bytes, int], Extracted] = getattr(
         import_module(f"sleuth.ingest.extraction.{module}"), name
     )

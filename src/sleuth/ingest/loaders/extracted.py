@@ -4,40 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal
 
-from sleuth.errors import LoadError, MissingPackageError
+from sleuth.errors import LoadError
+from sleuth.files import BUILT_IN
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
 
 _charset = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
-
-
-class _Need(NamedTuple):
-    """The optional package that reads a kind of files.
-
-    Attributes:
-        package: its import name.
-        extra: the extra of Sleuth that brings it.
-        purpose: begins the message where it is missing.
-    """
-
-    package: str
-    extra: str
-    purpose: str
-
-
-_NEEDS: Final = {
-    "pdf": _Need("pypdfium2", "pdf", "reading PDF files"),
-    "docx": _Need("mammoth", "office", "reading Word documents"),
-    "pptx": _Need("pptx", "office", "reading PowerPoint presentations"),
-    "xlsx": _Need("python_calamine", "office", "reading spreadsheets"),
-    "ods": _Need("python_calamine", "office", "reading spreadsheets"),
-    "rtf": _Need("striprtf", "office", "reading RTF files"),
-}
 
 
 def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
@@ -54,15 +30,8 @@ def load_extracted(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         MissingPackageError: the package that reads this kind is not installed.
         LoadError: there is no text; the message says why.
     """
-    check_installed(file.kind)
+    BUILT_IN[file.kind].check_installed()
     yield _document(file, file.read(), {}, options)
-
-
-def check_installed(kind: str) -> None:
-    """Raise MissingPackageError if the package that reads a kind of files is not installed."""
-    need = _NEEDS.get(kind)
-    if need is not None and find_spec(need.package) is None:
-        raise MissingPackageError(need.package, need.extra, need.purpose)
 
 
 def _document(file: FileBytes, data: bytes, metadata: dict[str, Any], options: ReadOptions) -> Document:

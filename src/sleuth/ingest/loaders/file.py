@@ -69,7 +69,7 @@ class FileBytes:
         """Extract the text of a file, in another process unless it is a small page.
 
         Args:
-            kind: a member of `extraction.worker.KINDS`; data of "html" is UTF-8.
+            kind: a built-in format with `extract`; data of "html" is UTF-8.
             data: all of the file.
             limit: most bytes of an unpacked archive, and most characters of text.
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sleuth.errors import LoadError
+from sleuth.files import BUILT_IN
 from sleuth.ingest.extraction.pdf import SILENT
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
-from sleuth.ingest.loaders.extracted import as_load_error, check_installed, extracted_document
+from sleuth.ingest.loaders.extracted import as_load_error, extracted_document
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.loaders.recognition import RecognitionError, recognise
 from sleuth.ingest.options import ReadOptions
@@ -24,7 +25,7 @@ def load_pdf(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
         MissingPackageError: the package that reads PDF files is not installed.
         LoadError: there is no text; the message says why.
     """
-    check_installed(file.kind)
+    BUILT_IN[file.kind].check_installed()
     data = file.read()
     try:
         result = file.extract("pdf", data, options.max_unpacked_bytes)

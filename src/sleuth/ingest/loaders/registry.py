@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import cache
-from importlib import import_module
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.files import kind_of_first_line, kind_of_name
+from sleuth.files import BUILT_IN, ROWS, Loader, kind_of_content, kind_of_name
+from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.ingest` exports it
 from sleuth.ingest.extraction.processes import Extractors
-from sleuth.ingest.extraction.worker import KINDS
 from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.format import FileFormat, Loader
 from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64
@@ -26,53 +23,11 @@ from sleuth.types import Document
 
 logger = logger_of("ingest")
 
-_LOADERS: Final = {
-    "text": "plain:load_text",
-    "markdown": "plain:load_markdown",
-    "rst": "plain:load_rest",
-    "asciidoc": "asciidoc:load_asciidoc",
-    "latex": "latex:load_latex",
-    "bibtex": "bibtex:load_bibtex",
-    "org": "org:load_org",
-    "man": "man:load_man",
-    "subtitles": "subtitles:load_subtitles",
-    "calendar": "calendar:load_calendar",
-    "notebook": "notebook:load_notebook",
-    "email": "mail:load_email",
-    "mbox": "mail:load_mbox",
-    "mhtml": "mail:load_mhtml",
-    "msg": "outlook:load_msg",
-    "zip": "archives:load_zip",
-    "tar": "archives:load_tar",
-    "compressed": "archives:load_compressed",
-    "code": "plain:load_code",
-    "html": "extracted:load_html",
-    "pdf": "pdf:load_pdf",
-    "csv": "rows:load_csv",
-    "tsv": "rows:load_csv",
-    "json": "rows:load_json",
-    "jsonl": "rows:load_jsonl",
-    "parquet": "parquet:load_parquet",
-}
-_BUILT_IN: Final = {**dict.fromkeys(KINDS, "extracted:load_extracted"), **_LOADERS}
-_ROWS: Final = frozenset({"csv", "tsv", "json", "jsonl"})
-_IN_PROCESS: Final = frozenset({"email", "mbox", "mhtml", "msg", "zip", "tar", "compressed"})
+_HOLDERS: Final = frozenset({"email", "mbox", "mhtml", "msg", "zip", "tar", "compressed"})
 """Kinds that a process reads, whatever their size: they hold files of any kind."""
 HEAD_BYTES: Final = 8 << 10
 GROUP: Final = "sleuth.loaders"
 """Entry points of this group name a `FileFormat`."""
-_registered: list[FileFormat] = []
-
-
-def register_loader(
-    kind: str,
-    loader: Loader,
-    *,
-    extensions: Sequence[str] = (),
-    sniff: Callable[[bytes], bool] | None = None,
-) -> None:
-    """Register `loader` for files of `kind` in this process, in place of an earlier one; see `FileFormat`."""
-    _registered.insert(0, FileFormat(kind, loader, extensions, sniff))
 
 
 @cache
@@ -97,7 +52,6 @@ def _installed() -> tuple[FileFormat, ...]:
 def _formats(loaders: Sequence[FileFormat]) -> Iterator[FileFormat]:
     """Yield the formats that are not built in, the first to be asked first."""
     yield from loaders
-    yield from _registered
     yield from _installed()
 
 
@@ -111,7 +65,10 @@ def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) ->
     for one in _formats(loaders):
         if one.has_extension(base):
             return one.kind
-    return kind_of_name(base) or _sniffed(head, loaders)
+    if kind := kind_of_name(base):
+        return kind
+    sniffed = (one.kind for one in _formats(loaders) if one.sniff is not None and one.sniff(head))
+    return next(sniffed, "") or kind_of_content(head)
 
 
 def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
@@ -119,46 +76,10 @@ def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
     return all(one.kind != kind for one in _formats(loaders))
 
 
-_STARTS: Final = ((b"%PDF-", "pdf"), (b"{\\rtf", "rtf"))
-_manual = re.compile(rb"(?:[.'][^\n]{0,500}\n|\n){0,100}?\.(?:TH|Dd|Dt|SH) ")
-
-
-def _sniffed(head: bytes, loaders: Sequence[FileFormat]) -> str:
-    for one in _formats(loaders):
-        if one.sniff is not None and one.sniff(head):
-            return one.kind
-    if head.startswith(b"PK\x03\x04"):
-        return next((kind for mark, kind in _ZIPPED if mark in head), "zip")
-    if kind := next((kind for start, kind in _STARTS if head.startswith(start)), ""):
-        return kind
-    start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if start.startswith((b"<!doctype html", b"<html")):
-        return "html"
-    if _manual.match(head):
-        return "man"
-    return kind_of_first_line(start) or "text"
-
-
-_ZIPPED: Final = (
-    (b"word/", "docx"),
-    (b"ppt/", "pptx"),
-    (b"xl/", "xlsx"),
-    (b"application/epub+zip", "epub"),
-    (b"opendocument.text", "odt"),
-    (b"opendocument.spreadsheet", "ods"),
-    (b"opendocument.presentation", "odp"),
-)
-"""What the first members of documents that are zip archives are named or say, with their kinds."""
-
-
 def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
     """Return what reads files of a kind."""
-    for one in _formats(loaders):
-        if one.kind == kind:
-            return one.load
-    module, _, name = _BUILT_IN.get(kind, _BUILT_IN["code"]).partition(":")
-    loader: Loader = getattr(import_module(f"sleuth.ingest.loaders.{module}"), name)
-    return loader
+    added = (one for one in _formats(loaders) if one.kind == kind)
+    return next(added, BUILT_IN.get(kind, BUILT_IN["text"])).loader()
 
 
 def open_file(entry: FileEntry) -> BinaryIO:
@@ -216,11 +137,11 @@ def as_prose(document: Document, file: str, kind: str) -> Document:
 
 def _is_read_apart(file: FileBytes) -> bool:
     """Return whether a process reads a file: it holds others, has many bytes, or many values in fewer."""
-    if file.kind in KINDS:
+    if BUILT_IN[file.kind].extract:
         return False
-    if file.kind in _IN_PROCESS or file.entry.size > LARGE:
+    if file.kind in _HOLDERS or file.entry.size > LARGE:
         return True
-    if file.kind not in _ROWS or file.entry.size <= MANY_VALUES:
+    if file.kind not in ROWS or file.kind == "parquet" or file.entry.size <= MANY_VALUES:
         return False
     content = file.stream.read(LARGE)
     file.stream.seek(0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 
 from sleuth.code.parsing import LANGUAGES, language_of
-from sleuth.files import EXTENSIONS, FILENAMES, kind_of_first_line, kind_of_name
+from sleuth.files import BUILT_IN, kind_of_first_line, kind_of_name
 from sleuth.ingest.loaders import kind_of
 
 
@@ -31,6 +33,9 @@ def test_kind_of_a_name(name: str, kind: str) -> None:
     [
         (b"#!/usr/bin/env python3\n", "python"),
         (b"#!/bin/sh\npython", "shell"),
+        (b"#!/usr/bin/env -S python3.12 -u\n", "python"),
+        (b"#!/usr/local/fish/bin/ruby2.7\n", "fish"),
+        (b"#!/usr/bin/env nodejs", "javascript"),
         (b"#!/opt/unheard-of\n", ""),
         (b"x", ""),
     ],
@@ -42,15 +47,26 @@ def test_kind_of_a_first_line(head: bytes, kind: str) -> None:
 
 def test_each_extension_has_one_kind() -> None:
     """Each extension and each file name belongs to one kind."""
-    for table in (EXTENSIONS, FILENAMES):
-        names = [name for names in table.values() for name in names.split()]
+    for names in (
+        [extension for one in BUILT_IN.values() for extension in one.extensions],
+        [name for one in BUILT_IN.values() for name in one.names],
+    ):
         assert len(names) == len(set(names))
+
+
+def test_each_format_has_its_functions() -> None:
+    """The loader and the extractor that a built-in format names exist."""
+    for one in BUILT_IN.values():
+        assert callable(one.loader())
+        if one.extract:
+            module, _, name = one.extract.partition(":")
+            assert callable(getattr(import_module(f"sleuth.ingest.extraction.{module}"), name))
 
 
 def test_documents_and_code_agree() -> None:
     """A file of a language has a kind of that language, and every kind of a language exists."""
     for language in LANGUAGES.values():
         for kind in language.kinds or (language.name,):
-            for extension in EXTENSIONS[kind].split():
-                assert language_of(f"a.{extension}") is language
-                assert kind_of(f"a.{extension}") == kind
+            for extension in BUILT_IN[kind].extensions:
+                assert language_of(f"a{extension}") is language
+                assert kind_of(f"a{extension}") == kind

@@ -1,0 +1,90 @@
+"""A file format: how files of it are recognised, read and cut."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from sleuth.errors import ArgumentError, MissingPackageError
+
+Loader: TypeAlias = Callable[[Any, Any], Iterable[Any]]
+"""Takes a `FileBytes` and its `ReadOptions`; yields `Document`s with their own `title` and other metadata.
+
+`load` adds the metadata that all files have.
+
+Raises LoadError if the file cannot be read, MissingPackageError if a package is missing. A row that cannot be read is
+yielded as `Skipped`."""
+
+Form: TypeAlias = Literal["text", "markdown", "code", "rows", "files"]
+"""What a file holds: running text, Markdown (also as a loader writes it), source code, rows that each become a
+document, or other files."""
+
+
+class Package(NamedTuple):
+    """An optional package that a loader needs.
+
+    Attributes:
+        name: its import name.
+        extra: the extra of Sleuth that installs it.
+        purpose: begins the message if it is missing.
+    """
+
+    name: str
+    extra: str
+    purpose: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """A format and its loader.
+
+    Attributes:
+        kind: what its documents have as metadata `type`; that of a built-in format replaces its loader.
+        load: reads a file of this kind, or the name of a function in `sleuth.ingest.loaders` as "module:function".
+        extensions: such as ".tex"; those of a plugin take precedence over built-in ones.
+        sniff: returns from the first 8 KiB whether a file without a known extension is of this kind.
+        names: complete file names of this kind, such as "Makefile"; they take precedence over extensions.
+        interpreters: what a `#!` line holds in files of this kind.
+        form: see `Form`.
+        extract: the function in `sleuth.ingest.extraction` that reads the file in a process of its own, as
+            "module:function"; "" for none.
+        package: what the loader needs beyond Sleuth's own dependencies.
+    """
+
+    kind: str
+    load: Loader | str
+    extensions: Sequence[str] = ()
+    sniff: Callable[[bytes], bool] | None = None
+    names: Sequence[str] = ()
+    interpreters: Sequence[str] = ()
+    form: Form = "text"
+    extract: str = ""
+    package: Package | None = None
+
+    def __post_init__(self) -> None:
+        for extension in self.extensions:
+            if not extension.startswith("."):
+                raise ArgumentError(f"extensions must start with a dot, got {extension!r}")
+        object.__setattr__(self, "extensions", tuple(extension.lower() for extension in self.extensions))
+
+    def has_extension(self, name: str) -> bool:
+        """Return whether a file name ends in one of the extensions."""
+        return os.path.splitext(name)[1].lower() in self.extensions  # noqa: PTH122  # called for every file
+
+    def loader(self) -> Loader:
+        """Return the function that reads files of this kind; a built-in one is imported now."""
+        if not isinstance(self.load, str):
+            return self.load
+        module, _, name = self.load.partition(":")
+        loader: Loader = getattr(import_module(f"sleuth.ingest.loaders.{module}"), name)
+        return loader
+
+    def check_installed(self) -> None:
+        """Raise MissingPackageError if the package that the loader needs is not installed."""
+        from importlib.util import find_spec
+
+        if self.package is not None and find_spec(self.package.name) is None:
+            raise MissingPackageError(*self.package)

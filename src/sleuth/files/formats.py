@@ -1,0 +1,221 @@
+"""The built-in file formats, for documents and for code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+from sleuth.files.format import FileFormat, Form, Package
+
+_BLANK: Final = b"\xef\xbb\xbf \t\r\n"
+"""A byte-order mark and white space."""
+_MANUAL: Final = re.compile(rb"(?:[.'][^\n]{0,500}\n|\n){0,100}?\.(?:TH|Dd|Dt|SH) ")
+
+
+def _starts(signature: bytes) -> Callable[[bytes], bool]:
+    """Recognise files by their first bytes."""
+    return lambda head: head.startswith(signature)
+
+
+def _zip_with(mark: bytes = b"") -> Callable[[bytes], bool]:
+    """Recognise zip archives whose first members have a name or a text with this mark."""
+    return lambda head: head.startswith(b"PK\x03\x04") and mark in head
+
+
+def _is_html(head: bytes) -> bool:
+    start = head[:512].lstrip(_BLANK).lower()
+    return start.startswith((b"<!doctype html", b"<html"))
+
+
+def _is_manual(head: bytes) -> bool:
+    return _MANUAL.match(head) is not None
+
+
+def _format(kind: str, load: str, extensions: str, form: Form = "text", **fields: Any) -> FileFormat:
+    return FileFormat(kind, load, [f".{one}" for one in extensions.split()], form=form, **fields)
+
+
+def _extracted(
+    kind: str, extract: str, extensions: str, form: Form = "markdown", **fields: Any
+) -> FileFormat:
+    return _format(kind, "extracted:load_extracted", extensions, form, extract=extract, **fields)
+
+
+def _code(kind: str, extensions: str, names: str = "", interpreters: str = "") -> FileFormat:
+    return _format(
+        kind, "plain:load_code", extensions, "code", names=names.split(), interpreters=interpreters.split()
+    )
+
+
+_WORD = Package("mammoth", "office", "reading Word documents")
+_SLIDES = Package("pptx", "office", "reading PowerPoint presentations")
+_SHEETS = Package("python_calamine", "office", "reading spreadsheets")
+_RTF = Package("striprtf", "office", "reading RTF files")
+_PDF = Package("pypdfium2", "pdf", "reading PDF files")
+
+DOCUMENTS: Final = (
+    _extracted("docx", "docx:extract_docx", "docx docm", sniff=_zip_with(b"word/"), package=_WORD),
+    _extracted("pptx", "pptx:extract_pptx", "pptx pptm ppsx", sniff=_zip_with(b"ppt/"), package=_SLIDES),
+    _extracted(
+        "xlsx",
+        "spreadsheet:extract_spreadsheet",
+        "xlsx xlsm xlsb xls",
+        sniff=_zip_with(b"xl/"),
+        package=_SHEETS,
+    ),
+    _extracted("epub", "epub:extract_epub", "epub", sniff=_zip_with(b"application/epub+zip")),
+    _extracted("odt", "opendocument:extract_opendocument", "odt ott", sniff=_zip_with(b"opendocument.text")),
+    _extracted(
+        "ods", "spreadsheet:extract_ods", "ods", sniff=_zip_with(b"opendocument.spreadsheet"), package=_SHEETS
+    ),
+    _extracted(
+        "odp", "opendocument:extract_opendocument", "odp", sniff=_zip_with(b"opendocument.presentation")
+    ),
+    _extracted("flat-odf", "opendocument:extract_opendocument", "fodt fods fodp"),
+    _format("zip", "archives:load_zip", "zip", "files", sniff=_zip_with()),
+    _format("pdf", "pdf:load_pdf", "pdf", extract="pdf:extract_pdf", sniff=_starts(b"%PDF-"), package=_PDF),
+    _extracted("rtf", "rtf:extract_rtf", "rtf", sniff=_starts(b"{\\rtf"), package=_RTF),
+    _format(
+        "html",
+        "extracted:load_html",
+        "html htm xhtml",
+        "markdown",
+        extract="html:extract_html",
+        sniff=_is_html,
+    ),
+    _format("man", "man:load_man", "man mdoc", "markdown", sniff=_is_manual),
+    _extracted("xml", "xml:extract_xml", "xml xsd xsl xslt csproj"),
+    _format(
+        "text", "plain:load_text", "txt text log asc", names=["readme", "license", "changelog", "notice"]
+    ),
+    _format("markdown", "plain:load_markdown", "md markdown mdown mkd mdx", "markdown"),
+    _format("rst", "plain:load_rest", "rst rest"),
+    _format("asciidoc", "asciidoc:load_asciidoc", "adoc asciidoc", "markdown"),
+    _format("svg", "plain:load_code", "svg"),
+    _format("notebook", "notebook:load_notebook", "ipynb", "markdown"),
+    _format("latex", "latex:load_latex", "tex ltx latex", "markdown"),
+    _format("bibtex", "bibtex:load_bibtex", "bib", "markdown"),
+    _format("org", "org:load_org", "org", "markdown"),
+    _format("subtitles", "subtitles:load_subtitles", "vtt srt"),
+    _format("calendar", "calendar:load_calendar", "ics ical", "markdown"),
+    _format("email", "mail:load_email", "eml", "markdown"),
+    _format("msg", "outlook:load_msg", "msg", "markdown"),
+    _format("mhtml", "mail:load_mhtml", "mhtml mht", "markdown"),
+    _format("mbox", "mail:load_mbox", "mbox", "files"),
+    _format("tar", "archives:load_tar", "tar tgz tbz tbz2 txz", "files"),
+    _format("compressed", "archives:load_compressed", "gz bz2 xz", "files"),
+    _format("csv", "rows:load_csv", "csv", "rows"),
+    _format("tsv", "rows:load_csv", "tsv tab", "rows"),
+    _format("json", "rows:load_json", "json", "rows"),
+    _format("jsonl", "rows:load_jsonl", "jsonl ndjson", "rows"),
+    _format("parquet", "parquet:load_parquet", "parquet", "rows"),
+)
+"""Formats of documents. A file without a known name is of the first format whose `sniff` says so."""
+
+SOURCES: Final = (
+    _code("assembly", "s asm"),
+    _code("c", "c h"),
+    _code("clojure", "clj cljs cljc edn"),
+    _code("cmake", "cmake", "cmakelists.txt"),
+    _code("cpp", "cc cpp cxx c++ hh hpp hxx ipp"),
+    _code("csharp", "cs"),
+    _code("css", "css less"),
+    _code("cuda", "cu cuh"),
+    _code("dart", "dart"),
+    _code("dockerfile", "dockerfile", "dockerfile containerfile"),
+    _code("elixir", "ex exs"),
+    _code("erlang", "erl hrl"),
+    _code("fish", "fish", interpreters="fish"),
+    _code("fortran", "f f90 f95 f03 for"),
+    _code("fsharp", "fs fsi fsx"),
+    _code("go", "go"),
+    _code("graphql", "graphql gql"),
+    _code("groovy", "groovy gradle", "jenkinsfile"),
+    _code("haskell", "hs lhs"),
+    _code("ini", "ini cfg conf properties env"),
+    _code("java", "java"),
+    _code("javascript", "js mjs cjs jsx", interpreters="node nodejs"),
+    _code("jsonc", "jsonc json5"),
+    _code("julia", "jl"),
+    _code("kotlin", "kt kts"),
+    _code("lisp", "lisp lsp el cl"),
+    _code("lua", "lua"),
+    _code("makefile", "mk mak", "makefile gnumakefile"),
+    _code("matlab", "m"),
+    _code("nim", "nim"),
+    _code("objectivec", "mm"),
+    _code("ocaml", "ml mli"),
+    _code("pascal", "pas"),
+    _code("perl", "pl pm", interpreters="perl"),
+    _code("php", "php"),
+    _code("powershell", "ps1 psm1"),
+    _code("protobuf", "proto"),
+    _code("python", "py pyi pyx pxd pyw", "sconstruct wscript", "python ipython"),
+    _code("r", "r"),
+    _code("ruby", "rb rake gemspec", "gemfile rakefile", "ruby jruby"),
+    _code("rust", "rs"),
+    _code("scala", "scala sc sbt"),
+    _code("scheme", "scm ss rkt"),
+    _code("scss", "scss sass"),
+    _code("shell", "sh bash zsh ksh", interpreters="bash zsh ksh sh"),
+    _code("sql", "sql"),
+    _code("svelte", "svelte"),
+    _code("swift", "swift"),
+    _code("tcl", "tcl"),
+    _code("template", "erb jinja j2"),
+    _code("terraform", "tf tfvars hcl"),
+    _code("toml", "toml"),
+    _code("tsx", "tsx"),
+    _code("typescript", "ts mts cts"),
+    _code("verilog", "v sv svh"),
+    _code("vhdl", "vhd vhdl"),
+    _code("vim", "vim"),
+    _code("vue", "vue"),
+    _code("yaml", "yaml yml"),
+    _code("zig", "zig"),
+)
+"""Formats of source code and of files that programs read."""
+
+BUILT_IN: Final = {one.kind: one for one in (*DOCUMENTS, *SOURCES)}
+"""Format by kind."""
+
+BY_EXTENSION: Final = {extension: one.kind for one in BUILT_IN.values() for extension in one.extensions}
+"""Kind by extension, lower case with its dot."""
+
+_BY_NAME: Final = {name: one.kind for one in BUILT_IN.values() for name in one.names}
+
+
+def _kinds(form: Form) -> frozenset[str]:
+    return frozenset(kind for kind, one in BUILT_IN.items() if one.form == form)
+
+
+ROWS: Final = _kinds("rows")
+"""Kinds whose files hold rows, each a document."""
+
+CODE: Final = _kinds("code")
+"""Kinds whose text is cut as source code."""
+
+MARKDOWN: Final = _kinds("markdown")
+"""Kinds whose text is Markdown: as it is in the file, or as loaders write it."""
+
+
+def kind_of_name(path: str) -> str:
+    """Return the kind that the name of a file implies; "" if it implies none."""
+    base = path[path.rfind("/") + 1 :].lower()
+    return _BY_NAME.get(base) or BY_EXTENSION.get(base[base.rfind(".") :], "")
+
+
+def kind_of_first_line(head: bytes) -> str:
+    """Return the kind that a `#!` line names; "" without such a line or for an unknown interpreter."""
+    if not head.startswith(b"#!"):
+        return ""
+    words = re.split(r"[/\s]", head[:200].partition(b"\n")[0].decode("latin-1"))
+    names = {word.rstrip("0123456789.") for word in words}
+    return next((one.kind for one in SOURCES if not names.isdisjoint(one.interpreters)), "")
+
+
+def kind_of_content(head: bytes) -> str:
+    """Return the kind that the first 8 KiB of a file imply; "text" if they imply none."""
+    sniffed = (one.kind for one in DOCUMENTS if one.sniff is not None and one.sniff(head))
+    return next(sniffed, "") or kind_of_first_line(head.lstrip(_BLANK)) or "text"
