@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from sleuth import ArgumentError, Document, Engine
-from sleuth.engine import Count, Facet
+from sleuth import ArgumentError, Document, Engine, FilterError
+from sleuth.cluster import ShardedEngine
+from sleuth.engine import Count, Facet, import_vectors
 
 DOCUMENTS = [
     Document("Our tokens are refilled.", {"source": "ours.md", "tenant": "us"}),
@@ -17,9 +19,11 @@ DOCUMENTS = [
 ]
 
 
-@pytest.fixture
-def whole(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True) as opened:
+@pytest.fixture(params=["index", "shards"])
+def whole(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    options: dict[str, Any] = {"shards": 3} if request.param == "shards" else {}
+    opener = ShardedEngine.open if options else Engine.open
+    with opener(tmp_path / "index", create=True, **options) as opened:
         opened.add(DOCUMENTS)
         yield opened
 
@@ -60,8 +64,14 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
         ours.add([Document("Taken over.", {"source": "theirs.md", "tenant": "us"})])
     with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'new\.md'"):
         ours.add([Document("Smuggled.", {"source": "new.md", "tenant": "them"})])
-    with pytest.raises(ArgumentError, match="scope must be None to index files"):
-        ours.index([whole.path.parent])
+    for call in (
+        lambda: ours.index([whole.path.parent]),
+        lambda: ours.move("theirs.md", "taken.md"),
+        *(ours.roots, ours.check, ours.repair, ours.compact),
+        lambda: import_vectors(ours, whole.path / "none.jsonl"),
+    ):
+        with pytest.raises(ArgumentError, match=r"scope must be None to|re_embed must be True"):
+            call()
     assert whole.get("theirs.md")[0].text == "Their tokens are secret."
     ours.add([Document("Ours too.", {"source": "more.md", "tenant": "us"})])
     assert sorted(ours.delete(filter="tenant:us")) == ["more.md", "ours.md"]
@@ -92,3 +102,83 @@ def test_views_nest_and_leave_the_index_open(whole: Engine) -> None:
     assert whole.count().documents == 3
     with pytest.raises(ArgumentError, match="filter must say what the view may see, got ''"):
         whole.scoped("")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"tenant": "them"},
+        {"tenant": None},
+        {"tenant": ["us", "them"]},
+        {"tenant": {"name": "us"}},
+        {"tenant": []},
+        {"kind": "note", "tenant": "them"},
+    ],
+)
+def test_no_change_leads_out_of_the_scope(ours: Engine, whole: Engine, changes: dict[str, Any]) -> None:
+    """`update` refuses to move documents into another scope, by id and by filter, and changes nothing then."""
+    ours.add([Document("Ours as well.", {"source": "also.md", "tenant": "us", "kind": "note"})])
+    before = [document.metadata for document in whole.documents()]
+    for selection in ({"ids": ["ours.md", "also.md"]}, {"filter": "kind:note"}, {"filter": "tenant:us"}):
+        with pytest.raises(ArgumentError, match="documents must match the scope of this engine"):
+            ours.update(changes, **selection)
+    assert [document.metadata for document in whole.documents()] == before
+    assert ours.update({"kind": "memo"}, ["also.md"]) == ["also.md"]
+
+
+@pytest.mark.parametrize("tenant", [["us", "them"], None, [], {"us": 1}])
+def test_no_document_of_two_scopes_is_added(ours: Engine, whole: Engine, tenant: Any) -> None:
+    """A list with a value of another scope, and no value, lie out of the scope; a list of its own values does not."""
+    for text in ("Shared with them.", ""):
+        with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'both\.md'"):
+            ours.add([Document(text, {"source": "both.md", "title": "Both", "tenant": tenant})])
+    assert not whole.get("both.md")
+    ours.add([Document("Our own.", {"source": "list.md", "tenant": ["us"]})])
+    assert [item.id for item in ours.get("list.md")] == ["list.md#0"]
+
+
+def test_what_two_scopes_share_is_changed_by_neither(ours: Engine, whole: Engine) -> None:
+    """A document of two tenants is seen by both; a view neither replaces, changes nor deletes it."""
+    whole.add([Document("For all of us.", {"source": "all.md", "tenant": ["us", "them"], "kind": "shared"})])
+    assert [item.id for item in ours.get("all.md")] == ["all.md#0"]
+    for call in (
+        lambda: ours.delete(["all.md"]),
+        lambda: ours.delete(filter="kind:shared"),
+        lambda: ours.update({"kind": "ours"}, ["all.md"]),
+        lambda: ours.update({"tenant": "us"}, filter="kind:shared"),
+        lambda: ours.add([Document("Ours now.", {"source": "all.md", "tenant": "us"})]),
+    ):
+        with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'all\.md'"):
+            call()
+    assert whole.get("all.md")[0].text == "For all of us."
+    assert whole.get("all.md")[0].metadata["kind"] == "shared"
+
+
+def test_a_document_partly_in_the_scope_is_not_changed(whole: Engine) -> None:
+    """Where only some passages of a document lie in the scope, the others would be changed unseen."""
+    text = f"# One\n\n{'First words. ' * 200}\n\n# Two\n\n{'Second words. ' * 200}"
+    whole.add([Document(text, {"source": "long.md"})])
+    view = whole.scoped("source:long.md end_line<5")
+    assert view.get("long.md")
+    for call in (
+        lambda: view.delete(["long.md"]),
+        lambda: view.update({"kind": "x"}, filter="source:long.md"),
+        lambda: view.add([Document(text, {"source": "long.md"})]),
+    ):
+        with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'long\.md'"):
+            call()
+    with pytest.raises(ArgumentError, match="documents must match the scope"):
+        whole.scoped("end_line<5").add([Document(text, {"source": "new.md"})])
+    assert len(whole.get("long.md")) > 1
+
+
+def test_a_view_of_a_view_writes_into_both(whole: Engine) -> None:
+    """A change through a view of a view lies in both scopes."""
+    inner = whole.scoped("tenant:us").scoped("kind:note")
+    inner.add([Document("A note of ours.", {"source": "note.md", "tenant": "us", "kind": "note"})])
+    for changes in ({"tenant": "them"}, {"kind": "memo"}):
+        with pytest.raises(ArgumentError, match="documents must match the scope"):
+            inner.update(changes, ["note.md"])
+    with pytest.raises(FilterError, match="no document has the metadata key 'salary'"):
+        inner.update({"x": 1}, filter="salary:3")
+    assert inner.update({"x": 1}, ["note.md"]) == ["note.md"]

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from sleuth.filters import Not, as_filter, leaves, matches
-from sleuth.testing.filters import comparisons, metadata
+from sleuth.filters import Not, as_filter, leaves, lies_within, matches
+from sleuth.testing.filters import comparisons, filters, metadata
 
 ROWS: dict[str, dict[str, Any]] = {
     "int": {"k": 5},
@@ -105,3 +106,44 @@ def test_the_order_of_keys_says_nothing() -> None:
     row = {"x.a": 5, "x": {"a": {"b": 1}}}
     turned = dict(reversed(row.items()))
     assert leaves(row) == leaves(turned) == {"x": [], "x.a": [5], "x.a.b": 1}
+
+
+@pytest.mark.parametrize(
+    ("filter", "row", "expected"),
+    [
+        ("tenant:acme", {"tenant": "acme"}, True),
+        ("tenant:acme", {"tenant": ["acme"]}, True),
+        ("tenant:acme", {"tenant": ["acme", "globex"]}, False),
+        ("tenant:acme", {"tenant": []}, False),
+        ("tenant:acme", {"tenant": None}, False),
+        ("tenant:acme", {"tenant": {"acme": 1}}, False),
+        ("tenant:acme,beta", {"tenant": ["acme", "beta"]}, True),
+        ("owner.name:acme", {"owner": [{"name": "acme"}, {"name": "globex"}]}, False),
+        ("owner.name:acme", {"owner.name": "globex", "owner": {"name": "acme"}}, False),
+        ("tenant:[acme]", {"tenant": ["acme", "globex"]}, False),
+        ("tenant:*ac*", {"tenant": ["acme", "globex"]}, False),
+        ("tenant!=globex", {"tenant": ["acme", "globex"]}, False),
+        ("-(-tenant:acme)", {"tenant": ["acme", "globex"]}, False),
+        ("tenant:*", {"tenant": ["acme", "globex"]}, True),
+        ("", {}, True),
+    ],
+)
+def test_a_row_lies_within_a_filter_by_every_value_of_its_lists(
+    filter: str, row: dict[str, Any], expected: bool
+) -> None:
+    """A list with a value of somebody else is not within, though it matches."""
+    assert lies_within(as_filter(filter), row) is expected
+
+
+@given(filters(), metadata(), st.data())
+def test_what_lies_within_matches_by_whichever_value(
+    filter: Any, row: dict[str, Any], data: st.DataObject
+) -> None:
+    """A row within a filter matches it, and still does if only one value of each list is left."""
+    if lies_within(filter, row):
+        assert matches(filter, row)
+        single = {
+            key: [data.draw(st.sampled_from(value))] if isinstance(value, list) and value else value
+            for key, value in leaves(row).items()
+        }
+        assert matches(filter, single)

@@ -193,6 +193,7 @@ class ShardedEngine(GatheredEngine):
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that each shard is whole, and that it holds documents of its own only."""
+        self._check_unscoped("check the index")
         findings = [
             finding._replace(subject=f"{name}: {finding.subject}")
             for name, engine in zip(self._shards.names, self._shards.engines, strict=True)
@@ -216,6 +217,7 @@ class ShardedEngine(GatheredEngine):
 
     def repair(self) -> list[Repair]:
         """Check each shard fully and mend what can be mended."""
+        self._check_unscoped("repair the index")
         return [
             repair._replace(what=f"{name}: {repair.what}")
             for name, engine in zip(self._shards.names, self._shards.engines, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sleuth.ingest import AddReport, FileNames, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
     from sleuth.protocols import DocumentChunker
     from sleuth.settings import IndexSettings
-    from sleuth.store import IndexSnapshot, Store, StoredDocument
+    from sleuth.store import DocumentBatch, IndexSnapshot, Store, StoredDocument
 
     FilterForm = Filter | Mapping[str, Any] | str | None
 
@@ -101,6 +101,7 @@ class Contents:
             self._checked(documents),
             language=AUTO if self.settings.tells_languages else "",
             progress=progress,
+            accept=self._accept(),
             timeout=timeout,
         )
         self.embed(timeout=timeout)
@@ -109,7 +110,8 @@ class Contents:
     aadd = async_twin(add)
 
     def _checked(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the documents until the caller is cancelled; refuse those outside of the scope."""
+        """Yield the documents until the caller is cancelled; refuse those that would replace one out of the scope."""
+        from sleuth.engine.scope import check_documents
         from sleuth.ingest import identify
         from sleuth.remote import check_cancelled
 
@@ -122,17 +124,18 @@ class Contents:
         while batch := list(islice(rest, _TOGETHER)):
             check_cancelled()
             ids = [identify(document) for document in batch]
-            hidden = self._hidden(ids)
-            for id, document in zip(ids, batch, strict=True):
-                if id in hidden or not matches(self.scope, {"source": id, **document.metadata}):
-                    raise ArgumentError(f"documents must match the scope of this engine, got {id!r}")
+            with self._store.reader() as snapshot:
+                present = [id for id in ids if snapshot.document(id) is not None]
+                check_documents(self.scope, present, snapshot, self.searchers_of(snapshot))
             yield from batch
 
-    def _hidden(self, ids: Sequence[str]) -> set[str]:
-        """Return those of these ids whose documents are there, outside of the scope."""
-        with self._store.reader() as snapshot:
-            present = {id for id in ids if snapshot.document(id) is not None}
-            return present.difference(self._within_scope(snapshot, present))
+    def _accept(self) -> Callable[[DocumentBatch], None] | None:
+        """Return what refuses documents that would lie out of the scope; None without one."""
+        if self.scope is None:
+            return None
+        from sleuth.engine.scope import check_batch
+
+        return partial(check_batch, self.scope)
 
     def index(
         self,
@@ -167,10 +170,7 @@ class Contents:
         """
         from sleuth.ingest import IndexInterrupted, index_paths, open_chunker
 
-        if self.scope is not None:
-            raise ArgumentError(
-                "scope must be None to index files, which belong to all: open the index without it"
-            )
+        self._check_unscoped("index files")
         report = index_paths(
             self._store,
             open_chunker(self.settings, self._chunker),
@@ -191,6 +191,17 @@ class Contents:
 
     aindex = async_twin(index)
 
+    def _check_unscoped(self, what: str) -> None:
+        """Refuse in an engine with a scope what concerns the documents of all.
+
+        Raises:
+            ArgumentError: it has one.
+        """
+        if self.scope is not None:
+            raise ArgumentError(
+                f"scope must be None to {what}, which concerns the documents of all: open the index without it"
+            )
+
     @cached_property
     def files(self) -> FileNames:
         """The names of files in this index: the folder that holds the index folder is their base."""
@@ -202,6 +213,7 @@ class Contents:
         """Return the files and folders that were indexed by name, with the options remembered for each."""
         from sleuth.ingest import roots_in
 
+        self._check_unscoped("list what was indexed by name")
         with self._store.reader() as snapshot:
             return roots_in(snapshot.notes(), self.files)
 
@@ -219,10 +231,7 @@ class Contents:
         """
         from sleuth.ingest import move_documents
 
-        if self.scope is not None:
-            raise ArgumentError(
-                "scope must be None to move files, which belong to all: open the index without it"
-            )
+        self._check_unscoped("move files")
         before, after = self.files.name_of(old), self.files.name_of(new)
         report = move_documents(self._store, before, after, timeout=timeout)
         if not any(report):
@@ -271,13 +280,15 @@ class Contents:
 
         Raises:
             ArgumentError: changes that JSON cannot hold or that the engine writes itself (`source`, `path`, ...), or
-                neither ids nor filter.
+                neither ids nor filter. In an engine with a scope also a document that does not lie in it as a whole
+                before and after the change; nothing is changed then.
             FilterError: a filter that cannot be read, or a key that no document has.
         """
         from sleuth.ingest import check_changes, updated
 
         check_changes(changes)
-        with self._store.writer(timeout=timeout) as writer, self._store.reader() as snapshot:
+        accept = self._accept()
+        with self._store.writer(timeout=timeout, accept=accept) as writer, self._store.reader() as snapshot:
             names = self._named(snapshot, ids, filter)
             changed = [id for id in names if updated(snapshot, writer, id, changes)]
         self.embed(timeout=timeout)
@@ -301,7 +312,7 @@ class Contents:
             The ids that were there.
 
         Raises:
-            ArgumentError: neither ids nor filter.
+            ArgumentError: neither ids nor filter; or a document that lies only in part in the scope of this engine.
             FilterError: a filter that cannot be read, or a key that no document has.
         """
         with self._store.writer(timeout=timeout) as writer, self._store.reader() as snapshot:
@@ -322,11 +333,17 @@ class Contents:
                 raise FilterError("; ".join(notes))
         if ids is None:
             keys = self._keys_where(snapshot, tree)
-            return [document.id for document in snapshot.documents_at(keys.tolist())]
-        if isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+            names = [document.id for document in snapshot.documents_at(keys.tolist())]
+        elif isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
             raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
-        names = list(dict.fromkeys(check_text(id, "each of ids") for id in ids))
-        return self._within_scope(snapshot, names, tree)
+        else:
+            listed = dict.fromkeys(check_text(id, "each of ids") for id in ids)
+            names = self._within_scope(snapshot, listed, tree)
+        if self.scope is None:
+            return names
+        from sleuth.engine.scope import check_documents
+
+        return list(check_documents(self.scope, names, snapshot, self.searchers_of(snapshot)))
 
     def _within_scope(
         self, snapshot: IndexSnapshot, ids: Iterable[str], tree: Filter | None = None

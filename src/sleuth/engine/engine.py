@@ -327,6 +327,7 @@ class Engine(Contents, Answering):
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
+        self._check_unscoped("check the index")
         problems = self._store.check(full=full)
         return [*mixed_vectors(self._store), *problems] if self._dense else problems
 
@@ -337,6 +338,7 @@ class Engine(Contents, Answering):
 
         A record whose structure is damaged is rebuilt first from what can be read of it.
         """
+        self._check_unscoped("repair the index")
         return self._store.repair()
 
     arepair = async_twin(repair)
@@ -347,6 +349,7 @@ class Engine(Contents, Answering):
 
     def compact(self) -> None:
         """Merge each leg into one segment and give free space back to the disk."""
+        self._check_unscoped("compact the index")
         self._store.compact()
 
     acompact = async_twin(compact)

@@ -95,6 +95,10 @@ def _import(engine: Engine, rows: Iterator[StoredVector], *, re_embed: bool) -> 
     """Add documents with their vectors, some at a time."""
     if re_embed:
         return engine.add(row.document for row in rows)
+    if engine.scope is not None:
+        raise ArgumentError(
+            "re_embed must be True in an engine with a scope, since vectors are kept for the texts of all, got False"
+        )
     if engine.embedder is None or engine.vector_cache is None:
         raise ArgumentError(
             "embedder must be the one that made the vectors, such as 'ollama:nomic-embed-text', "

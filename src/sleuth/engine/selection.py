@@ -114,11 +114,17 @@ class Selection:
         """Count what is selected."""
         return Count(len(self.document_keys()), sum(len(part.rows) for part in self._parts))
 
-    def document_keys(self) -> NDArray[np.int64]:
-        """Keys of the documents, ascending; documents without passages are judged by their own metadata."""
+    def document_keys(self, whole: bool = False) -> NDArray[np.int64]:
+        """Keys of the documents, ascending; documents without passages are judged by their own metadata.
+
+        Args:
+            whole: only those of which all passages are selected.
+        """
         is_chosen = np.zeros(len(self.documents), np.bool_)
         for part in self._parts:
             is_chosen[part.owners] = True
+        if whole:
+            is_chosen[self._split_documents()] = False
         if not self._is_partial:
             empty = self._empty_documents()
             chosen = [
@@ -127,6 +133,17 @@ class Selection:
             ]
             is_chosen[empty[np.array(chosen, np.bool_)]] = True
         return self.documents[is_chosen]
+
+    def _split_documents(self) -> NDArray[np.int64]:
+        """Places of the documents that have a passage that is not selected."""
+        places = [np.zeros(0, np.int64)]
+        for part in self._parts:
+            is_other = np.ones(len(part.view), np.bool_)
+            if part.view.live is not None:
+                is_other = unpack(part.view.live, len(part.view)).copy()
+            is_other[part.rows] = False
+            places.append(np.searchsorted(self.documents, part.view.keys[is_other], side="right") - 1)
+        return np.concatenate(places)
 
     def _empty_documents(self) -> NDArray[np.int64]:
         """Places of the documents that have no passage."""

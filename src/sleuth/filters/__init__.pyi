@@ -27,6 +27,7 @@ __all__: list[str]
 
 # Not public: for the other rooms and for tests.
 from sleuth.filters.match import comparable as comparable
+from sleuth.filters.match import lies_within as lies_within
 from sleuth.filters.tree import OPERATORS as OPERATORS
 from sleuth.filters.tree import ORDERED as ORDERED
 from sleuth.filters.tree import fits_int64 as fits_int64

@@ -31,7 +31,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from sleuth.filters.tree import And, Compare, Filter, Not, Or, Scalar, fits_int64
+from sleuth.filters.tree import And, Compare, Filter, Not, Or, Scalar, fits_int64, negations_inward
 
 Leaf: TypeAlias = Scalar | list[Scalar]
 """What a key holds, objects read through: a scalar, or a list's elements, none of them null or NaN."""
@@ -40,6 +40,26 @@ Leaf: TypeAlias = Scalar | list[Scalar]
 def matches(filter: Filter | None, metadata: Mapping[str, Any]) -> bool:
     """Return whether a row with this metadata matches; no filter matches every row."""
     return filter is None or _matches(filter, leaves(metadata))
+
+
+def lies_within(filter: Filter | None, metadata: Mapping[str, Any]) -> bool:
+    """Return whether a row matches by every value of its lists: `tenant:acme` holds `["acme"]`, not `["acme", "b"]`.
+
+    A list matches `tenant:acme` where one element does, so that a row with two tenants is a row of both.
+    """
+    return filter is None or _lies_within(negations_inward(filter), leaves(metadata))
+
+
+def _lies_within(filter: Filter, row: Mapping[str, Leaf]) -> bool:
+    if isinstance(filter, And):
+        return all(_lies_within(part, row) for part in filter.parts)
+    if isinstance(filter, Or):
+        return any(_lies_within(part, row) for part in filter.parts)
+    if isinstance(filter, Not):
+        return not _matches(filter.part, row)
+    leaf = row.get(filter.key)
+    values: list[Leaf] = [[element] for element in leaf] if isinstance(leaf, list) and leaf else []
+    return _compare(filter, leaf) and all(_compare(filter, value) for value in values)
 
 
 def leaves(metadata: Mapping[str, Any]) -> Mapping[str, Leaf]:

@@ -92,11 +92,18 @@ def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
     for document in (
         {"text": "Mine now.", "id": "cats.md", "metadata": {"tenant": "acme"}},
         {"text": "Planted.", "id": "new.md", "metadata": {"tenant": "zoo"}},
+        {"text": "Planted in both.", "id": "new.md", "metadata": {"tenant": ["acme", "zoo"]}},
     ):
         refused = ask(guarded, "acme", "POST", "/v1/documents", {"documents": [document]})
         assert refused.status_code == 422, refused.text
     moved = ask(guarded, "acme", "POST", "/v1/documents/update", {"ids": ["cats.md"], "changes": {"a": 1}})
     assert moved.json()["ids"] == []
+    for changes in ({"tenant": "zoo"}, {"tenant": None}, {"tenant": ["acme", "zoo"]}):
+        for selection in ({"ids": ["bucket.md"]}, {"filter": "year:2020"}):
+            body = {**selection, "changes": changes}
+            refused = ask(guarded, "acme", "POST", "/v1/documents/update", body)
+            assert (refused.status_code, refused.json()["code"]) == (422, "ArgumentError")
+    assert ask(guarded, "all", "POST", "/v1/count", {"filter": "tenant:zoo"}).json()["documents"] == 1
     assert ask(guarded, "acme", "GET", "/v1/status").status_code == 403
     assert ask(guarded, "all", "GET", "/v1/documents/cats.md").status_code == 200
 

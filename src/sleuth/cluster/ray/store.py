@@ -126,7 +126,7 @@ class RayStore:
                 self.router.drop(before.number)
             return manifest.number
 
-    def writer(self, *, timeout: float = 10.0) -> NoReturn:
+    def writer(self, *, timeout: float = 10.0, accept: object = None) -> NoReturn:
         """Refuse to write.
 
         Raises:

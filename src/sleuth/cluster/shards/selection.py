@@ -42,10 +42,10 @@ class GatheredSelection:
         counts = self._ask("count")
         return Count(sum(count.documents for count in counts), sum(count.passages for count in counts))
 
-    def document_keys(self) -> NDArray[np.int64]:
-        """Keys of the documents, ascending."""
+    def document_keys(self, whole: bool = False) -> NDArray[np.int64]:
+        """Keys of the documents, ascending; with `whole`, those of which all passages are selected."""
         return np.concatenate(
-            [keys | number << KEY_BITS for number, keys in enumerate(self._ask("document_keys"))]
+            [keys | number << KEY_BITS for number, keys in enumerate(self._ask("document_keys", whole))]
         )
 
     def facets(self, key: str, limit: int) -> list[Facet]:
