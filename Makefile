@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
+.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,17 +27,18 @@ browser: $(VENV)/.developed $(VENV)/.kernels ## install what the tests of the we
 	npm install --silent --no-audit --no-fund --prefix build/browser axe-core@4
 	$(BIN)/python -m pytest tests/surfaces/page
 
-agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of MCP (from npm, with a Node for them), and run them
+agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of MCP (from npm, with a Node for them), run them, and time the start of the server
 	npm install --silent --no-audit --no-fund --prefix build/conformance @modelcontextprotocol/conformance node@22
 	$(BIN)/python -m pytest tests/surfaces/mcp/test_conformance.py
+	$(BIN)/python -m benchmarks.mcp_start
 
 cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs), and run the tests of searchers and builders over it
 	$(BIN)/python -m pip install 'ray[data]>=2.50'
 	$(BIN)/python -m pytest -m '' tests/cluster
 
-bench: $(VENV)-bench/.installed ## full-text and hybrid search, folders, cold start and local documents beside their peers
+bench: $(VENV)-bench/.installed ## full-text, vector and hybrid search, filters, folders, cold start and local documents beside their peers
 	for n in 300000 1000000; do $(VENV)-bench/bin/python -m benchmarks.lexical_peers --passages $$n || exit; done
-	for b in folder cold_start local_docs hybrid_peers; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+	for b in folder cold_start local_docs hybrid_peers dense_peers filters; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
 
 # On Debian: apt-get install libreoffice-{writer,calc,impress}-nogui pandoc asciidoctor groff poppler-utils, and lists of source packages (Types: deb-src)
 formats: $(VENV)/.developed build build/formats/.installed ## files by LibreOffice, pandoc, groff and more (those installed), and of source packages: what is found in them
@@ -54,6 +55,13 @@ bench-code: $(VENV)-bench/.installed ## code search: quality over the collection
 	$(VENV)-bench/bin/python -m benchmarks.code_lines --work build/code
 	$(VENV)-bench/bin/python -m benchmarks.code_resolution --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_speed --work build/code $(or $(SRC),$(wildcard $(VENV)-bench/lib/python3*/site-packages))
+
+bench-answers: $(VENV)-bench/.installed ## answers and declined questions on collections with gold answers, and languages of XQuAD
+	for b in answers languages; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+
+bench-cluster: $(VENV)/.developed $(VENV)/.kernels ## an index of many shards beside one index, and over Ray
+	$(BIN)/python -m pip install 'ray[data]>=2.50'
+	for b in cluster cluster_ray; do $(BIN)/python -m benchmarks.$$b || exit; done
 
 $(VENV)-bench/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)-bench

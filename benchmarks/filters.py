@@ -4,16 +4,16 @@ Rows have up to six keys: one of every row's own (source), few values (percent, 
 filter is asked of both in turn and timed anew each time, with nothing kept from the time before; SQLite has a column
 and an index per key, keeps its pages in memory, and gives back the numbers of the rows, which become a bitmap.
 
-    python benchmarks/filters.py [ROWS]
+    python -m benchmarks.filters [ROWS]
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import sqlite3
 import statistics
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -120,7 +120,11 @@ FILTERS: list[tuple[str, Filter, str]] = [
 
 
 def main() -> None:
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rows", nargs="?", type=int, default=1_000_000)
+    n = parser.parse_args().rows
     rng = random.Random(0)
     rows = [row(number, rng) for number in range(n)]
     start = time.perf_counter()

@@ -95,7 +95,8 @@ class WordLlamaEmbedder:
         """Return whether the vocabulary knows words of a query; gibberish falls into pieces of one or two letters.
 
         Such pieces hold more than half of the letters in 98 of 100 queries of random letters or neighbouring keys, and
-        in 1 of 300 queries of test collections, 1 of 20 where these are full of abbreviations (`benchmarks.unrelated`).
+        in 1 of 300 queries of test collections, 1 of 20 where these are full of abbreviations
+        (`benchmarks.studies.unrelated`).
         """
         return share_of_pieces(query) <= _GIBBERISH_SHARE
 

@@ -1,7 +1,7 @@
 """What weight does the vector leg earn in a hybrid search of code? Prints the MRR of the first gold file by weight.
 
-python -m benchmarks.code_weights --work /tmp/code-weights                       every collection, 100 tasks of each
-python -m benchmarks.code_weights --work /tmp/code-weights --sets cosqa --tasks 500
+python -m benchmarks.studies.code_weights --work /tmp/code-weights    # every collection, 100 tasks of each
+python -m benchmarks.studies.code_weights --work /tmp/code-weights --sets cosqa --tasks 500
 """
 
 from __future__ import annotations

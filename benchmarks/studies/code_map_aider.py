@@ -1,4 +1,4 @@
-"""Draws aider's repository map for `benchmarks.code_map`, in the environment that aider is installed in.
+"""Draws aider's repository map for `benchmarks.studies.code_map`, in the environment that aider is installed in.
 
 Each line of the standard input is a request in JSON: `root`, `files` (relative paths), `text` of the issue, `budgets`.
 Each line of the output is a map for each budget. Files and identifiers that the text mentions steer the map, found as

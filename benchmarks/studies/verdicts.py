@@ -1,6 +1,6 @@
 """What a few decisions cost beside their simpler alternatives: the tables of docs/decisions.
 
-    python -m benchmarks.verdicts [codebooks|fusion|hits|items|checksums|queries ...]
+    python -m benchmarks.studies.verdicts [codebooks|fusion|hits|items|checksums|queries ...]
 
 Needs 40,000 passages (benchmarks/passages.py) and, for the codebooks, zstandard. All figures are CPU time of one core.
 """

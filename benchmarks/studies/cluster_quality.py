@@ -1,6 +1,6 @@
 """Is the quality of rankings over shards that of one index?
 
-python -m benchmarks.cluster_quality [--data .data] [--collections cranfield scifact nfcorpus_reduced] [--shards 4 16]
+python -m benchmarks.studies.cluster_quality [--data .data] [--collections NAME ...] [--shards 4 16]
 
 Indexes each collection once as one index and once for each number of shards, ranks all of its queries by both legs, and
 prints a Markdown table: nDCG@10, and how many queries have the same first ten documents as in one index.

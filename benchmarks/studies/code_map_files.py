@@ -1,6 +1,6 @@
 """Which share of the files that commits change stands among the best definitions of the map, by its damping?
 
-python -m benchmarks.code_map_files --work FOLDER
+python -m benchmarks.studies.code_map_files --work FOLDER
 
 No query and no focus: one ranking for all 300 commits of a collection. The damping was chosen on the first two.
 """

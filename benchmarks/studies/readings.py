@@ -1,13 +1,13 @@
 """What would case add, if the embedder read it? How else could words be read without their case?
 
-    python -m benchmarks.readings
-    python -m benchmarks.readings --sets cacm --queries 20
-    python -m benchmarks.readings --wide
+    python -m benchmarks.studies.readings
+    python -m benchmarks.studies.readings --sets cacm --queries 20
+    python -m benchmarks.studies.readings --wide
 
 Prints nDCG@10 of the default for readings of words: in small letters, as now; as they are written, but in small
 letters where a text is in capitals; in the case with the fewest tokens; and in the case that the documents or other
-sources use most (`benchmarks.word_forms`). Collections are those of `benchmarks.robustness`. With --wide they are those
-of `benchmarks.gains`, and what is printed is the difference to small letters, for texts as they are.
+sources use most (`benchmarks.studies.word_forms`). Collections are those of `benchmarks.studies.robustness`. With
+--wide they are those of `benchmarks.studies.gains`, and it prints the difference to small letters.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from functools import lru_cache
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.gains import folders, standard_error
 from benchmarks.quality import DATA, SETS
-from benchmarks.robustness import VARIANTS, measure, sample
-from benchmarks.word_forms import WORD, capital, dictionaries, frequencies, mostly, shortest
+from benchmarks.studies.gains import folders, standard_error
+from benchmarks.studies.robustness import VARIANTS, measure, sample
+from benchmarks.studies.word_forms import WORD, capital, dictionaries, frequencies, mostly, shortest
 from sleuth.dense import legible
 from sleuth.evaluate import Collection, open_collection
 from sleuth.types import Document

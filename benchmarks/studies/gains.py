@@ -1,7 +1,7 @@
 """How much does the default ranking gain over words alone, on collections of many kinds, and how sure is that?
 
     python -m benchmarks.collections       # makes sixteen of them
-    python -m benchmarks.gains --plot docs/gains.png
+    python -m benchmarks.studies.gains --plot docs/gains.png
 
 Prints nDCG@10 of words and of meaning for each collection, the gain of the default with its 95 % interval over queries,
 and the mean gain with its standard error over collections. At most 200 queries and 20,000 documents of each are used.
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.quality import DATA, SETS
-from benchmarks.robustness import sample
+from benchmarks.studies.robustness import sample
 from sleuth import Engine
 from sleuth.evaluate import make_run, open_collection, score
 from sleuth.surfaces.cli.eval import Configured

@@ -1,7 +1,7 @@
 """Do rankings survive text as it comes: in capitals, without accents, broken at line ends, read by a machine, mistyped?
 
-    python -m benchmarks.robustness
-    python -m benchmarks.robustness --sets scifact cranfield --queries 80
+    python -m benchmarks.studies.robustness
+    python -m benchmarks.studies.robustness --sets scifact cranfield --queries 80
 
 Prints nDCG@10 of words and of the default for each variant, the mean over collections, and what each lost against the
 text as it is; then the gain of the default over words in each collection and variant. Collections are folders in BEIR

@@ -1,6 +1,6 @@
 """Would fewer bits do, in the directions in which rows vary most? Why the codes of rows are signs of their dimensions.
 
-python -m benchmarks.dense_transforms [--rows 200000] [--queries 100] [--corpus .data]
+python -m benchmarks.studies.dense_transforms [--rows 200000] [--queries 100] [--corpus .data]
 
 Rows are turned by the eigenvectors of their covariance; each bit goes where it takes most of the variance away
 (Lloyd-Max levels of a Gaussian), and a factor per row makes the estimate of the row itself exact, as for signs.

@@ -1,6 +1,6 @@
 """Which cosine tells passages that have something in common with a query from those that have nothing?
 
-    python -m benchmarks.unrelated [COLLECTION ...]
+    python -m benchmarks.studies.unrelated [COLLECTION ...]
 
 A search with `min_score=0` keeps a passage that holds a word of the query, or whose vector has a cosine above
 `unrelated` of the embedder. For each collection under .data and each threshold it prints which share of judged-relevant

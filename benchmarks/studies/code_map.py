@@ -1,7 +1,7 @@
 """How many of the files and functions that a fix changes does a map or a context of so many tokens show?
 
-python -m benchmarks.code_map --work FOLDER                       ours, BM25 and semble
-python -m benchmarks.code_map --work FOLDER --aider PYTHON        and aider's map, by the Python it is installed for
+python -m benchmarks.studies.code_map --work FOLDER                  # ours, BM25 and semble
+python -m benchmarks.studies.code_map --work FOLDER --aider PYTHON    # and aider's map, with the Python of aider
 
 The issues are a seeded sample of `swebench_dev`, at most eight of a repository. Each system gets the text of the issue
 and the tree that it was written at, and its text is cut at the budget. A token is four characters. A file is shown if

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.gains import standard_error
 from benchmarks.quality import DATA
-from benchmarks.robustness import sample
+from benchmarks.studies.gains import standard_error
+from benchmarks.studies.robustness import sample
 from sleuth import Engine
 from sleuth.compose import fuse_hits
 from sleuth.dense import late

@@ -1,9 +1,9 @@
 """Two versions of Sleuth against each other: CPU time of a hybrid query, in turns, over indexes of the same passages.
 
     git worktree add /tmp/before COMMIT && (cd /tmp/before && python setup.py --quiet build_ext --inplace)
-    python -m benchmarks.hybrid_versions /tmp/before . --passages 100000 1000000
-    python -m benchmarks.hybrid_versions /tmp/before . --settle 60
-    python -m benchmarks.hybrid_versions /tmp/before . --displace 48
+    python -m benchmarks.studies.hybrid_versions /tmp/before . --passages 100000 1000000
+    python -m benchmarks.studies.hybrid_versions /tmp/before . --settle 60
+    python -m benchmarks.studies.hybrid_versions /tmp/before . --displace 48
 
 Each version runs in a process of its own, over an index that it has built; indexes are kept. Each leg is merged into
 one segment, because how many a build leaves depends on when merges happen to run. The versions answer the same
@@ -34,7 +34,7 @@ TURN = 50
 WARM = 500
 PATIENCE = 6
 """Seconds after which the next query has an open index proven."""
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 class Version:
@@ -52,7 +52,7 @@ class Version:
             [
                 sys.executable,
                 "-m",
-                "benchmarks.hybrid_versions",
+                "benchmarks.studies.hybrid_versions",
                 "--serve",
                 str(home),
                 "--source",

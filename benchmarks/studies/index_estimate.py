@@ -1,11 +1,11 @@
 """Does an estimate of what meaning is worth in an index, made without judgements, help the estimate of each query?
 
-    python -m benchmarks.index_estimate
+    python -m benchmarks.studies.index_estimate
 
 Known items are runs of 4 to 10 words of a passage, asked for with the rest of the passage to be found. Prints for each
 feature of an index how its rank goes with the true gain of the vector leg and with the weight that would be best, and
 the gain of the default where that weight is chosen by the feature: one threshold and two weights, chosen on all
-collections but the one that is judged. Collections are those of `benchmarks.gains`.
+collections but the one that is judged. Collections are those of `benchmarks.studies.gains`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.gains import folders
-from benchmarks.pools import DENSE, Asked, Laboratory, laboratory, summary
+from benchmarks.studies.gains import folders
+from benchmarks.studies.pools import DENSE, Asked, Laboratory, laboratory, summary
 from sleuth.store import Hits
 
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8)

@@ -1,10 +1,10 @@
 """Would one more step help the default ranking: feedback, spelling, titles, proximity, and others?
 
-    python -m benchmarks.steps
+    python -m benchmarks.studies.steps
 
 Each step is tried for all queries, and for those that a gate lets through: by the agreement of the legs or by the
 length of the query. Prints the difference to the default in nDCG@10, and what is left of it where setting and gate are
-chosen on all collections but the one that is judged. Collections are those of `benchmarks.gains`.
+chosen on all collections but the one that is judged. Collections are those of `benchmarks.studies.gains`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.gains import folders
-from benchmarks.pools import Asked, Laboratory, laboratory, summary
+from benchmarks.studies.gains import folders
+from benchmarks.studies.pools import Asked, Laboratory, laboratory, summary
 from sleuth.engine import suggestions
 from sleuth.store import Hits
 

@@ -1,6 +1,6 @@
 """How many attempts does a request cost while its service is down?
 
-    python -m benchmarks.outage [--seconds 60] [--threads 20]
+    python -m benchmarks.studies.outage [--seconds 60] [--threads 20]
 
 Threads search the web, and then embed texts, at a local server that answers every request with 503 for so many
 seconds. A thread pauses for half a second after each failed request, as a program does that serves its own users.

@@ -1,6 +1,6 @@
 """Does a definition's name find the definition?
 
-python -m benchmarks.code_names --work /tmp/names commit_django commit_rails PATH...
+python -m benchmarks.studies.code_names --work /tmp/names commit_django commit_rails PATH...
 
 Definitions are sampled from each repository, as many from one as from another. The qualified name (`Model.save`) counts
 where a definition of that name is in the first piece of code; the bare name (`save`), where only one definition has

@@ -1,6 +1,6 @@
 """How much do lists of clusters save a search in millions of vectors, and what do they lose?
 
-python -m benchmarks.dense_lists --work FOLDER [--rows 2000000 5000000] [--queries 1000] [--corpus .data]
+python -m benchmarks.studies.dense_lists --work FOLDER [--rows 2000000 5000000] [--queries 1000] [--corpus .data]
 
 Rows are windows of 20 words and then of 60 over the test collections, and of 40 words over the text files of this
 machine, under WordLlama; queries are those of the collections. FOLDER keeps the vectors. Truth is the exact product.

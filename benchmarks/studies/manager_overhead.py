@@ -1,6 +1,6 @@
 """What does the manager with ten hooks cost a call, beside the retrieval itself?
 
-    python benchmarks/manager_overhead.py
+    python benchmarks/studies/manager_overhead.py
 
 Interleaves the retriever alone with `execute_retrieve` over it and ten hooks that keep their result, and
 prints the medians and their difference. Bar: under 50 microseconds.

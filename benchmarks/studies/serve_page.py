@@ -1,6 +1,6 @@
 """How soon the page shows the first result after Enter, in Chromium on loopback.
 
-python -m benchmarks.serve_page [--passages 100000] [--queries 40] [--index FOLDER] [-- further options of sleuth serve]
+python -m benchmarks.studies.serve_page [--passages 100000] [--queries 40] [--index FOLDER] [-- OPTIONS OF SERVE]
 
 Needs what `make browser` installs. The server is started anew and asked once it says that it is ready; its first query
 is told apart. Time runs from the key press to the frame that shows the first result.

@@ -1,6 +1,6 @@
 """How much longer do two slices take than the slower of them alone?
 
-    python benchmarks/slices.py [--rounds 5]
+    python benchmarks/studies/slices.py [--rounds 5]
 
 A query with a filter asks a knowledge base twice at once. Measured beside each other, round by round, at 1,
 10 and 100

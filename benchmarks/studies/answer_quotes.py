@@ -1,6 +1,6 @@
 """Does what `sleuth ask` quotes hold the answer?
 
-    python -m benchmarks.answer_quotes [--show]
+    python -m benchmarks.studies.answer_quotes [--show]
 
 Questions about Python's language reference, which the interpreter brings (`data/python_reference.json`), and about
 Sleuth's own guides (`data/guide_questions.json`), with the words that an answer must hold; those without such words
@@ -21,7 +21,7 @@ from sleuth import Document, Engine
 from sleuth.answer import Weights, score_words, split_sentences
 from sleuth.text import get_analyzer
 
-ROOT: Final = Path(__file__).parents[1]
+ROOT: Final = Path(__file__).parents[2]
 English = get_analyzer("english").tokens
 
 

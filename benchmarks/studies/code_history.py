@@ -1,6 +1,6 @@
 """Do the messages of the commits that touched a file help to find it? The program does not use them.
 
-python -m benchmarks.code_history --work FOLDER MIRROR=COMMIT=COLLECTION...
+python -m benchmarks.studies.code_history --work FOLDER MIRROR=COMMIT=COLLECTION...
 
 MIRROR is a git repository, COMMIT the one that the collection (`commit_kafka`) is a snapshot of; only its ancestors are
 read. The messages of the commits that touched a file are one document of that file, searched by BM25 with the title of

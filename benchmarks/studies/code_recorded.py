@@ -1,6 +1,6 @@
 """What does it cost to record a history and to search it, and what should a word of a path or of a changed line count?
 
-python -m benchmarks.code_recorded --work FOLDER REPOSITORY=COMMIT... [--weights]
+python -m benchmarks.studies.code_recorded --work FOLDER REPOSITORY=COMMIT... [--weights]
 
 The first table has one row for each repository: its history is recorded by one run, then by runs of a tenth of a
 second, then the newest commits are added to a history that lacks them. Seconds are those of user and system, git's
@@ -109,7 +109,15 @@ def costs(work: Path, root: Path, commit: str) -> None:
     parent = commits_between(root, commit, (), 2)[-1]
     record(pieces, root, parent, 3600)
     ((more, one),) = record(pieces, root, commit, 3600)
-    command = [sys.executable, "-m", "benchmarks.code_recorded", "--ask", commit, "--work", str(whole)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.studies.code_recorded",
+        "--ask",
+        commit,
+        "--work",
+        str(whole),
+    ]
     done = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(5)]
     answers = [json.loads(line) for line in done]
     first, later, below = (

@@ -1,6 +1,6 @@
 """Where are vectors of a build over Ray best made, and how do documents best come to the builders of their shards?
 
-python -m benchmarks.cluster_vectors [--passages 20000] [--shards 4]
+python -m benchmarks.studies.cluster_vectors [--passages 20000] [--shards 4]
 
 With 1 and 2 processors for Ray: the default embedder in builders, and in tasks that hand its vectors over; batches of
 documents sent to actors at once, and shuffled by Ray Data first.
