@@ -60,7 +60,7 @@ def measure(lab: Laboratory) -> Index:
         for weight in WEIGHTS:
             fused[weight].append(asked.ndcg(asked.fused(dense=weight)[0]))
     features = {
-        "passages": float(len(lab.searchers.lexical)),
+        "passages": float(len(lab.engine.searcher("lexical"))),
         "agreement of the legs, queries": statistics.fmean(agreements),
     }
     means = {weight: statistics.fmean(values) for weight, values in fused.items()}
@@ -110,7 +110,7 @@ def place(hits: Hits, key: int, score: float) -> int:
 
 def bm25(lab: Laboratory, query: str, text: str) -> float:
     """Return the score of a text that is not in the index."""
-    lexical = lab.searchers.lexical
+    lexical = lab.engine.searcher("lexical")
     tokens = lab.analyzer.tokens(text)
     counts, asked = Counter(tokens), Counter(lab.analyzer.tokens(query))
     idf = lexical.idf(asked)

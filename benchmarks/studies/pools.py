@@ -18,7 +18,7 @@ from benchmarks.studies.robustness import sample
 from sleuth import Engine
 from sleuth.compose import fuse_hits
 from sleuth.dense import late
-from sleuth.engine import WEIGHTS, PoolRequest, Searchers, agreement, trust_in_vectors
+from sleuth.engine import WEIGHTS, PoolRequest, Searchers, agreement, trust_in
 from sleuth.evaluate import document_of, open_collection
 from sleuth.store import Hits, IndexSnapshot
 from sleuth.text import Analyzer, get_analyzer
@@ -49,8 +49,7 @@ class Laboratory(NamedTuple):
 
     def dense(self, query: str) -> Hits:
         """Return the pool of meaning."""
-        assert self.searchers.dense is not None
-        vector = self.searchers.dense.embed(query)
+        vector = self.searchers.by_leg["dense"].ask(query)
         return self.searchers.search_leg(
             "dense", vector, PoolRequest(POOL, None, True, True, False), self.snapshot
         )
@@ -103,10 +102,10 @@ class Asked:
         """Ask both legs."""
         query = lab.queries[id]
         lexical, dense = lab.lexical(query), lab.dense(query)
-        knowledge = lab.searchers.dense.leg.knowledge(query) if lab.searchers.dense else 1.0
+        knowledge = lab.searchers.legs["dense"].knowledge(query)
         return cls(
             lab, query, lab.qrels[id], lexical, dense, agreement(lexical, dense),
-            trust_in_vectors(lexical, dense), knowledge, len(lab.analyzer.tokens(query)),
+            trust_in(dense, lexical), knowledge, len(lab.analyzer.tokens(query)),
         )  # fmt: skip
 
     def documents(self, keys: Sequence[int]) -> list[str]:
@@ -137,7 +136,7 @@ class Asked:
         scores = fused.scores.copy()
         if tokens:
             first = fused.keys[: late.READ]
-            values = self.lab.searchers.match(self.query, first, self.lab.snapshot)
+            values = self.lab.searchers.match("dense", self.query, first, self.lab.snapshot)
             scores[: len(first)] = late.lift(scores[: len(first)], values, tokens * self.knowledge)
         if adjust is not None:
             scores = adjust(fused.keys.tolist(), scores)

@@ -49,7 +49,7 @@ class Setting(NamedTuple):
 
 def saturated(asked: Asked, weigh: Callable[[float], float]) -> float | None:
     """Count a word that comes several times in a query less often."""
-    terms = asked.lab.searchers.lexical.analyse(asked.query)
+    terms = asked.lab.engine.searcher("lexical").analyse(asked.query)
     if all(times == 1 for counts in terms.values() for times in counts.values()):
         return None
     changed = {name: {term: weigh(times) for term, times in counts.items()} for name, counts in terms.items()}
@@ -83,11 +83,11 @@ def fed_back(asked: Asked, hits: int, terms: int, own: float, *, rare: bool) -> 
         for token in tokens:
             found[token] += share / len(tokens)
     if rare:
-        idf = asked.lab.searchers.lexical.idf(found)
+        idf = asked.lab.engine.searcher("lexical").idf(found)
         found = {token: weight * idf[token] for token, weight in found.items()}
     best = dict(sorted(found.items(), key=lambda pair: -pair[1])[:terms])
     query: dict[str, dict[str, float]] = {}
-    for name, counts in asked.lab.searchers.lexical.analyse(asked.query).items():
+    for name, counts in asked.lab.engine.searcher("lexical").analyse(asked.query).items():
         weights = {term: own * times / sum(counts.values()) for term, times in counts.items()}
         for term, weight in best.items():
             weights[term] = weights.get(term, 0.0) + (1 - own) * weight / sum(best.values())

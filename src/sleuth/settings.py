@@ -27,6 +27,8 @@ class IndexSettings:
         embedder: what makes vectors, by its spelling (`sleuth.engine.embedders`); "" for none.
         chunker: what cuts documents into passages: "" for the built-in one, the name of an installed one, or
             "custom:FINGERPRINT" (`docs/plugins.md`).
+        legs: ways to search that the index has beside the built-in ones, as "NAME" or "NAME:ARGUMENT", separated by
+            commas (`docs/plugins.md`).
     """
 
     analyzer: str = _DEFAULT_ANALYZER
@@ -38,6 +40,7 @@ class IndexSettings:
     b: float = 0.75
     embedder: str = "wordllama"
     chunker: str = ""
+    legs: str = ""
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -67,11 +70,9 @@ class IndexSettings:
         return self.analyzer == _DEFAULT_ANALYZER
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON; without the built-in chunker, which older indexes do not name."""
-        values = asdict(self)
-        return (
-            values if self.chunker else {name: value for name, value in values.items() if name != "chunker"}
-        )
+        """Plain values, fit for JSON; without `chunker` and `legs` where they are "", as in older indexes."""
+        optional = ("chunker", "legs")
+        return {name: value for name, value in asdict(self).items() if value or name not in optional}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> IndexSettings:

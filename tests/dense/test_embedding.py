@@ -21,8 +21,11 @@ class DictCache:
     def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         return {name: self.kept[fingerprint, name] for name in hashes if (fingerprint, name) in self.kept}
 
-    def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
-        self.kept.update({(fingerprint, name): raw for name, raw in vectors.items()})
+    def put(self, fingerprint: str, encodings: Mapping[str, bytes]) -> None:
+        self.kept.update({(fingerprint, name): raw for name, raw in encodings.items()})
+
+    def forget(self, fingerprint: str, texts: object) -> None:
+        raise NotImplementedError
 
 
 class Broken(HashEmbedder):

@@ -103,7 +103,7 @@ def test_an_index_of_mixed_vectors_is_reported(tmp_path: Path) -> None:
         embedder.dimension = 16
         with pytest.raises(EmbeddingError):
             engine.add(documents("beta"))
-        engine._dense.dimension = 16  # type: ignore[union-attr]
+        engine.searcher("dense").leg.dimension = 16
         engine._store.build("dense")
         ranking = engine.retrieve("beta1 beta")
         assert ids(ranking)[0] == "beta1#0"

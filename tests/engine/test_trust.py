@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from sleuth.engine import WEIGHTS, Engine, agreement, trust_in_vectors
+from sleuth.engine import WEIGHTS, Engine, agreement, trust_in
 from sleuth.store import Hits
 from sleuth.types import Document, Explanation
 from tests.dense.strategies import HashEmbedder
@@ -31,10 +31,10 @@ def test_ties_change_nothing() -> None:
 
 def test_trust() -> None:
     """Legs that agree enough, or of which one found nothing, have full trust; others at least a quarter."""
-    assert trust_in_vectors(hits([*range(200)]), hits([*range(200)])) == 1
-    assert trust_in_vectors(hits([]), hits([*range(9)])) == 1
-    assert trust_in_vectors(hits([*range(200)]), hits([*range(200, 400)])) == 0.25
-    assert trust_in_vectors(hits([*range(20)]), hits([*range(3), *range(20, 37)])) == pytest.approx(0.5)
+    assert trust_in(hits([*range(200)]), hits([*range(200)])) == 1
+    assert trust_in(hits([]), hits([*range(9)])) == trust_in(hits([*range(9)]), hits([])) == 1
+    assert trust_in(hits([*range(200)]), hits([*range(200, 400)])) == 0.25
+    assert trust_in(hits([*range(20)]), hits([*range(3), *range(20, 37)])) == pytest.approx(0.5)
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +55,14 @@ def fusion_of(explanation: Explanation | None) -> Explanation:
 
 def test_the_explanation_says_what_the_vectors_weigh_and_why(without_meaning: Engine) -> None:
     """Where vectors say nothing, their weight is lower, and each hit's explanation names trust and knowledge."""
-    (hit, *_) = without_meaning.retrieve("word1 word2 word3", explain=True)
-    fusion = fusion_of(hit.explanation)
-    trust = float(fusion.facts["trust"])
+    ranking = without_meaning.retrieve("word1 word2 word3", 100, explain=True)
+    fusion = next(fusion for hit in ranking if len((fusion := fusion_of(hit.explanation)).parts) == 2)
+    facts = {part.name: part.facts for part in fusion.parts}
+    assert facts["lexical"]["weight"] == WEIGHTS["lexical"]
+    trust = float(facts["dense"]["trust"])
     assert 0.25 <= trust < 0.9
-    assert fusion.facts["knowledge"] == 1
-    weights = {part.name: part.facts["weight"] for part in fusion.parts}
-    assert weights["lexical"] == WEIGHTS["lexical"]
-    assert weights.get("dense", WEIGHTS["dense"] * trust) == pytest.approx(WEIGHTS["dense"] * trust)
+    assert facts["dense"]["knowledge"] == 1
+    assert facts["dense"]["weight"] == pytest.approx(WEIGHTS["dense"] * trust)
 
 
 def test_chosen_weights_stay(without_meaning: Engine) -> None:
@@ -70,7 +70,7 @@ def test_chosen_weights_stay(without_meaning: Engine) -> None:
     ranking = without_meaning.retrieve("word1 word2", fusion="minmax(lexical=1,dense=0.5)", explain=True)
     fusions = [fusion_of(item.explanation) for item in ranking]
     assert {part.facts["weight"] for fusion in fusions for part in fusion.parts} <= {1.0, 0.5}
-    assert all("trust" not in fusion.facts for fusion in fusions)
+    assert all("trust" not in part.facts for fusion in fusions for part in fusion.parts)
 
 
 def test_rankings_with_and_without_explanations_are_equal(without_meaning: Engine) -> None:

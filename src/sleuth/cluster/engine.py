@@ -8,7 +8,7 @@ with ShardedEngine.open("index", create=True, shards=4) as engine:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -24,13 +24,10 @@ from sleuth.settings import IndexSettings
 from sleuth.store import Finding, Store, folder_at
 
 if TYPE_CHECKING:
-    from sleuth.cluster.shards.snapshot import GatheredSnapshot
-    from sleuth.dense import DenseLeg
     from sleuth.engine import SearchersOfNewest
     from sleuth.filters import Filter
-    from sleuth.lexical import LexicalLeg
     from sleuth.protocols import DocumentChunker, Embedder
-    from sleuth.store import Repair
+    from sleuth.store import IndexLeg, Repair
 
 _LEVELS = ("error", "warning", "ok")
 
@@ -46,8 +43,8 @@ class GatheredEngine(Engine):
         self,
         store: Any,
         shards: int,
-        legs: tuple[LexicalLeg, DenseLeg | None],
-        deferred: Sequence[str] = (),
+        legs: Sequence[IndexLeg],
+        embedder: Embedder | None = None,
         *,
         scope: Filter | None = None,
     ) -> None:
@@ -55,8 +52,8 @@ class GatheredEngine(Engine):
 
         Args:
             store: what `Engine` asks of a `Store`, and gives `GatheredSnapshot`s.
-            legs: analyse and embed queries.
-            deferred: legs whose segments are made after commits.
+            legs: turn queries into the form that shards are asked in.
+            embedder: of the index.
             scope: see `Engine.open`.
         """
         self.scope = scope
@@ -65,9 +62,8 @@ class GatheredEngine(Engine):
         self.path = store.path
         self.settings = IndexSettings.from_dict(store.settings)
         self.shards = shards
-        self._lexical, self._dense = legs
-        self._deferred = tuple(deferred)
-        self._newest = GatheredOfNewest(self._lexical, self._dense)
+        self._legs, self._embedder = legs, embedder
+        self._newest = GatheredOfNewest(legs)
         self._searchers = cast("SearchersOfNewest", self._newest)
         self.repairs: tuple[Repair, ...] = ()
 
@@ -80,12 +76,6 @@ class GatheredEngine(Engine):
         raise ArgumentError(
             f"leg must be that of one index, got {leg!r} of {self.shards} shards: open one alone"
         )
-
-    def idf(self, terms: Iterable[str]) -> dict[str, float]:
-        """Return how rare each term is among the passages of all shards."""
-        with self._store.reader() as snapshot:
-            gathered = cast("GatheredSnapshot", snapshot)
-            return self._newest.of(gathered).idf(terms, gathered)
 
     def status(self) -> dict[str, Any]:
         """Counts, sizes in bytes and versions, summed over the shards; plain values, fit for JSON."""
@@ -106,8 +96,7 @@ class ShardedEngine(GatheredEngine):
             scope: see `Engine.open`.
         """
         first = store.engines[0]
-        legs = first._lexical, first._dense
-        super().__init__(store, len(store.engines), legs, first._deferred, scope=scope)
+        super().__init__(store, len(store.engines), first._legs, first.embedder, scope=scope)
         self._shards = store
         self.repairs = tuple(
             repair._replace(what=f"{name}: {repair.what}")
@@ -179,7 +168,7 @@ class ShardedEngine(GatheredEngine):
     def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
         """Make the vectors that are still to be made, shard after shard; see `Engine.embed`."""
         with self._shards.reader() as snapshot:
-            total = snapshot.uncovered("dense") if progress and self._deferred else 0
+            total = sum(snapshot.uncovered(leg.name) for leg in self._legs if leg.deferred) if progress else 0
         done = 0
         for engine in self._shards.engines:
             before = done

@@ -1,4 +1,3 @@
-from sleuth.dense.embedding import EmbeddingCache as EmbeddingCache
 from sleuth.dense.embedding import check_embedder as check_embedder
 from sleuth.dense.embedding import embed_texts as embed_texts
 from sleuth.dense.late import TokenReranker as TokenReranker

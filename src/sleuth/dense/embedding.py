@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sleuth.errors import EmbedderMismatchError, EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
-from sleuth.store import text_hash
+from sleuth.store import EncodingCache, text_hash
 from sleuth.vectors import as_vectors
 
 logger = logger_of("dense")
@@ -49,23 +49,11 @@ class TokenEmbedder(Embedder, Protocol):
         ...
 
 
-class EmbeddingCache(Protocol):
-    """Vectors that were made before, as bytes of float32, by embedder and hash of the text embedded."""
-
-    def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """Return what there is of these; absent where never put."""
-        ...
-
-    def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
-        """Keeps these."""
-        ...
-
-
 def embed_texts(
     embedder: Embedder,
     texts: Sequence[str],
     *,
-    cache: EmbeddingCache | None = None,
+    cache: EncodingCache | None = None,
     dimension: int = 0,
     batch_size: int = 256,
     threads: int = 4,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes, lists
 from sleuth.dense.embedding import (
-    EmbeddingCache,
     Progress,
     Reading,
     TokenEmbedder,
@@ -20,10 +19,29 @@ from sleuth.dense.embedding import (
 )
 from sleuth.dense.late import begins_of
 from sleuth.dense.texts import FIELDS, join_texts
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.protocols import Embedder
-from sleuth.store import IN_MEMORY, Rows, Scratch, SegmentData, SegmentView, let_go, require, unpack
+from sleuth.store import (
+    IN_MEMORY,
+    Corpus,
+    EncodingCache,
+    Finding,
+    LegContext,
+    LegSearcher,
+    RankingLeg,
+    Rows,
+    Scratch,
+    SegmentData,
+    SegmentView,
+    let_go,
+    require,
+    unpack,
+)
 from sleuth.vectors import unit
+
+if TYPE_CHECKING:
+    from sleuth.dense.search import DenseSearcher
+
 
 FORMAT = 2
 """Raised when the arrays change."""
@@ -31,8 +49,8 @@ PIECE = 1 << 14
 """Rows that a merge takes at a time."""
 
 
-class DenseLeg:
-    """Vectors of rows: a leg of the store. Safe to share between threads, as far as its embedder is.
+class DenseLeg(RankingLeg[NDArray[np.float32]]):
+    """Vectors of rows: a leg that ranks by meaning. Safe to share between threads, as far as its embedder is.
 
     A segment holds `vectors`, shape (n, dimension), float16, of length 1; `centre`, their mean; and one bit
     per dimension and row around that mean, `codes` and `factors` (see codes.h). Half precision costs less
@@ -48,16 +66,24 @@ class DenseLeg:
         fields: the row texts that are embedded, joined by a space in this order.
         dimension: that new vectors must have; 0 where none were made yet.
         progress: told while rows are embedded, of the texts of one call of `build`.
+        deferred: whether vectors are so expensive that commits leave them out.
+        missing: why the embedder gives no vectors, with the command that mends it.
     """
 
     name = "dense"
+    meaning = "meaning"
+    weight = 0.4
+    is_certain = False
+    is_exact = False
+    of_embedder = True
+    takes_vectors = True
 
     def __init__(
         self,
         embedder: Embedder,
         *,
         fields: Sequence[str] = FIELDS,
-        cache: EmbeddingCache | None = None,
+        cache: EncodingCache | None = None,
         batch_size: int | None = None,
         threads: int = 4,
         progress: Progress | None = None,
@@ -91,6 +117,29 @@ class DenseLeg:
         self._threads = threads
         self.progress = progress
         self.dimension = 0
+        self.deferred = self.is_slow = getattr(embedder, "cheap", False) is not True
+        self.missing = str(getattr(embedder, "missing", ""))
+
+    @classmethod
+    def open(cls, context: LegContext) -> DenseLeg | None:
+        """Return the leg over the embedder of an index; None where it has none. Cheap vectors are not cached."""
+        if context.embedder is None:
+            return None
+        leg = cls(context.embedder, cache=context.cache)
+        leg._cache = context.cache if leg.deferred else None
+        return leg
+
+    def searcher(
+        self,
+        segments: Sequence[SegmentView],
+        *,
+        previous: LegSearcher[NDArray[np.float32]] | None = None,
+        corpus: Corpus | None = None,
+    ) -> DenseSearcher:
+        """Open a searcher; see `RankingLeg.searcher`."""
+        from sleuth.dense.search import DenseSearcher
+
+        return DenseSearcher(self, segments)
 
     @property
     def fingerprint(self) -> str:
@@ -107,6 +156,30 @@ class DenseLeg:
         """Return how well the embedder knows the language of a query, 0 to 1; 1 where it does not tell."""
         knowledge = getattr(self.embedder, "knowledge", None)
         return float(knowledge(query)) if knowledge else 1.0
+
+    def unrelated(self, query: str) -> float:
+        """Return the cosine that texts without anything in common reach; 1 for a query that it does not know."""
+        has_meaning = getattr(self.embedder, "has_meaning", None)
+        if has_meaning is not None and not has_meaning(query):
+            return 1.0
+        return float(getattr(self.embedder, "unrelated", 0.0))
+
+    def begin(self, segments: Sequence[SegmentView], progress: Callable[[int, int], None]) -> None:
+        """Require vectors as long as those of segments; raises EmbeddingError where these are of several lengths."""
+        self.dimension = dimension_of(segments)
+        self.progress = progress
+
+    def end(self) -> None:
+        """Forget cached vectors of texts that are gone."""
+        if self._cache is not None:
+            self._cache.forget(self.embedder.fingerprint, self.texts)
+
+    def inspect(self, segments: Sequence[SegmentView]) -> Iterator[Finding]:
+        """Yield an error where vectors are of several lengths."""
+        try:
+            dimension_of(segments)
+        except EmbeddingError as error:
+            yield Finding("error", self.name, str(error), "sleuth index --re-embed")
 
     def texts(self, rows: Rows) -> list[str]:
         """Return what is embedded of each row."""

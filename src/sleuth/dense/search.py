@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,25 @@ from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
 from sleuth.dense.leg import DenseLeg, dimension_of
 from sleuth.dense.lists import lists_in
+from sleuth.dense.texts import embedded_text
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
-from sleuth.store import Bitmap, Hits, SegmentData, SegmentView, best_hits, no_hits
+from sleuth.store import (
+    Bitmap,
+    Hits,
+    Ids,
+    LegRequest,
+    LegSearcher,
+    SegmentData,
+    SegmentView,
+    best_hits,
+    no_hits,
+)
 from sleuth.types import Explanation
 from sleuth.vectors import as_vector
 
-Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
+if TYPE_CHECKING:
+    from sleuth.store import Row
+
 Vector: TypeAlias = NDArray[np.float32]
 
 CERTAINTY = 2.5
@@ -41,11 +54,13 @@ EXACT_BELOW = 2048
 """Rows that are all scored exactly: faster than estimating first."""
 SPARSE = 96
 """Where fewer than one row in so many may answer, all are scored exactly: estimates come for whole blocks of 64."""
+POOL_DEPTH = 5
+"""Rows that are scored exactly for each hit of a pool, whose near end decides a fused ranking."""
 STEPS = 31
 """Into which the greatest sum of four of a query's values is cut; the most that the kernel can add."""
 
 
-class DenseSearcher:
+class DenseSearcher(LegSearcher[Vector]):
     """Searches one version of an index by cosine. Immutable; safe to share between threads.
 
     A score is the product of the query's and the row's vectors, both of length 1. It depends on the two
@@ -106,6 +121,31 @@ class DenseSearcher:
 
     def __len__(self) -> int:
         return self._rows
+
+    # --- as a leg of an index
+
+    def ask(self, query: str) -> Vector:
+        """Return the vector of a query; see `embed`."""
+        return self.embed(query)
+
+    def pool(self, query: Vector, request: LegRequest) -> Hits:
+        """Return the best rows; see `search`."""
+        return self.search(
+            query,
+            request.k,
+            allowed=request.allowed,
+            depth=POOL_DEPTH * request.k if request.pooled and request.k else None,
+            ordered=request.ordered,
+            exact=request.exact,
+            ids=request.ids,
+        )
+
+    @property
+    def matcher(self) -> TokenMatcher:
+        """Matches the tokens of rows with those of a query."""
+        return TokenMatcher(self, self.leg.token_weight)
+
+    # --- searching
 
     def embed(self, query: str) -> Vector:
         """Return the vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
@@ -250,6 +290,40 @@ class DenseSearcher:
             if len(places):
                 found.append((i, places, rows[places].astype(np.uint32)))
         return found
+
+
+class TokenMatcher(NamedTuple):
+    """Matches tokens of rows (late.py): a `RowMatcher`. Tokens that are not stored are taken from the texts."""
+
+    searcher: DenseSearcher
+    weight: float
+    depth: int = late.READ
+
+    def match(
+        self, query: str, keys: NDArray[np.int64], rows: Callable[[], Sequence[Row]]
+    ) -> NDArray[np.float64]:
+        """Return how well rows match, shape (len(keys),)."""
+        values = self.searcher.match(query, keys)
+        return late.match(query, list(map(text_of, rows()))) if values is None else values
+
+    def lift(
+        self, scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float
+    ) -> NDArray[np.float64]:
+        """Return the scores with what the matches gain them."""
+        return late.lift(scores, matches, weight)
+
+    def explain(
+        self, score: float, match: float, before: float, weight: float, below: Explanation | None
+    ) -> Explanation:
+        """Return why a row has its score after matching."""
+        return late.explain(score, match, before, weight, below)
+
+
+def text_of(row: Row) -> str:
+    """Return what was embedded of a passage."""
+    return embedded_text(
+        {"title": row.metadata.get("title"), "heading": row.fields.get("heading"), "text": row.text}
+    )
 
 
 def _is_sound(leg: DenseLeg, view: SegmentView) -> bool:

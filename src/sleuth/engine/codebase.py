@@ -12,7 +12,6 @@ with open_code(".sleuth", create=True) as storage:
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,25 +20,12 @@ from typing import TYPE_CHECKING
 from sleuth.code import CodeStorage
 from sleuth.code.snapshots import ANALYZERS, SOURCES, WordLeg
 from sleuth.errors import IndexDamagedError, StoreError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.store import CODE, Database, Finding, Repair
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots import CodeStatus
     from sleuth.protocols import Embedder
-    from sleuth.store import SegmentView
-
-
-class _WordLeg(LexicalLeg):
-    """A lexical leg that also opens searchers."""
-
-    def __init__(self, name: str) -> None:
-        fields = {field: FieldSpec(ANALYZERS[name][field], SOURCES[name][field]) for field in ANALYZERS[name]}
-        super().__init__(fields)
-        self.name = name
-
-    def searcher(self, segments: Sequence[SegmentView]) -> LexicalSearcher:
-        return LexicalSearcher(self, segments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +39,14 @@ class LexicalWords:
 
 def code_words() -> LexicalWords:
     """Fresh legs, with the fields that code search asks for."""
-    return LexicalWords(_WordLeg("files"), _WordLeg("chunks"), _WordLeg("commits"))
+    files, chunks, commits = (
+        LexicalLeg(
+            {field: FieldSpec(ANALYZERS[name][field], SOURCES[name][field]) for field in ANALYZERS[name]},
+            name=name,
+        )
+        for name in ("files", "chunks", "commits")
+    )
+    return LexicalWords(files, chunks, commits)
 
 
 def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:

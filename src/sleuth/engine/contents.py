@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.arguments import check_count
-from sleuth.engine.embedders import fill, is_missing
+from sleuth.engine.legs import fill
 from sleuth.errors import ArgumentError, FilterError
 from sleuth.filters import all_of, as_filter, matches
 from sleuth.remote import async_twin
@@ -20,14 +20,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.dense import DenseLeg
     from sleuth.engine.search import Searchers
     from sleuth.engine.selection import Count, Facet, MetadataKey
     from sleuth.filters import Filter
     from sleuth.ingest import AddReport, FileNames, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
     from sleuth.protocols import DocumentChunker
     from sleuth.settings import IndexSettings
-    from sleuth.store import DocumentBatch, IndexSnapshot, Store, StoredDocument
+    from sleuth.store import DocumentBatch, IndexLeg, IndexSnapshot, Store, StoredDocument
 
     FilterForm = Filter | Mapping[str, Any] | str | None
 
@@ -62,8 +61,7 @@ class Contents:
         path: Path
         settings: IndexSettings
         _store: Store
-        _dense: DenseLeg | None
-        _deferred: Sequence[str]
+        _legs: Sequence[IndexLeg]
 
         def searchers_of(self, snapshot: IndexSnapshot) -> Searchers: ...
 
@@ -254,9 +252,8 @@ class Contents:
         Raises:
             EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
         """
-        if self._dense is None or not self._deferred or is_missing(self._dense.embedder):
-            return 0
-        return fill(self._store, self._dense, _until_cancelled(progress), timeout=timeout)
+        legs = [leg for leg in self._legs if leg.deferred and not leg.missing]
+        return sum(fill(self._store, leg, _until_cancelled(progress), timeout=timeout) for leg in legs)
 
     aembed = async_twin(embed)
 

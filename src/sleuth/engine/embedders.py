@@ -10,14 +10,13 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, StoreError
+from sleuth.errors import ArgumentError, EmbedderMismatchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from sleuth.dense import DenseLeg
     from sleuth.protocols import Embedder
-    from sleuth.store import Finding, Store
+    from sleuth.store import Rows, Store
 
 SERVICES = ("ollama", "openai")
 PACKAGES = ("sentence-transformers", "model2vec")
@@ -38,11 +37,6 @@ def is_cheap(embedder: Embedder | None) -> bool:
 def is_slow(spelling: str) -> bool:
     """Return whether the embedder of this spelling takes longer to make a vector than it takes to send one."""
     return spelling not in ("", DEFAULT)
-
-
-def is_missing(embedder: Embedder) -> bool:
-    """Return whether an embedder stands for one that is not installed."""
-    return bool(getattr(embedder, "missing", ""))
 
 
 def default_spelling() -> str:
@@ -160,65 +154,8 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
     return MissingWordLlama()
 
 
-def fill(store: Store, leg: DenseLeg, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:
-    """Make the vectors that an index lacks, as long as those that it has; see `Engine.embed`."""
-    from sleuth.dense import dimension_of
-
-    with store.reader() as snapshot:
-        leg.dimension = dimension_of(snapshot.segments("dense"))
-        total = snapshot.uncovered("dense") if progress else 0
-    done = 0
-
-    def batch(texts: int, _: int) -> None:
-        if progress:
-            progress(min(done + texts, total), total)
-
-    def segment(rows: int, tried: int) -> None:
-        nonlocal done, total
-        done, total = rows, max(total, tried)
-        batch(0, 0)
-
-    leg.progress = batch
-    filled = store.build("dense", segment, timeout=timeout)
-    _forget_unused(store, leg, timeout=timeout)
-    return filled
-
-
-def _forget_unused(store: Store, leg: DenseLeg, *, timeout: float) -> None:
-    """Forget the cached vectors of texts that no passage has, where they may be most of many.
-
-    To find them reads all passages; so many vectors must have been made since the last time that it costs less.
-    """
-    from sleuth.store import text_hash
-
-    with store.reader() as snapshot:
-        fingerprint = leg.embedder.fingerprint
-        if snapshot.count_embeddings(fingerprint) <= 2 * snapshot.counts().chunks + SPARE_VECTORS:
-            return
-        keys = snapshot.embedding_keys(fingerprint)
-        for rows in snapshot.stream():
-            for text in leg.texts(rows):
-                keys.pop(text_hash(text), None)
-    with store.writer(timeout=timeout) as writer:
-        writer.forget_embeddings(list(keys.values()))
-
-
-def mixed_vectors(store: Store) -> Iterator[Finding]:
-    """Describe vectors of several lengths in an index; "" where all are equally long."""
-    from sleuth.dense import dimension_of
-    from sleuth.store import Finding
-
-    try:
-        with store.reader() as snapshot:
-            dimension_of(snapshot.segments("dense"))
-    except EmbeddingError as error:
-        yield Finding("error", "dense", str(error), "sleuth index --re-embed")
-    except StoreError:
-        return  # the store's own check tells of it
-
-
 class RecordCache:
-    """Vectors kept in the record of an index, by embedder and content hash: `dense.embedding.EmbeddingCache`."""
+    """Vectors kept in the record of an index, by model and content hash: an `EncodingCache`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -232,3 +169,20 @@ class RecordCache:
         """Keeps these; committed at once, so that a run that is broken off goes on where it stopped."""
         with self._store.writer() as writer:
             writer.put_embeddings(fingerprint, vectors)
+
+    def forget(self, fingerprint: str, texts: Callable[[Rows], Iterable[str]]) -> None:
+        """Forget those of texts that no passage has, where they may be most of many.
+
+        To find them reads all passages; so many vectors must have been made since the last time that it costs less.
+        """
+        from sleuth.store import text_hash
+
+        with self._store.reader() as snapshot:
+            if snapshot.count_embeddings(fingerprint) <= 2 * snapshot.counts().chunks + SPARE_VECTORS:
+                return
+            keys = snapshot.embedding_keys(fingerprint)
+            for rows in snapshot.stream():
+                for text in texts(rows):
+                    keys.pop(text_hash(text), None)
+        with self._store.writer() as writer:
+            writer.forget_embeddings(list(keys.values()))

@@ -17,18 +17,18 @@ from sleuth.engine import retrieval
 from sleuth.engine.answering import Answering
 from sleuth.engine.contents import Contents
 from sleuth.engine.elsewhere import opener_of
-from sleuth.engine.embedders import RecordCache, is_cheap, mixed_vectors, words_only
+from sleuth.engine.embedders import RecordCache, words_only
 from sleuth.engine.expansion import Expansion
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
-from sleuth.engine.opening import check_settings, dense_leg, lexical_leg, open_index
-from sleuth.engine.search import SearchersOfNewest, check_legs, check_query
+from sleuth.engine.legs import inspect, legs_that_rank, open_legs
+from sleuth.engine.opening import check_settings, open_index
+from sleuth.engine.search import SearchersOfNewest, check_legs, check_query, vector_leg
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter, to_text
 from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
-from sleuth.store.columns import ColumnsLeg
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.hooks import Morpheus
     from sleuth.protocols import DocumentChunker, Embedder, Reranker
-    from sleuth.store import Finding, IndexSnapshot, Leg, Repair
+    from sleuth.store import Finding, IndexLeg, IndexSnapshot, RankingLeg, Repair
 
 
 class Engine(Contents, Answering):
@@ -70,12 +70,11 @@ class Engine(Contents, Answering):
         self._store = store
         self.path = store.path
         self.settings = IndexSettings.from_dict(store.settings)
-        self._lexical = lexical_leg(self.settings)
-        self._dense = dense_leg(embedder, store) if embedder else None
-        self._searchers = SearchersOfNewest(self._lexical, self._dense)
-        legs: list[Leg] = [self._lexical, ColumnsLeg(), *([self._dense] if self._dense else [])]
-        self._deferred = ("dense",) if self._dense and not is_cheap(embedder) else ()
-        self.repairs: tuple[Repair, ...] = tuple(store.attach(legs, deferred=self._deferred))
+        self._embedder = embedder
+        self._legs: Sequence[IndexLeg] = open_legs(self.settings, embedder, RecordCache(store))
+        self._searchers = SearchersOfNewest(self._legs)
+        deferred = [leg.name for leg in self._legs if leg.deferred]
+        self.repairs: tuple[Repair, ...] = tuple(store.attach(self._legs, deferred=deferred))
 
     @classmethod
     def open(
@@ -151,7 +150,7 @@ class Engine(Contents, Answering):
         Args:
             k: 0 or more; a k above what there is gives all there is.
             filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/filters.md`).
-            legs: "lexical" (words), "dense" (meaning), or both; all that the index has where None.
+            legs: names of legs, such as "lexical" (words) and "dense" (meaning); all that rank in the index where None.
             fusion: how several legs become one ranking: a `Fusion` or its printed form.
             expand: give each passage with its neighbours (how many on each side), its "section" or its "document";
                 hits that a better one then holds are left out.
@@ -230,7 +229,7 @@ class Engine(Contents, Answering):
         tree = all_of(self.scope, as_filter(filter))
         with self._store.reader() as snapshot:
             searchers = self.searchers_of(snapshot)
-            check_legs(["dense"], searchers.legs)
+            vector_leg(searchers.legs)
             if not k:
                 return Ranking(())
             hits = searchers.nearest(query, k, tree, snapshot=snapshot, exact=exact)
@@ -266,7 +265,7 @@ class Engine(Contents, Answering):
     @property
     def embedder(self) -> Embedder | None:
         """What makes the vectors of the index; None where it has none."""
-        return self._dense.embedder if self._dense else None
+        return self._embedder
 
     @property
     def words_only(self) -> str:
@@ -276,19 +275,25 @@ class Engine(Contents, Answering):
     @property
     def vector_cache(self) -> RecordCache | None:
         """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
-        return RecordCache(self._store) if self._deferred else None
+        is_cached = any(leg.of_embedder and leg.deferred for leg in self._legs)
+        return RecordCache(self._store) if is_cached else None
+
+    @property
+    def legs(self) -> dict[str, RankingLeg[Any]]:
+        """The legs that rank, by name."""
+        return legs_that_rank(self._legs)
 
     def searcher(self, leg: str) -> Any:
         """Return one leg of the newest version, for measurements: keys and scores, without text."""
         with self._store.reader() as snapshot:
             searchers = self.searchers_of(snapshot)
         check_legs([leg], searchers.legs)
-        return getattr(searchers, leg)
+        return searchers.by_leg[leg]
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
-        worth: dict[str, float] = self.searcher("lexical").idf(terms)
-        return worth
+        with self._store.reader() as snapshot:
+            return self.searchers_of(snapshot).idf(terms, snapshot)
 
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
@@ -328,8 +333,7 @@ class Engine(Contents, Answering):
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
         self._check_unscoped("check the index")
-        problems = self._store.check(full=full)
-        return [*mixed_vectors(self._store), *problems] if self._dense else problems
+        return [*inspect(self._store, self._legs), *self._store.check(full=full)]
 
     acheck = async_twin(check)
 

@@ -11,13 +11,9 @@ from typing import Any
 
 from sleuth.arguments import check_count
 from sleuth.compose import RANK_CONSTANT, Method, fuse_hits
+from sleuth.engine.legs import WEIGHTS, leg_kind, ranking_legs
 from sleuth.errors import ArgumentError
-
-LEGS = ("lexical", "dense")
-"""The legs that rank, in the order in which they are reported."""
-
-WEIGHTS = {"lexical": 1.0, "dense": 0.4}
-"""Of the default fusion, chosen over all test collections at once (docs/hybrid.md)."""
+from sleuth.store import RankingLeg
 
 MOST = 1 << 40
 """As many passages as no index holds."""
@@ -32,7 +28,7 @@ class Fusion:
 
     Attributes:
         method: "minmax" (default), "zscore", "rrf", "max" or "combmnz"; see `sleuth.compose.fuse`.
-        weights: by leg, 0 and more; 1 where not named, which is then named.
+        weights: by leg, 0 and more; 1 where not named; those of the built-in legs are then named.
         pool: how many hits of each leg are fused, an int from 1 to 2**40; k where that is larger.
         rank_constant: of "rrf", above 0.
         tokens: of the best score, what the best match of tokens gains among the best hits, 0 for none; where None,
@@ -49,8 +45,8 @@ class Fusion:
         if not isinstance(self.weights, Mapping):
             raise ArgumentError(f"weights must be a mapping of legs to numbers, got {self.weights!r}")
         for leg, weight in self.weights.items():
-            if leg not in LEGS:
-                raise ArgumentError(f"fusion must weigh legs among {', '.join(LEGS)}, got {leg!r}")
+            if not _is_ranking(leg):
+                raise ArgumentError(f"fusion must weigh legs among {', '.join(ranking_legs())}, got {leg!r}")
             _check_number(f"fusion weight of {leg}", weight)
         if self.tokens is not None:
             _check_number("tokens", self.tokens)
@@ -58,7 +54,12 @@ class Fusion:
             raise ArgumentError(f"pool must be an int from 1 to {MOST}, got {self.pool!r}")
         _check_number("rank_constant", self.rank_constant)
         fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
-        object.__setattr__(self, "weights", {leg: self.weights.get(leg, 1.0) for leg in LEGS})
+        object.__setattr__(self, "weights", {**dict.fromkeys(WEIGHTS, 1.0), **self.weights})
+
+    @property
+    def is_weighted_by_default(self) -> bool:
+        """Whether each leg has its own default weight."""
+        return self.weights == WEIGHTS
 
     def __str__(self) -> str:
         settings: dict[str, float] = {**self.weights, "pool": self.pool}
@@ -84,8 +85,8 @@ class Fusion:
             except ValueError:
                 match = None
                 break
-            if name in values or name not in (*LEGS, *_NUMBERS):
-                names = ", ".join((*LEGS, *_NUMBERS))
+            if name in values or not (name in _NUMBERS or _is_ranking(name)):
+                names = ", ".join((*ranking_legs(), *_NUMBERS))
                 raise ArgumentError(
                     f"fusion must name each of {names} once at most, got {name!r} in {text!r}"
                 )
@@ -97,6 +98,14 @@ class Fusion:
         numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
         weights = values or (WEIGHTS if match[1] == "minmax" else {})
         return cls(match[1], weights, **numbers)  # type: ignore[arg-type]
+
+
+def _is_ranking(leg: str) -> bool:
+    """Return whether a leg of this name ranks."""
+    try:
+        return issubclass(leg_kind(leg), RankingLeg)
+    except ArgumentError:
+        return False
 
 
 def _check_number(name: str, value: Any) -> None:

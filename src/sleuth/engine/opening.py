@@ -10,20 +10,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.engine.embedders import (
     DEFAULT,
     HOW_TO_ADD_MEANING,
-    RecordCache,
     default_spelling,
-    is_cheap,
     open_embedder,
     spelling_of,
 )
+from sleuth.engine.legs import legs_of_embedder, open_legs
 from sleuth.errors import ArgumentError, IndexNotFoundError
-from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.logs import logger_of
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
 
 if TYPE_CHECKING:
-    from sleuth.dense import DenseLeg
     from sleuth.protocols import DocumentChunker, Embedder
 
 logger = logger_of("engine")
@@ -56,7 +53,7 @@ def open_index(
     of_new = IndexSettings.from_dict({"embedder": default_spelling(), **named})
     if embedder is not None and "embedder" not in named:
         of_new = replace(of_new, embedder=spelling_of(embedder))
-    lexical_leg(of_new)  # refuses an unknown analyzer before there is a file
+    open_legs(of_new)  # refuses an unknown analyzer or leg before there is a file
     creates = create and not Store.is_at(path)
     if creates and of_new.chunker:
         from sleuth.ingest import open_chunker
@@ -76,7 +73,8 @@ def open_index(
             model = open_embedder(chosen, embedder, path=str(store.path), answers=re_embed, required=re_embed)
         if re_embed:
             fingerprint = model.fingerprint if model and chosen != recorded else ""
-            store.remake("dense", {**store.settings, "embedder": chosen}, vectors_of=fingerprint)
+            for leg in legs_of_embedder():
+                store.remake(leg, {**store.settings, "embedder": chosen}, vectors_of=fingerprint)
     except BaseException:
         store.close()
         raise
@@ -108,21 +106,6 @@ def _open_store(path: str | Path, settings: IndexSettings, *, create: bool) -> S
             "search it, `sleuth index PATH` adds documents",
             path=str(path),
         ) from error
-
-
-def lexical_leg(settings: IndexSettings) -> LexicalLeg:
-    """Return the lexical leg that settings describe: one field for each language, fed by title, heading and text."""
-    weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
-    sources = {name: weight for name, weight in weights.items() if weight}
-    spec = FieldSpec(settings.analyzer, sources, by_language=settings.tells_languages)
-    return LexicalLeg({"text": spec}, k1=settings.k1, b=settings.b)
-
-
-def dense_leg(embedder: Embedder, store: Store) -> DenseLeg:
-    """Return the dense leg of an index; vectors that are expensive are kept in its record."""
-    from sleuth.dense import DenseLeg
-
-    return DenseLeg(embedder, cache=None if is_cheap(embedder) else RecordCache(store))
 
 
 def check_settings(expected: Mapping[str, Any], store: Store) -> None:

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.engine.fusion import MOST
 from sleuth.store import unpack
 from sleuth.store.columns import read_column, scalar_rows, values_of
-from sleuth.text import get_analyzer
 
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
@@ -97,19 +95,19 @@ def rows_that_fulfil(
     conditions: Sequence[QueryCondition], searchers: Searchers, snapshot: IndexSnapshot
 ) -> NDArray[np.int64]:
     """Return the keys of the rows that fulfil all conditions, ascending."""
-    analyzer = get_analyzer(searchers.lexical.leg.fields["text"].analyzer)
-    keys = _live_rows(snapshot)
+    analyzer = searchers.words.analyzer
+    keys = _live_rows(searchers)
     for condition in conditions:
         rows = _holding(condition, searchers, snapshot, analyzer)
         keys = np.setdiff1d(keys, rows) if condition.excluded else np.intersect1d(keys, rows)
     return keys
 
 
-def _live_rows(snapshot: IndexSnapshot) -> NDArray[np.int64]:
+def _live_rows(searchers: Searchers) -> NDArray[np.int64]:
     """Keys of all rows, ascending."""
     keys = [
         view.keys if view.live is None else view.keys[unpack(view.live, len(view))]
-        for view in snapshot.segments("columns")
+        for view in searchers.columns.segments
     ]
     return np.concatenate([*keys, np.zeros(0, np.int64)])
 
@@ -120,7 +118,7 @@ def all_rows(
     """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
     keys = searchers.fulfilling(conditions, snapshot)
     if tree is not None:
-        bitmaps = zip(snapshot.segments("columns"), searchers.columns.bitmap(tree), strict=True)
+        bitmaps = zip(searchers.columns.segments, searchers.columns.bitmap(tree), strict=True)
         matching = [view.keys[unpack(bitmap, len(view))] for view, bitmap in bitmaps]
         keys = np.intersect1d(keys, np.concatenate([*matching, np.zeros(0, np.int64)]))
     order = snapshot.order(keys.tolist())
@@ -133,12 +131,10 @@ def _holding(
     """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
     tokens = analyzer.tokens(condition.text)
     if condition.field:
-        return _with_value(condition, tokens, snapshot, analyzer)
+        return _with_value(condition, tokens, searchers, analyzer)
     if not tokens:
-        return _live_rows(snapshot)
-    by_token = [
-        searchers.lexical.search({"text": {token: 1.0}}, MOST, ordered=False).keys for token in set(tokens)
-    ]
+        return _live_rows(searchers)
+    by_token = [searchers.holding(token) for token in set(tokens)]
     keys = reduce(np.intersect1d, by_token)
     if len(tokens) == 1:
         return keys
@@ -154,7 +150,7 @@ def _holding(
 
 
 def _with_value(
-    condition: QueryCondition, tokens: Sequence[str], snapshot: IndexSnapshot, analyzer: Analyzer
+    condition: QueryCondition, tokens: Sequence[str], searchers: Searchers, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows whose metadata holds the words in this order, or is what is written."""
     written = condition.text.casefold()
@@ -164,7 +160,7 @@ def _with_value(
         return text.casefold() == written or (bool(tokens) and _has_sequence(analyzer.tokens(text), tokens))
 
     keys = [np.zeros(0, np.int64)]
-    for view in snapshot.segments("columns"):
+    for view in searchers.columns.segments:
         column = read_column(view, condition.field)
         if column is None:
             continue

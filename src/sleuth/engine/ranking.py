@@ -1,4 +1,4 @@
-"""Ranks the rows of one version of an index: asks its legs for pools, fuses them, and matches tokens.
+"""Ranks the rows of one version of an index: asks its legs for pools, fuses them, and compares the best rows once more.
 
 The version may be one index or all shards of one: both rank by this code.
 """
@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sleuth.compose import Fused, best_places, fuse_hits
-from sleuth.dense import late
-from sleuth.engine.fusion import WEIGHTS, Fusion
-from sleuth.engine.trust import trust_in_vectors
+from sleuth.engine.fusion import Fusion
+from sleuth.engine.trust import trust_in
 from sleuth.errors import RetrievalError
 from sleuth.types import Explanation, PartReport
 
@@ -22,10 +21,7 @@ if TYPE_CHECKING:
 
     from sleuth.engine.queries import QueryCondition
     from sleuth.filters import Filter
-    from sleuth.store import Hits
-
-LegQuery: TypeAlias = "str | Mapping[str, Mapping[str, float]] | NDArray[np.float32]"
-"""What a leg is asked: words, terms by field with how often each counts, or the query's vector."""
+    from sleuth.store import Hits, RankingLeg, RowMatcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +50,12 @@ class Pools:
     """What the legs answered, by leg.
 
     Attributes:
-        queries: what each leg was asked.
+        queries: what each leg was asked, in its own form.
         hits: best first; absent where a leg failed.
         parts: a report of each leg.
     """
 
-    queries: Mapping[str, LegQuery]
+    queries: Mapping[str, Any]
     hits: Mapping[str, Hits]
     parts: Sequence[PartReport]
 
@@ -68,12 +64,12 @@ class Rankable(Protocol):
     """One version of an index, or of all its shards, during one query. Keys name rows in it."""
 
     @property
-    def token_weight(self) -> float:
-        """What matching tokens may add to a fused score; 0 where the embedder has no tokens to match."""
+    def legs(self) -> Mapping[str, RankingLeg[Any]]:
+        """The legs that rank, by name."""
         ...
 
-    def knowledge(self, query: str) -> float:
-        """Return how well the embedder knows the language of a query, 0 to 1."""
+    def matcher(self, leg: str) -> RowMatcher | None:
+        """Return what compares the best rows once more for a leg; None where the leg has nothing for that."""
         ...
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
@@ -88,11 +84,11 @@ class Rankable(Protocol):
         """Return the tie-break order of these keys: by document id, then by place in the document."""
         ...
 
-    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the tokens of the query, shape (len(keys),)."""
+    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match the query, as the matcher of a leg says, shape (len(keys),)."""
         ...
 
-    def explain(self, leg: str, query: LegQuery, key: int) -> Explanation:
+    def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Return why a leg gives this row its score."""
         ...
 
@@ -137,8 +133,8 @@ def rank(
         EmbeddingError: the embedder failed and no other leg was asked for.
         RetrievalError: no leg answered.
     """
-    # The dense leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
-    depth = k if list(legs) == ["lexical"] else max(k, fusion.pool)
+    # An inexact leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
+    depth = k if len(legs) == 1 and version.legs[legs[0]].is_exact else max(k, fusion.pool)
     ordered = len(legs) == 1 or explain or fusion.method == "rrf"
     pools = version.pools(query, legs, PoolRequest(depth, tree, len(legs) > 1, ordered, exact, conditions))
     if not pools.hits:
@@ -146,16 +142,17 @@ def rank(
         raise RetrievalError(f"no part answered: {reasons}", context={"query": query, "k": k})
     if len(legs) == 1:
         return _alone(version, pools, legs[0], k)
-    weights = weigh(version, query, pools, fusion)
+    weights = weigh(version, query, pools, fusion, legs)
+    matcher = weights.matcher
     fused = fuse_hits(
         pools.hits,
         weights.legs,
         fusion.method,
-        max(k, late.READ) if weights.tokens else k,
+        max(k, matcher.depth) if matcher else k,
         rank_constant=fusion.rank_constant,
         order=version.order,
     )
-    if weights.tokens and len(fused) > 1:
+    if matcher and len(fused) > 1:
         return _matched(version, fused, pools, query, k, weights=weights)
     return RankedRows(
         fused.keys.tolist(),
@@ -166,33 +163,48 @@ def rank(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LegWeights:
+class LegWeights(NamedTuple):
     """What counts how much in one fused ranking.
 
     Attributes:
         legs: weight by leg.
-        tokens: of the best score, what the best match of tokens gains; 0 where none are matched.
-        reasons: what the default weights were multiplied by, as an explanation tells it.
+        reasons: by leg, what its default weight was multiplied by, as an explanation tells it.
+        matching: the leg whose matcher compares the best rows once more; "" for none.
+        matcher: that matcher.
+        match_weight: of the best score, what the best match gains.
     """
 
     legs: Mapping[str, float]
-    tokens: float
-    reasons: Mapping[str, float]
+    reasons: Mapping[str, Mapping[str, float]]
+    matching: str = ""
+    matcher: RowMatcher | None = None
+    match_weight: float = 0.0
 
 
-def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion) -> LegWeights:
-    """Return the weights for a query: default ones fall where vectors are worth less, others stay."""
-    legs = {leg: fusion.weights.get(leg, 1.0) for leg in pools.hits}
-    tokens = version.token_weight if fusion.method == "minmax" else 0.0
-    reasons: dict[str, float] = {}
-    if fusion.weights == WEIGHTS and len(legs) == len(WEIGHTS):
-        knowledge = version.knowledge(query)
-        trust = trust_in_vectors(pools.hits["lexical"], pools.hits["dense"])
-        legs["dense"] *= knowledge * trust
-        tokens *= knowledge
-        reasons = {"knowledge": knowledge, "trust": trust}
-    return LegWeights(legs, tokens if fusion.tokens is None else fusion.tokens, reasons)
+def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Sequence[str]) -> LegWeights:
+    """Return the weights for a query: default ones fall where a leg is worth less, others stay.
+
+    Args:
+        legs: that were asked, whether they answered or not.
+    """
+    is_default = fusion.is_weighted_by_default
+    weights: dict[str, float] = {}
+    reasons: dict[str, Mapping[str, float]] = {}
+    knowledge = dict.fromkeys(pools.hits, 1.0)
+    certain = next((hits for leg, hits in pools.hits.items() if version.legs[leg].is_certain), None)
+    for name, hits in pools.hits.items():
+        leg = version.legs[name]
+        weights[name] = leg.weight if is_default else fusion.weights.get(name, 1.0)
+        if is_default and certain is not None and not leg.is_certain:
+            knowledge[name], trust = leg.knowledge(query), trust_in(hits, certain)
+            weights[name] *= knowledge[name] * trust
+            reasons[name] = {"knowledge": knowledge[name], "trust": trust}
+    for name in legs:
+        if matcher := version.matcher(name):
+            weight = matcher.weight * knowledge.get(name, 1.0) if fusion.method == "minmax" else 0.0
+            weight = weight if fusion.tokens is None else fusion.tokens
+            return LegWeights(weights, reasons, name, matcher if weight else None, weight)
+    return LegWeights(weights, reasons)
 
 
 def _alone(version: Rankable, pools: Pools, leg: str, k: int) -> RankedRows:
@@ -211,10 +223,12 @@ def _alone(version: Rankable, pools: Pools, leg: str, k: int) -> RankedRows:
 def _matched(
     version: Rankable, fused: Fused, pools: Pools, query: str, k: int, *, weights: LegWeights
 ) -> RankedRows:
-    """Return the best `k` of a fused ranking, after the tokens of the first of them were matched."""
-    values = version.match(query, fused.keys[: late.READ])
+    """Return the best `k` of a fused ranking, after the first of them were compared with the query once more."""
+    matcher, weight = weights.matcher, weights.match_weight
+    assert matcher is not None  # noqa: S101 - for the type checker
+    values = version.match(weights.matching, query, fused.keys[: matcher.depth])
     scores = fused.scores.copy()
-    scores[: len(values)] = late.lift(scores[: len(values)], values, weights.tokens)
+    scores[: len(values)] = matcher.lift(scores[: len(values)], values, weight)
     places = best_places(fused.keys, scores, min(k, len(scores)), version.order).tolist()
 
     def explain(i: int) -> Explanation:
@@ -222,7 +236,7 @@ def _matched(
         below = _unfold(version, fused, pools, weights, place)
         if place >= len(values):
             return below
-        return late.explain(float(scores[place]), float(values[place]), below.value, weights.tokens, below)
+        return matcher.explain(float(scores[place]), float(values[place]), below.value, weight, below)
 
     best, values_of_best = fused.keys[places].tolist(), scores[places].tolist()
     return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits)
@@ -232,4 +246,8 @@ def _unfold(version: Rankable, fused: Fused, pools: Pools, weights: LegWeights, 
     key = int(fused.keys[i])
     legs = [leg for leg, ranks in zip(fused.legs, fused.ranks, strict=True) if ranks[i]]
     explanation = fused.explain(i, {leg: version.explain(leg, pools.queries[leg], key) for leg in legs})
-    return replace(explanation, facts={**explanation.facts, **weights.reasons})
+    parts = [
+        replace(part, facts={**part.facts, **weights.reasons.get(part.name, {})})
+        for part in explanation.parts
+    ]
+    return replace(explanation, parts=tuple(parts))

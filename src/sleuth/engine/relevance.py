@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
-
-from sleuth.engine.fusion import WEIGHTS
-from sleuth.text import get_analyzer
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
@@ -37,32 +34,32 @@ def score_hits(engine: Engine, query: str, hits: Sequence[RetrievedItem]) -> lis
     """
     from sleuth.dense import embedded_text
 
-    analyzer = get_analyzer(engine.settings.analyzer)
-    greatest = sum(engine.idf(dict.fromkeys(analyzer.tokens(query))).values()) or 1.0
-    weights = {"lexical": WEIGHTS["lexical"]}
-    if engine.embedder is not None:
-        weights |= {"dense": WEIGHTS["dense"], "tokens": getattr(engine.embedder, "token_weight", 0.0)}
-    total = sum(weights.values())
+    weights = {name: leg.weight for name, leg in engine.legs.items()}
+    greatest = {name: leg.greatest(query, engine.idf) for name, leg in engine.legs.items()}
+    match_weight = getattr(engine.embedder, "token_weight", 0.0)
+    total = sum(weights.values()) + match_weight
     matches = [0.0] * len(hits)
-    if weights.get("tokens"):
+    if match_weight:
         matches = score_texts(query, [embedded_text({**hit.metadata, "text": hit.text}) for hit in hits])
     scores = []
     for hit, match in zip(hits, matches, strict=True):
-        values = {"lexical": 0.0, "dense": 0.0, **dict(_legs(hit.explanation)), "tokens": match}
-        values["lexical"] /= greatest
-        scores.append(sum(weight * _bounded(values[name]) for name, weight in weights.items()) / total)
+        values = dict(_scores_by_leg(hit.explanation, weights))
+        score = sum(
+            weight * _bounded(values.get(name, 0.0) / greatest[name]) for name, weight in weights.items()
+        )
+        scores.append((score + match_weight * _bounded(match)) / total)
     return scores
 
 
-def _legs(explanation: Explanation | None) -> Iterator[tuple[str, float]]:
-    """Return the score that each leg gives a hit."""
+def _scores_by_leg(explanation: Explanation | None, legs: Container[str]) -> Iterator[tuple[str, float]]:
+    """Yield the score that each leg gives a hit."""
     if explanation is None:
         return
-    if explanation.name in WEIGHTS:
+    if explanation.name in legs:
         yield explanation.name, float(explanation.facts.get("score", explanation.value))
         return
     for part in explanation.parts:
-        yield from _legs(part)
+        yield from _scores_by_leg(part, legs)
 
 
 def _bounded(value: float) -> float:

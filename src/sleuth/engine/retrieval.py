@@ -11,7 +11,7 @@ from sleuth.engine.expansion import Expansion, check_expansion, grow
 from sleuth.engine.fusion import Fusion, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.search import check_deadline, check_legs, read_items
-from sleuth.engine.shares import shares_of
+from sleuth.engine.shares import shares_of, similar_rows
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.filters import all_of, as_filter
 from sleuth.text import get_analyzer
@@ -161,34 +161,25 @@ def in_common(
     engine: Engine, query: str, ranked: RankedRows, snapshot: IndexSnapshot, least: float
 ) -> RankedRows:
     """Return the rows that share at least so much with the query, and more than nothing."""
-    unrelated = float(getattr(engine.embedder, "unrelated", 0.0))
-    dense = ranked.hits.get("dense")
-    has_meaning = getattr(engine.embedder, "has_meaning", None)
-    is_gibberish = has_meaning is not None and not has_meaning(query)
-    cosines = (
-        {}
-        if dense is None or is_gibberish
-        else dict(zip(dense.keys.tolist(), dense.scores.tolist(), strict=True))
-    )
-    lexical = ranked.hits.get("lexical")
-    if least or lexical is None:
+    legs = engine.searchers_of(snapshot).legs
+    certain = [hits for name, hits in ranked.hits.items() if legs[name].is_certain]
+    similarities: dict[int, float] = {}
+    for name, hits in ranked.hits.items():
+        if not legs[name].is_certain:
+            for key, similarity in similar_rows(legs[name], query, hits, engine.idf).items():
+                similarities[key] = max(similarity, similarities.get(key, 0.0))
+    if least or not certain:
         analyzer = get_analyzer(engine.settings.analyzer)
         shares = shares_of(
-            query,
             read_items(snapshot, ranked.keys, ranked.scores),
-            [cosines.get(key, 0.0) for key in ranked.keys],
+            [similarities.get(key, 0.0) for key in ranked.keys],
             analyzer=analyzer,
             idf=engine.idf(dict.fromkeys(analyzer.tokens(query))),
-            unrelated=unrelated,
         )
         places = [place for place, share in enumerate(shares) if share >= least and share > 0]
     else:
-        words = set(lexical.keys.tolist())
-        places = [
-            place
-            for place, key in enumerate(ranked.keys)
-            if key in words or cosines.get(key, 0.0) > unrelated
-        ]
+        related = similarities.keys() | {key for hits in certain for key in hits.keys.tolist()}
+        places = [place for place, key in enumerate(ranked.keys) if key in related]
     return replace(
         ranked,
         keys=[ranked.keys[place] for place in places],

@@ -3,41 +3,44 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from sleuth.arguments import check_count
 from sleuth.compose import run_slices
-from sleuth.dense import embedded_text, late
-from sleuth.engine.fusion import LEGS, MOST, Fusion
+from sleuth.engine.fusion import MOST, Fusion
+from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.ranking import PoolRequest, Pools, RankedRows, rank
 from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.lexical import LexicalLeg, LexicalSearcher
 from sleuth.remote import Cancellation, Deadline, check_cancelled, context_of
-from sleuth.store import align, pack
-from sleuth.store.columns import ColumnsSearcher
+from sleuth.store import FilterLeg, LegRequest, WordSearcher, align, pack
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from sleuth.dense import DenseLeg, DenseSearcher
     from sleuth.engine.queries import QueryCondition
-    from sleuth.engine.ranking import LegQuery
     from sleuth.engine.selection import MetadataKey, Selection
     from sleuth.filters import Filter
-    from sleuth.lexical import Corpus
-    from sleuth.store import Bitmap, Hits, IndexSnapshot, Row
+    from sleuth.store import (
+        Bitmap,
+        Corpus,
+        FilterSearcher,
+        Hits,
+        IndexLeg,
+        IndexSnapshot,
+        LegSearcher,
+        RankingLeg,
+        RowMatcher,
+    )
     from sleuth.types import RetrievedItem
 
     Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
-
-POOL_DEPTH = 5
-"""Rows that the dense leg scores exactly for each hit of a pool."""
 
 READ_TOGETHER = 5_000
 """Passages that are read at once: between two such reads, a search can be cancelled."""
@@ -51,48 +54,53 @@ class Searchers:
 
     Attributes:
         version, generation: of the snapshot that they were made from.
-        legs: names of the legs that rank, in order.
+        legs: the legs that rank, by name, in order.
+        by_leg: their searchers.
+        words: the one of these that knows which words rows hold.
+        columns: filters rows.
     """
 
     def __init__(
         self,
         snapshot: IndexSnapshot,
-        lexical: LexicalLeg,
-        dense: DenseLeg | None,
-        previous: Searchers | None,
-        corpus: Corpus | None = None,
+        legs: Sequence[IndexLeg],
+        previous: Searchers | None = None,
+        corpora: Mapping[str, Corpus] = MappingProxyType({}),
     ) -> None:
         """Searchers of the snapshot's segments; what did not change since `previous` is taken from it.
 
         Args:
-            corpus: what the index is a part of; None where it stands alone.
+            legs: of the index.
+            corpora: by leg, what the index is a part of; empty where it stands alone.
         """
         self.version, self.generation = snapshot.version, snapshot.generation
-        self._views = {name: snapshot.segments(name) for name in ("columns", "lexical")}
-        self.columns: ColumnsSearcher = ColumnsSearcher(
-            self._views["columns"], previous.columns.cache if previous else None
+        self._all = tuple(legs)
+        self.legs = legs_that_rank(legs)
+        self._views = {leg.name: snapshot.segments(leg.name) for leg in legs}
+        self.by_leg: dict[str, LegSearcher[Any]] = {
+            name: leg.searcher(
+                self._views[name],
+                previous=previous.by_leg.get(name) if previous else None,
+                corpus=corpora.get(name),
+            )
+            for name, leg in self.legs.items()
+        }
+        self._word_leg, self.words = words_among(self.by_leg)
+        (filtering,) = (leg for leg in legs if isinstance(leg, FilterLeg))
+        self._filtering = filtering.name
+        self.columns: FilterSearcher = filtering.searcher(
+            self._views[filtering.name], previous=previous.columns if previous else None
         )
-        self.lexical: LexicalSearcher = LexicalSearcher(
-            lexical, self._views["lexical"], previous=previous.lexical if previous else None, corpus=corpus
-        )
-        self.dense: DenseSearcher | None = None
-        if dense is not None:
-            from sleuth.dense import DenseSearcher
-
-            self._views["dense"] = snapshot.segments("dense")
-            self.dense = DenseSearcher(dense, self._views["dense"])
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
         self._fulfilled: dict[tuple[QueryCondition, ...], NDArray[np.int64]] = {}
         self._key_names: dict[Filter | None, frozenset[str]] = {}
         self._metadata_keys: dict[Filter | None, list[MetadataKey]] = {}
         self._documents: NDArray[np.int64] | None = None
-        self.legs = LEGS if dense is not None else LEGS[:1]
         self._alone: Searchers | None = None
 
-    def within(self, corpus: Corpus, snapshot: IndexSnapshot) -> Searchers:
-        """Searchers of the same version that score with the statistics of a larger corpus."""
-        leg = None if self.dense is None else self.dense.leg
-        searchers = Searchers(snapshot, self.lexical.leg, leg, self, corpus)
+    def within(self, corpora: Mapping[str, Corpus], snapshot: IndexSnapshot) -> Searchers:
+        """Searchers of the same version that score with the numbers of larger corpora, by leg."""
+        searchers = Searchers(snapshot, self._all, self, corpora)
         searchers._alone = self
         return searchers
 
@@ -151,7 +159,15 @@ class Searchers:
 
     def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of all rows that hold a word of the query and match a filter."""
-        return self.lexical.search(query, MOST, allowed=self.allowed(tree, "lexical"), ordered=False).keys
+        return self._holding(self.words.ask(query), tree)
+
+    def holding(self, token: str) -> NDArray[np.int64]:
+        """Keys of all rows whose text holds a token."""
+        return self._holding(self.words.word(token), None)
+
+    def _holding(self, query: Any, tree: Filter | None) -> NDArray[np.int64]:
+        allowed = self.allowed(tree, self._word_leg)
+        return self.words.pool(query, LegRequest(MOST, allowed, ordered=False)).keys
 
     def select(self, snapshot: IndexSnapshot, tree: Filter | None, *, query: str | None = None) -> Selection:
         """Return the rows that match a filter and hold a word of the query, to be counted."""
@@ -195,20 +211,27 @@ class Searchers:
         snapshot: IndexSnapshot,
         exact: bool = False,
     ) -> Hits:
-        """Return the best `k` rows by the cosine with a vector."""
-        return self.search_leg("dense", vector, PoolRequest(k, tree, False, True, exact), snapshot)
+        """Return the best `k` rows for a vector, by the leg that takes one."""
+        return self.search_leg(
+            vector_leg(self.legs), vector, PoolRequest(k, tree, False, True, exact), snapshot
+        )
 
-    def match(self, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot) -> NDArray[np.float64]:
-        """Return how well rows match the tokens of the query, shape (len(keys),)."""
-        values = None if self.dense is None else self.dense.match(query, keys)
-        if values is None:
-            values = late.match(query, list(map(embedded_row, snapshot.rows(keys.tolist()))))
-        return values
+    def match(
+        self, leg: str, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot
+    ) -> NDArray[np.float64]:
+        """Return how well rows match the query, as the matcher of a leg says, shape (len(keys),)."""
+        matcher = self.by_leg[leg].matcher
+        assert matcher is not None  # noqa: S101 - for the type checker
+        return matcher.match(query, keys, lambda: snapshot.rows(keys.tolist()))
+
+    def idf(self, terms: Iterable[str], snapshot: IndexSnapshot) -> dict[str, float]:
+        """Return how rare each term is among the rows."""
+        return self.words.idf(terms)
 
     def order(self, snapshot: IndexSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
         """Return the tie-break order of these keys: ranks where one segment holds them all, ids elsewhere."""
         least, greatest = keys.min(), keys.max()
-        for view in self._views["lexical"]:
+        for view in self._views[self._word_leg]:
             if len(view) and view.keys[0] <= least and greatest <= view.keys[-1]:
                 rows = view.keys.searchsorted(keys)
                 ranks: list[int] = (rows if view.tie_ranks is None else view.tie_ranks[rows]).tolist()
@@ -221,7 +244,7 @@ class Searchers:
             return None
         bitmap = self._aligned.get((tree, leg))
         if bitmap is None:
-            bitmap = align(self.columns.bitmap(tree), self._views["columns"], self._views[leg])
+            bitmap = align(self.columns.bitmap(tree), self.columns.segments, self._views[leg])
             if len(self._aligned) >= ALIGNED:
                 self._aligned.clear()
             self._aligned[tree, leg] = bitmap
@@ -233,7 +256,7 @@ class Searchers:
         """Keys of the rows that fulfil conditions, ascending."""
         from sleuth.engine.queries import rows_that_fulfil
 
-        # A corpus knows the frequencies of what is ranked by, and no others.
+        # A corpus has the numbers of the words of queries alone.
         alone = self._alone or self
         fulfilled = alone._fulfilled
         keys = fulfilled.get(conditions)
@@ -248,13 +271,15 @@ class Searchers:
         return len(self.fulfilling((condition,), snapshot)) > 0
 
     def held(self, tokens: Iterable[str], snapshot: IndexSnapshot) -> dict[str, float]:
-        """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
-        return self.lexical.idf(self.lexical.terms({"text": dict.fromkeys(tokens, 1.0)}).get("text", ()))
+        """Return how rare each token is that the text of a row holds; the other tokens are left out."""
+        return self.words.held(tokens)
 
     def best_with(self, token: str, k: int, tree: Filter | None, snapshot: IndexSnapshot) -> list[int]:
         """Return the keys of the best `k` rows whose text holds a token and that match a filter."""
         request = PoolRequest(k, tree, pooled=False, ordered=False, exact=False)
-        keys: list[int] = self.search_leg("lexical", {"text": {token: 1.0}}, request, snapshot).keys.tolist()
+        keys: list[int] = self.search_leg(
+            self._word_leg, self.words.word(token), request, snapshot
+        ).keys.tolist()
         return keys
 
     def lookup(
@@ -279,36 +304,17 @@ class Searchers:
             return bitmaps
         return [bitmap & other for bitmap, other in zip(bitmaps, allowed, strict=True)]
 
-    def search_leg(self, leg: str, query: LegQuery, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
-        """Return the best rows of one leg."""
-        allowed, ids = self.allowed(request.tree, leg), order_of(snapshot)
+    def search_leg(self, leg: str, query: Any, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
+        """Return the best rows of one leg, which is asked in its own form."""
+        allowed = self.allowed(request.tree, leg)
         if request.conditions:
             allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
-        k, ordered = request.depth, request.ordered
-        if not isinstance(query, np.ndarray) or self.dense is None:
-            return self.lexical.search(_words(query), k, allowed=allowed, ordered=ordered, ids=ids)
-        # The near end of a pool decides a fused ranking: its far end need not be certain.
-        depth = POOL_DEPTH * k if request.pooled else None
-        return self.dense.search(
-            query, k, allowed=allowed, depth=depth, ordered=ordered, exact=request.exact, ids=ids
+        return self.by_leg[leg].pool(
+            query,
+            LegRequest(
+                request.depth, allowed, request.ordered, request.pooled, request.exact, order_of(snapshot)
+            ),
         )
-
-    def explain(self, query: LegQuery, key: int) -> Explanation:
-        """Why a leg that was asked this gives the row its score."""
-        if not isinstance(query, np.ndarray) or self.dense is None:
-            return self.lexical.explain(_words(query), key)
-        return self.dense.explain(query, key)
-
-
-def _words(query: LegQuery) -> str | Mapping[str, Mapping[str, float]]:
-    """Return what the lexical leg is asked.
-
-    Raises:
-        ArgumentError: it is a vector.
-    """
-    if isinstance(query, str | Mapping):
-        return query
-    raise ArgumentError("query must be words in an index without vectors, got a vector")
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,28 +326,24 @@ class Pinned:
     deadline: Deadline | None = None
 
     @property
-    def token_weight(self) -> float:
-        """What matching tokens may add to a fused score."""
-        dense = self.searchers.dense
-        return 0.0 if dense is None else dense.leg.token_weight
+    def legs(self) -> Mapping[str, RankingLeg[Any]]:
+        """The legs that rank, by name."""
+        return self.searchers.legs
 
-    def knowledge(self, query: str) -> float:
-        """Return how well the embedder knows the language of a query."""
-        return self.searchers.dense.leg.knowledge(query) if self.searchers.dense else 1.0
+    def matcher(self, leg: str) -> RowMatcher | None:
+        """Return what compares the best rows once more for a leg."""
+        return self.searchers.by_leg[leg].matcher
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg, asked one after the other."""
-        dense = self.searchers.dense
-        queries: dict[str, LegQuery] = {}
+        queries: dict[str, Any] = {}
         hits: dict[str, Hits] = {}
         parts: list[PartReport] = []
         for leg in legs:
             started = time.perf_counter()
             check_cancelled()
             try:
-                queries[leg] = (
-                    embedded(dense, query, self.deadline) if leg == "dense" and dense is not None else query
-                )
+                queries[leg] = ask_leg(self.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
                 check_in_time(self.deadline)
                 hits[leg] = self.searchers.search_leg(leg, queries[leg], request, self.snapshot)
             except TimeoutError as error:
@@ -359,20 +361,20 @@ class Pinned:
         """Return the tie-break order of these keys."""
         return self.searchers.order(self.snapshot, keys)
 
-    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the tokens of the query."""
-        return self.searchers.match(query, keys, self.snapshot)
+    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match the query, as the matcher of a leg says."""
+        return self.searchers.match(leg, query, keys, self.snapshot)
 
-    def explain(self, leg: str, query: LegQuery, key: int) -> Explanation:
+    def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        return self.searchers.explain(query, key)
+        return self.searchers.by_leg[leg].explain(query, key)
 
 
 class SearchersOfNewest:
     """The searchers of the newest version that was asked for, made anew where the index has changed. Thread-safe."""
 
-    def __init__(self, lexical: LexicalLeg, dense: DenseLeg | None) -> None:
-        self._legs = lexical, dense
+    def __init__(self, legs: Sequence[IndexLeg]) -> None:
+        self._legs = legs
         self._searchers: Searchers | None = None
         self._making = Lock()
 
@@ -381,7 +383,7 @@ class SearchersOfNewest:
         searchers = self._searchers
         if searchers is None or not searchers.show(snapshot):
             with self._making:
-                searchers = self._searchers = Searchers(snapshot, *self._legs, self._searchers)
+                searchers = self._searchers = Searchers(snapshot, self._legs, self._searchers)
         return searchers
 
     def forget(self) -> None:
@@ -399,26 +401,44 @@ def check_in_time(deadline: Deadline | None) -> None:
         raise TimeoutError(f"no answer within {deadline.seconds:g} s")
 
 
-def embedded(dense: DenseSearcher, query: str, deadline: Deadline | None) -> NDArray[np.float32]:
-    """Return the vector of a query.
+def ask_leg(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, deadline: Deadline | None) -> Any:
+    """Return a query in the form of a leg.
 
     Raises:
-        TimeoutError: the embedder did not answer before the deadline; its connections are closed.
+        TimeoutError: the leg did not make it before the deadline; its connections are closed.
+        EmbeddingError: its model does not answer.
     """
-    if deadline is None or getattr(dense.leg.embedder, "cheap", False) is True:
-        return dense.embed(query)
+    if deadline is None or not leg.is_slow:
+        return searcher.ask(query)
     cancellation = Cancellation()
     context = context_of(cancellation)
     with deadline.cancellation.closing(cancellation.cancel):
-        vectors, (report,) = run_slices(
-            {"dense": lambda: context.run(dense.embed, query)}, deadline=max(deadline.remaining(), 1e-3)
+        queries, (report,) = run_slices(
+            {leg.name: lambda: context.run(searcher.ask, query)}, deadline=max(deadline.remaining(), 1e-3)
         )
     if report.exception is not None:
         raise report.exception
-    if not vectors:
+    if not queries:
         cancellation.cancel()
         raise TimeoutError(f"no answer within {deadline.seconds:g} s")
-    return vectors["dense"]
+    return queries[leg.name]
+
+
+def words_among(searchers: Mapping[str, LegSearcher[Any]]) -> tuple[str, WordSearcher[Any]]:
+    """Return the leg that knows which words rows hold, and its searcher; every index has one."""
+    return next((name, some) for name, some in searchers.items() if isinstance(some, WordSearcher))
+
+
+def vector_leg(legs: Mapping[str, RankingLeg[Any]]) -> str:
+    """Return the name of the leg that takes vectors as queries.
+
+    Raises:
+        ArgumentError: the index has none.
+    """
+    for name, leg in legs.items():
+        if leg.takes_vectors:
+            return name
+    raise ArgumentError(f"the index must have vectors, got legs {', '.join(legs)}")
 
 
 def read_items(snapshot: IndexSnapshot, keys: Sequence[int], scores: Sequence[float]) -> list[RetrievedItem]:
@@ -436,20 +456,14 @@ def order_of(snapshot: IndexSnapshot) -> Order:
     return lambda keys: snapshot.order(keys.tolist())
 
 
-def embedded_row(row: Row) -> str:
-    """Return what was embedded of a passage."""
-    heading = row.fields.get("heading")
-    return embedded_text({"title": row.metadata.get("title"), "heading": heading, "text": row.text})
-
-
-def check_legs(legs: Sequence[str] | None, available: Sequence[str]) -> Sequence[str]:
+def check_legs(legs: Sequence[str] | None, available: Collection[str]) -> Sequence[str]:
     """Return the legs to search, in order, each once.
 
     Raises:
         ArgumentError: none, or one that this index does not have; lists those it has.
     """
     if legs is None:
-        return available
+        return tuple(available)
     names = [legs] if isinstance(legs, str) or not isinstance(legs, Iterable) else list(legs)
     unknown = [leg for leg in names if leg not in available]
     if unknown or not names:

@@ -93,10 +93,10 @@ class Selection:
         among: NDArray[np.int64] | None = None,
     ) -> None:
         self._snapshot = snapshot
+        self._views = views = searchers.columns.segments
         self._filter = filter
         self._is_partial = among is not None
         self.documents = searchers.document_keys(snapshot)
-        views = snapshot.segments("columns")
         bitmaps = [None] * len(views) if filter is None else searchers.columns.bitmap(filter)
         self._parts: list[_Part] = []
         for view, bitmap in zip(views, bitmaps, strict=True):
@@ -147,7 +147,7 @@ class Selection:
 
     def _empty_documents(self) -> NDArray[np.int64]:
         """Places of the documents that have no passage."""
-        passages = [view.keys for view in self._snapshot.segments("columns")]
+        passages = [view.keys for view in self._views]
         firsts = np.concatenate([*passages, np.zeros(0, np.int64)])
         return np.flatnonzero(~np.isin(self.documents, firsts))
 

@@ -1,4 +1,4 @@
-"""How far the default fusion trusts the vectors of an index for one query."""
+"""How far the default fusion trusts a leg for one query whose hits may have nothing in common with it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _LEAST: Final = 0.25
 """Chosen over 31 collections and 14 whose vectors say nothing (docs/quality.md has the table)."""
 
 
-def trust_in_vectors(lexical: Hits, dense: Hits) -> float:
-    """Return the share of the dense leg's weight that counts, from .25 to 1: all of it where the legs agree enough.
+def trust_in(hits: Hits, certain: Hits) -> float:
+    """Return the share of a leg's weight that counts, .25 to 1: all of it where it agrees enough with a certain leg.
 
     Where vectors are worth something, half of the first hits of each leg are among the first hundred of the other;
     where they are not, one in five is, by chance and by the words that a text and its vector have in common.
     """
-    return min(1.0, max(_LEAST, agreement(lexical, dense) / _ENOUGH))
+    return min(1.0, max(_LEAST, agreement(certain, hits) / _ENOUGH))
 
 
-def agreement(lexical: Hits, dense: Hits) -> float:
+def agreement(one: Hits, other: Hits) -> float:
     """Return which share of the first 20 hits of each leg is among the first 100 of the other; 1 if a leg has none."""
-    if not len(lexical) or not len(dense):
+    if not len(one) or not len(other):
         return 1.0
-    return overlap(lexical.keys, lexical.scores, dense.keys, dense.scores, _FIRST, _AMONG)
+    return overlap(one.keys, one.scores, other.keys, other.scores, _FIRST, _AMONG)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,13 +23,29 @@ from sleuth.lexical.merging import merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.scoring import K1, B, bm25_norm
 from sleuth.logs import logger_of
-from sleuth.store import IN_MEMORY, Rows, Scratch, SegmentData, SegmentView
+from sleuth.store import (
+    IN_MEMORY,
+    Corpus,
+    LegContext,
+    LegSearcher,
+    RankingLeg,
+    Rows,
+    Scratch,
+    SegmentData,
+    SegmentView,
+)
 from sleuth.text import get_analyzer
+
+if TYPE_CHECKING:
+    from sleuth.lexical.search import LexicalSearcher
 
 logger = logger_of("lexical")
 
 FORMAT = 2
 """Raised when the arrays change."""
+
+Terms: TypeAlias = Mapping[str, Mapping[str, float]]
+"""A query whose terms are weighed already: by field, by token, a weight above 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +73,27 @@ class FieldSpec:
                 raise ArgumentError(f"sources[{name!r}] must be an int from 1 to 1000, got {weight!r}")
 
 
-class LexicalLeg:
-    """Postings of rows: a leg of the store. Safe to share between threads.
+class LexicalLeg(RankingLeg[str | Terms]):
+    """Postings of rows: a leg that ranks by words. Safe to share between threads.
 
     Attributes:
-        name: "lexical".
-        fields: by name.
+        name: "lexical" in an index of documents.
+        fields: by name; the first one is that of the passage itself.
         k1, b: of BM25; block maxima depend on them, so they are part of the fingerprint.
     """
 
     name = "lexical"
+    meaning = "words"
 
-    def __init__(self, fields: Mapping[str, FieldSpec] | None = None, k1: float = K1, b: float = B) -> None:
+    def __init__(
+        self,
+        fields: Mapping[str, FieldSpec] | None = None,
+        k1: float = K1,
+        b: float = B,
+        *,
+        name: str = "lexical",
+    ) -> None:
+        self.name = name
         if not 0 <= k1 < float("inf"):
             raise ArgumentError(f"k1 must be a number of 0 and more, got {k1!r}")
         if not 0 <= b <= 1:
@@ -78,6 +103,33 @@ class LexicalLeg:
             raise ArgumentError(f"fields must hold at least one field, got {fields!r}")
         self.k1 = float(k1)
         self.b = float(b)
+
+    @classmethod
+    def open(cls, context: LegContext) -> LexicalLeg:
+        """Return the leg that settings describe: one field for each language, fed by title, heading and text."""
+        settings = context.settings
+        weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
+        sources = {name: weight for name, weight in weights.items() if weight}
+        spec = FieldSpec(settings.analyzer, sources, by_language=settings.tells_languages)
+        return cls({"text": spec}, k1=settings.k1, b=settings.b)
+
+    def searcher(
+        self,
+        segments: Sequence[SegmentView],
+        *,
+        previous: LegSearcher[str | Terms] | None = None,
+        corpus: Corpus | None = None,
+    ) -> LexicalSearcher:
+        """Open a searcher; see `RankingLeg.searcher`."""
+        from sleuth.lexical.search import LexicalSearcher
+
+        before = previous if isinstance(previous, LexicalSearcher) else None
+        return LexicalSearcher(self, segments, previous=before, corpus=corpus)
+
+    def greatest(self, query: str, idf: Callable[[Iterable[str]], Mapping[str, float]]) -> float:
+        """Return the sum of the idf of the query's words, which BM25 of a row approaches and never reaches."""
+        analyzer = get_analyzer(next(iter(self.fields.values())).analyzer)
+        return sum(idf(dict.fromkeys(analyzer.tokens(query))).values()) or 1.0
 
     @property
     def fingerprint(self) -> str:

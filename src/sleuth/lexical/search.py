@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,23 +13,29 @@ from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.by_language import analyzer_of, base_field
-from sleuth.lexical.leg import LexicalLeg
+from sleuth.lexical.leg import LexicalLeg, Terms
 from sleuth.lexical.postings import is_dense
 from sleuth.lexical.query_terms import QueryTerms
 from sleuth.lexical.scoring import Weighting
-from sleuth.lexical.statistics import Corpus, FieldLengths, FieldStatistics
+from sleuth.lexical.statistics import FieldLengths, FieldStatistics
 from sleuth.lexical.terms import FieldIndex, Found, weigh
-from sleuth.store import Bitmap, Hits, SegmentView, best_hits, unpack
-from sleuth.text import get_analyzer
+from sleuth.store import (
+    Bitmap,
+    Corpus,
+    Hits,
+    Ids,
+    LegRequest,
+    SegmentView,
+    Tally,
+    WordSearcher,
+    best_hits,
+    unpack,
+)
+from sleuth.text import Analyzer, get_analyzer
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
     from sleuth.lexical.terms import Weighed
-
-Terms: TypeAlias = Mapping[str, Mapping[str, float]]
-"""A query whose terms are weighed already: by field, by token, a weight above 0."""
-Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[str]]
-
 
 _ABSENT: Final = {"total": 0, "filled": 0}
 """Facts of a field in a segment that holds no row of its language."""
@@ -65,7 +71,7 @@ class _Segment:
         return allowed if live is None else allowed & live
 
 
-class LexicalSearcher:
+class LexicalSearcher(WordSearcher[str | Terms]):
     """Searches one version of an index by BM25 or TF-IDF. Immutable; safe to share between threads.
 
     Statistics are taken over the live rows of all segments, so scores do not depend on how rows lie in segments, on
@@ -93,7 +99,7 @@ class LexicalSearcher:
         self.leg = leg
         self._ids = ids
         self._corpus = corpus
-        names: tuple[str, ...] = tuple(leg.field_names(segments, corpus.statistics if corpus else ()))
+        names: tuple[str, ...] = tuple(leg.field_names(segments, corpus.totals if corpus else ()))
         unchanged = (
             {id(s.view): s for s in previous._segments} if previous and names == previous._names else {}
         )
@@ -103,7 +109,8 @@ class LexicalSearcher:
         ]
         self.statistics = {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
         if corpus:
-            self.statistics.update(corpus.statistics)
+            lengths = {name: FieldLengths(**totals) for name, totals in corpus.totals.items()}
+            self.statistics |= {name: FieldStatistics.of(total) for name, total in lengths.items()}
         self._analyzers = {
             name: get_analyzer(analyzer_of(name) or leg.fields[name].analyzer) for name in names
         }
@@ -129,18 +136,69 @@ class LexicalSearcher:
             for name in self._names
         }
 
+    # --- as a leg of an index
+
+    def ask(self, query: str) -> str | Terms:
+        """Return a query as it is, or without segments, for searchers elsewhere, its terms by field."""
+        return query if self._segments else self.analyse(query)
+
+    def pool(self, query: str | Terms, request: LegRequest) -> Hits:
+        """Return the best rows; see `search`."""
+        return self.search(
+            query, request.k, allowed=request.allowed, ordered=request.ordered, ids=request.ids
+        )
+
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return the terms of a query by field, each with how often it comes, whether the index holds it or not."""
         by_analyzer = {analyzer: _tally(analyzer.tokens(query)) for analyzer in set(self._analyzers.values())}
         return {name: dict(by_analyzer[analyzer]) for name, analyzer in self._analyzers.items()}
 
-    def frequencies(self, tokens: Mapping[str, Iterable[str]]) -> dict[str, dict[str, int]]:
+    def totals(self) -> Tally:
+        """Return the lengths of the live rows of these segments, by field."""
+        return {name: lengths._asdict() for name, lengths in self.lengths().items()}
+
+    def groups(self) -> Collection[str]:
+        """Return the names of the fields."""
+        return self._names
+
+    def names(self, query: str | Terms) -> Mapping[str, Collection[str]]:
+        """Return the tokens of a query by field."""
+        return self.analyse(query) if isinstance(query, str) else query
+
+    def counts(self, names: Mapping[str, Collection[str]]) -> Tally:
         """Return how many live rows hold each token, by field."""
         return {
-            name: {token: self._indexes[name].find(token).df for token in some}
-            for name, some in tokens.items()
+            name: {token: self._indexes[name].find(token).df for token in tokens}
+            for name, tokens in names.items()
             if name in self._indexes
         }
+
+    def present(self, query: str | Terms) -> str | Terms:
+        """Return the terms of a query that some row of the corpus holds."""
+        if isinstance(query, str) or self._corpus is None:
+            return query
+        counts = self._corpus.counts
+        some = {
+            name: {token: times for token, times in terms.items() if counts[name].get(token)}
+            for name, terms in query.items()
+        }
+        return {name: terms for name, terms in some.items() if terms}
+
+    @property
+    def analyzer(self) -> Analyzer:
+        """Cuts the text of rows into tokens."""
+        return self._analyzers[next(iter(self.leg.fields))]
+
+    def word(self, token: str) -> Terms:
+        """Return the query that finds the rows whose text holds a token."""
+        return {next(iter(self.leg.fields)): {token: 1.0}}
+
+    def held(self, tokens: Iterable[str]) -> dict[str, float]:
+        """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
+        name = next(iter(self.leg.fields))
+        return self.idf(self.terms({name: dict.fromkeys(tokens, 1.0)}).get(name, ()))
+
+    # --- searching
 
     def search(
         self,
@@ -309,7 +367,7 @@ class LexicalSearcher:
             *self._norms[name],
             [_drift(segment.built[name], average) for segment in self._segments],
             [self._is_sparse(segment, name) for segment in self._segments],
-            frequencies=self._corpus.frequencies.get(name) if self._corpus else None,
+            frequencies=self._corpus.counts.setdefault(name, {}) if self._corpus else None,
         )
 
     def _is_sparse(self, segment: _Segment, name: str) -> bool:

@@ -11,8 +11,7 @@ import pytest
 from sleuth.cluster import Ask, decode, encode
 from sleuth.engine import PoolRequest, QueryCondition
 from sleuth.filters import as_filter
-from sleuth.lexical import Corpus, FieldStatistics
-from sleuth.store import Counts, Row
+from sleuth.store import Corpus, Counts, Row
 from sleuth.types import Explanation
 
 ROW = Row(
@@ -44,10 +43,10 @@ def test_arrays_keep_their_bits() -> None:
         {"dense": vector, "lexical": "tide"},
         PoolRequest(5, None, True, True, False),
         "x",
-        Corpus({"text": FieldStatistics(3, 0.1)}, {"text": {"tide": 2}}),
+        {"lexical": Corpus({"text": {"total": 9, "filled": 3}}, {"text": {"tide": 2}})},
     )
     back = decode(encode((ask, np.zeros((0, 3), np.int64))))
-    assert back[0].corpus == ask.corpus and back[0].queries["lexical"] == "tide"
+    assert back[0].corpora == ask.corpora and back[0].queries["lexical"] == "tide"
     assert (
         back[0].queries["dense"].tobytes() == vector.tobytes()
         and back[0].queries["dense"].dtype == np.float32

@@ -15,7 +15,7 @@ from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.objects import ObjectFolder
-from sleuth.engine import lexical_leg, open_embedder
+from sleuth.engine import open_embedder, open_legs
 from sleuth.errors import SleuthError
 from sleuth.filters import as_filter
 from sleuth.logs import logger_of
@@ -47,13 +47,8 @@ class RayEngine(GatheredEngine):
         Args:
             embedder: embeds queries.
         """
-        dense = None
-        if embedder is not None:
-            from sleuth.dense import DenseLeg
-
-            dense = DenseLeg(embedder)
-        legs = lexical_leg(IndexSettings.from_dict(store.settings)), dense
-        super().__init__(store, len(store.router.names), legs, scope=scope)
+        legs = open_legs(IndexSettings.from_dict(store.settings), embedder)
+        super().__init__(store, len(store.router.names), legs, embedder, scope=scope)
         self._served = store
 
     def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:

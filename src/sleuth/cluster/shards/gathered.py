@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -16,68 +16,83 @@ from sleuth.cluster.shards.keys import KEY_BITS, LOCAL
 from sleuth.cluster.shards.selection import GatheredSelection
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.shards.shards import ShardsMissingError
-from sleuth.dense import DenseSearcher
-from sleuth.engine import LEGS, Fusion, PoolRequest, Pools, RankedRows, check_in_time, embedded, rank
+from sleuth.engine import (
+    Fusion,
+    PoolRequest,
+    Pools,
+    RankedRows,
+    ask_leg,
+    check_in_time,
+    legs_that_rank,
+    rank,
+    vector_leg,
+    words_among,
+)
 from sleuth.errors import EmbeddingError
-from sleuth.lexical import Corpus, FieldLengths, FieldStatistics, LexicalSearcher
-from sleuth.store import Hits, best_hits, no_hits
+from sleuth.store import Corpus, Hits, Tally, best_hits, no_hits
 from sleuth.types import PartReport
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
-    from sleuth.dense import DenseLeg
-    from sleuth.engine import LegQuery, MetadataKey, QueryCondition
+    from sleuth.engine import MetadataKey, QueryCondition
     from sleuth.filters import Filter
-    from sleuth.lexical import LexicalLeg
     from sleuth.remote import Deadline
+    from sleuth.store import IndexLeg, LegSearcher, RankingLeg, RowMatcher
     from sleuth.types import Explanation
 
-_MOST_TOKENS = 1 << 20
-"""Tokens whose frequencies are kept for one version."""
+_MOST_COUNTS = 1 << 20
+"""Numbers of queries that are kept for one version, such as frequencies of tokens."""
 
 
-def summed(lengths: Iterable[Mapping[str, FieldLengths]]) -> dict[str, FieldStatistics]:
-    """Return the statistics of all shards, by field."""
-    totals: dict[str, FieldLengths] = {}
-    for by_field in lengths:
-        for name, (total, filled) in by_field.items():
-            before = totals.get(name, FieldLengths(0, 0))
-            totals[name] = FieldLengths(before.total + total, before.filled + filled)
-    return {name: FieldStatistics.of(total) for name, total in totals.items()}
+def summed(tallies: Iterable[Tally]) -> dict[str, dict[str, int]]:
+    """Return the sum of the numbers of all shards, by group and name."""
+    totals: dict[str, dict[str, int]] = {}
+    for tally in tallies:
+        for group, numbers in tally.items():
+            sums = totals.setdefault(group, {})
+            for name, number in numbers.items():
+                sums[name] = sums.get(name, 0) + number
+    return totals
 
 
 class GatheredSearchers:
     """Searches one version of all shards; shared by all threads.
 
-    Statistics are summed over the shards once for a version, and frequencies once for a token.
+    The numbers that scores depend on are summed over the shards: once for a version, and once for each word of queries.
 
     Attributes:
         version: grows with every commit of a shard.
-        legs: names of the legs that rank, in order.
-        corpus: the statistics of all shards.
+        legs: the legs that rank, by name, in order.
+        corpora: by leg, the numbers of all shards.
     """
 
-    def __init__(self, snapshot: GatheredSnapshot, lexical: LexicalLeg, dense: DenseLeg | None) -> None:
+    def __init__(self, snapshot: GatheredSnapshot, legs: Sequence[IndexLeg]) -> None:
         """Searchers of all shards, whose legs these are."""
         self.version = snapshot.version
         self._versions = snapshot.shards.versions
-        # Without segments: they analyse and embed queries.
-        self._dense = None if dense is None else DenseSearcher(dense, [])
-        self.legs = LEGS if dense is not None else LEGS[:1]
-        lengths = snapshot.try_all("lengths")
-        self._failures = lengths.failures
-        statistics = summed(lengths.values.values())
-        names = {*lexical.fields, *statistics}
-        self.corpus = Corpus(statistics, {name: dict[str, int]() for name in names})
-        self._lexical = LexicalSearcher(lexical, [], corpus=self.corpus)
+        self.legs = legs_that_rank(legs)
+        totals = snapshot.try_all("totals")
+        self._failures = totals.failures
+        self.corpora = {
+            leg: Corpus(summed(part[leg] for part in totals.values.values() if leg in part))
+            for leg in self.legs
+        }
+        # Without segments: they turn queries into the form that shards are asked in.
+        self._by_leg: dict[str, LegSearcher[Any]] = {
+            name: leg.searcher([], corpus=self.corpora[name]) for name, leg in self.legs.items()
+        }
+        self._word_leg, self._words = words_among(self._by_leg)
         self._name = uuid.uuid4().hex
         self._key_names: dict[Filter | None, frozenset[str]] = {}
 
     def show(self, snapshot: GatheredSnapshot) -> bool:
-        """Return whether these are the searchers of a snapshot, with the statistics of all its shards."""
-        few = sum(map(len, self.corpus.frequencies.values())) < _MOST_TOKENS
+        """Return whether these are the searchers of a snapshot, with the numbers of all its shards."""
+        few = (
+            sum(len(group) for corpus in self.corpora.values() for group in corpus.counts.values())
+            < _MOST_COUNTS
+        )
         return self._versions == snapshot.shards.versions and not self._failures and few
 
     def search(
@@ -116,12 +131,19 @@ class GatheredSearchers:
         snapshot: GatheredSnapshot,
         exact: bool = False,
     ) -> Hits:
-        """Return the best `k` rows of all shards by the cosine with a vector."""
-        request = PoolRequest(k, tree, False, True, exact)
-        hits, failures = self.gather({"dense": vector}, request, snapshot)
+        """Return the best `k` rows of all shards for a vector, by the leg that takes one."""
+        return self._alone(vector_leg(self.legs), vector, PoolRequest(k, tree, False, True, exact), snapshot)
+
+    def _alone(self, leg: str, query: Any, request: PoolRequest, snapshot: GatheredSnapshot) -> Hits:
+        """Return the best rows of one leg over all shards.
+
+        Raises:
+            ShardsMissingError: a shard does not answer.
+        """
+        hits, failures = self.gather({leg: query}, request, snapshot)
         if failures:
             raise ShardsMissingError(failures)
-        return hits["dense"]
+        return hits[leg]
 
     def lookup(
         self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: GatheredSnapshot
@@ -137,33 +159,30 @@ class GatheredSearchers:
         return any(snapshot.ask_all("fulfils", condition))
 
     def held(self, tokens: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
-        """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""
+        """Return how rare each token is that the text of a row holds; the other tokens are left out."""
         return self.idf(sorted(set[str]().union(*snapshot.ask_all("held", list(tokens)))), snapshot)
 
     def best_with(self, token: str, k: int, tree: Filter | None, snapshot: GatheredSnapshot) -> list[int]:
         """Return the keys of the best `k` rows of all shards whose text holds a token and that match a filter."""
         request = PoolRequest(k, tree, pooled=False, ordered=False, exact=False)
-        hits, failures = self.gather({"lexical": {"text": {token: 1.0}}}, request, snapshot)
-        if failures:
-            raise ShardsMissingError(failures)
-        keys: list[int] = hits["lexical"].keys.tolist()
+        keys: list[int] = self._alone(
+            self._word_leg, self._words.word(token), request, snapshot
+        ).keys.tolist()
         return keys
 
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
-        """Return BM25's idf of each term, in the field where most rows hold it."""
+        """Return how rare each term is among the rows of all shards."""
         names = list(terms)
-        self._count(dict.fromkeys(self.corpus.frequencies, names), snapshot)
-        return self._lexical.idf(names)
+        self._count({self._word_leg: dict.fromkeys(self._words.groups(), names)}, snapshot)
+        return self._words.idf(names)
 
-    def ask(self, leg: str, query: str, deadline: Deadline | None) -> LegQuery:
-        """Return what each shard is asked: the query's vector or its terms, made once.
+    def ask(self, leg: str, query: str, deadline: Deadline | None) -> Any:
+        """Return what each shard is asked: the query in the form of a leg, made once.
 
         Raises:
-            TimeoutError: the embedder did not answer before the deadline.
+            TimeoutError: the leg did not make it before the deadline.
         """
-        if leg == "dense" and self._dense is not None:
-            return embedded(self._dense, query, deadline)
-        return self._lexical.analyse(query)
+        return ask_leg(self.legs[leg], self._by_leg[leg], query, deadline)
 
     def select(
         self, snapshot: GatheredSnapshot, tree: Filter | None, *, query: str | None = None
@@ -185,26 +204,20 @@ class GatheredSearchers:
                 self._key_names[scope] = names
         return names
 
-    def knowledge(self, query: str) -> float:
-        """Return how well the embedder knows the language of a query."""
-        return self._dense.leg.knowledge(query) if self._dense is not None else 1.0
-
-    @property
-    def token_weight(self) -> float:
-        """What matching tokens may add to a fused score."""
-        return self._dense.leg.token_weight if self._dense is not None else 0.0
+    def matcher(self, leg: str) -> RowMatcher | None:
+        """Return what compares the best rows once more for a leg."""
+        return self._by_leg[leg].matcher
 
     def gather(
-        self, queries: Mapping[str, LegQuery], request: PoolRequest, snapshot: GatheredSnapshot
+        self, queries: Mapping[str, Any], request: PoolRequest, snapshot: GatheredSnapshot
     ) -> tuple[dict[str, Hits], list[PartReport]]:
         """Return the best rows of each leg over all shards, and a report of each shard that did not answer.
 
         Each shard is asked for its fair share and some more; one whose answer may go on among the best is asked again
         for all.
         """
-        failures = list(self._failures)
-        if isinstance(terms := queries.get("lexical"), Mapping):
-            failures += self._count(terms, snapshot)
+        words = {leg: self._by_leg[leg].names(query) for leg, query in queries.items()}
+        failures = [*self._failures, *self._count(words, snapshot)]
         names = snapshot.shards.names
         lost = frozenset(map(names.index, {part.name for part in failures}))
         # Ties within a shard are put in order here, with those of other shards.
@@ -232,22 +245,24 @@ class GatheredSearchers:
             }
         return hits, failures + answers.failures
 
-    def _ask_of(self, queries: Mapping[str, LegQuery], request: PoolRequest) -> Ask:
-        """Return what shards are asked, with the frequencies of the terms; terms that no row holds are left out."""
-        frequencies: dict[str, dict[str, int]] = {}
-        terms = queries.get("lexical")
-        if isinstance(terms, Mapping):
-            for field, some in terms.items():
-                counts = self.corpus.frequencies[field]
-                if present := {token: counts[token] for token in some if counts[token]}:
-                    frequencies[field] = present
-            present_terms = {
-                field: {token: terms[field][token] for token in some} for field, some in frequencies.items()
-            }
-            queries = {**queries, "lexical": present_terms}
-        return Ask(queries, request, self._name, Corpus(self.corpus.statistics, frequencies))
+    def _ask_of(self, queries: Mapping[str, Any], request: PoolRequest) -> Ask:
+        """Return what shards are asked, with the numbers of the words; words that no row holds are left out."""
+        queries = {leg: self._by_leg[leg].present(query) for leg, query in queries.items()}
+        corpora = {
+            leg: Corpus(corpus.totals, self._counts_in(leg, queries[leg]) if leg in queries else {})
+            for leg, corpus in self.corpora.items()
+        }
+        return Ask(queries, request, self._name, corpora)
 
-    def explain(self, snapshot: GatheredSnapshot, leg: str, query: LegQuery, key: int) -> Explanation:
+    def _counts_in(self, leg: str, query: Any) -> dict[str, dict[str, int]]:
+        """Return the numbers of the words of a query, by group."""
+        counts = self.corpora[leg].counts
+        return {
+            group: {name: counts[group][name] for name in names}
+            for group, names in self._by_leg[leg].names(query).items()
+        }
+
+    def explain(self, snapshot: GatheredSnapshot, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
         ask = self._ask_of({leg: query}, PoolRequest(1, None, False, False, False))
         number = key >> KEY_BITS
@@ -257,19 +272,24 @@ class GatheredSearchers:
         explanation: Explanation = answers.values[number]
         return explanation
 
-    def _count(self, tokens: Mapping[str, Iterable[str]], snapshot: GatheredSnapshot) -> list[PartReport]:
-        """Sum how many rows of each shard hold these tokens, for those that are not known yet."""
-        frequencies: Any = self.corpus.frequencies
-        unknown = {
-            field: [token for token in some if token not in frequencies[field]]
-            for field, some in tokens.items()
-        }
-        if not any(unknown.values()):
+    def _count(
+        self, words: Mapping[str, Mapping[str, Collection[str]]], snapshot: GatheredSnapshot
+    ) -> list[PartReport]:
+        """Sum what is to be counted of each shard, by leg and group, as far as it is not known yet."""
+        unknown: dict[str, dict[str, list[str]]] = {}
+        for leg, groups in words.items():
+            counts = self.corpora[leg].counts
+            for group, names in groups.items():
+                known = counts.setdefault(group, {})
+                if some := [name for name in names if name not in known]:
+                    unknown.setdefault(leg, {})[group] = some
+        if not unknown:
             return []
-        answers = snapshot.try_all("frequencies", unknown)
-        for field, some in unknown.items():
-            parts = [part[field] for part in answers.values.values() if field in part]
-            frequencies[field] |= {token: sum(df[token] for df in parts) for token in some}
+        answers = snapshot.try_all("counts_of", unknown)
+        for leg, groups in unknown.items():
+            sums = summed(part[leg] for part in answers.values.values())
+            for group, names in groups.items():
+                self.corpora[leg].counts[group] |= {name: sums.get(group, {}).get(name, 0) for name in names}
         if answers.failures:  # the sums lack a shard: the next query asks again
             self._failures = answers.failures
         return answers.failures
@@ -326,17 +346,17 @@ class GatheredVersion:
     snapshot: GatheredSnapshot
 
     @property
-    def token_weight(self) -> float:
-        """What matching tokens may add to a fused score."""
-        return self.searchers.token_weight
+    def legs(self) -> Mapping[str, RankingLeg[Any]]:
+        """The legs that rank, by name."""
+        return self.searchers.legs
 
-    def knowledge(self, query: str) -> float:
-        """Return how well the embedder knows the language of a query."""
-        return self.searchers.knowledge(query)
+    def matcher(self, leg: str) -> RowMatcher | None:
+        """Return what compares the best rows once more for a leg."""
+        return self.searchers.matcher(leg)
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg over all shards, asked for all legs at once."""
-        queries: dict[str, LegQuery] = {}
+        queries: dict[str, Any] = {}
         parts: dict[str, PartReport] = {}
         started = time.perf_counter()
         for leg in legs:
@@ -360,11 +380,11 @@ class GatheredVersion:
         """Return the tie-break order of these keys."""
         return self.snapshot.order(keys.tolist())
 
-    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the tokens of the query."""
-        return self.snapshot.match(query, keys)
+    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match the query, as the matcher of a leg says."""
+        return self.snapshot.match(leg, query, keys)
 
-    def explain(self, leg: str, query: LegQuery, key: int) -> Explanation:
+    def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
         return self.searchers.explain(self.snapshot, leg, query, key)
 
@@ -372,8 +392,8 @@ class GatheredVersion:
 class GatheredOfNewest:
     """The searchers of the newest version of all shards that was asked for. Thread-safe."""
 
-    def __init__(self, lexical: LexicalLeg, dense: DenseLeg | None) -> None:
-        self._legs = lexical, dense
+    def __init__(self, legs: Sequence[IndexLeg]) -> None:
+        self._legs = legs
         self._searchers: GatheredSearchers | None = None
         self._making = Lock()
 
@@ -382,7 +402,7 @@ class GatheredOfNewest:
         searchers = self._searchers
         if searchers is None or not searchers.show(snapshot):
             with self._making:
-                searchers = self._searchers = GatheredSearchers(snapshot, *self._legs)
+                searchers = self._searchers = GatheredSearchers(snapshot, self._legs)
         return searchers
 
     def forget(self) -> None:

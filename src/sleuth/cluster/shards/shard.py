@@ -7,19 +7,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sleuth.engine import Engine, PoolRequest, Searchers
-from sleuth.lexical import Corpus
+from sleuth.store import Corpus
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.engine import LegQuery, QueryCondition, Selection
+    from sleuth.engine import QueryCondition, Selection
     from sleuth.filters import Filter
-    from sleuth.lexical import FieldLengths
-    from sleuth.store import Counts, Hits, IndexSnapshot, Row, StoredDocument
+    from sleuth.store import Counts, Hits, IndexSnapshot, Row, StoredDocument, Tally
     from sleuth.types import Chunk, Explanation
 
 
@@ -28,16 +27,16 @@ class Ask:
     """What a query asks of each shard.
 
     Attributes:
-        queries: by leg, terms by field or the query's vector.
+        queries: by leg, in its own form.
         request: how deep, and of which rows.
-        name: of the corpus; equal ones have equal statistics.
-        corpus: statistics of all shards, with the frequencies of the query's tokens.
+        name: of the corpora; equal ones have equal totals.
+        corpora: by leg, the numbers of all shards, with those of the query's words.
     """
 
-    queries: Mapping[str, LegQuery]
+    queries: Mapping[str, Any]
     request: PoolRequest
     name: str
-    corpus: Corpus
+    corpora: Mapping[str, Corpus]
 
 
 class Shard(Protocol):
@@ -56,20 +55,20 @@ class Shard(Protocol):
         """Equal ones are of equal versions and have equal segments too."""
         ...
 
-    def lengths(self) -> dict[str, FieldLengths]:
-        """Return the lengths of the shard's rows, by field."""
+    def totals(self) -> dict[str, Tally]:
+        """Return the numbers of the shard's rows that scores depend on, by leg."""
         ...
 
-    def frequencies(self, tokens: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
-        """Return how many of the shard's rows hold each token, by field."""
+    def counts_of(self, words: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Tally]:
+        """Return the numbers of words of a query among the shard's rows, by leg."""
         ...
 
     def pools(self, ask: Ask) -> dict[str, Hits]:
         """Return the best rows of each leg, scored with the statistics of all shards."""
         ...
 
-    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the tokens of a query, shape (len(keys),)."""
+    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match a query, as the matcher of a leg says, shape (len(keys),)."""
         ...
 
     def explain(self, ask: Ask, leg: str, key: int) -> Explanation:
@@ -160,7 +159,7 @@ class ShardIndex:
         """Serve the shard that an engine has open."""
         self.engine = engine
         self._lock = threading.Lock()
-        self._of_corpus: _OfCorpus | None = None
+        self._of_corpora: _OfCorpora | None = None
 
     @contextmanager
     def reader(self) -> Iterator[LocalShard]:
@@ -169,28 +168,33 @@ class ShardIndex:
             yield LocalShard(self, snapshot)
 
     def searchers(self, snapshot: IndexSnapshot, ask: Ask) -> Searchers:
-        """Return the searchers that score with the statistics of a corpus, and know the tokens of the query."""
-        cached = self._of_corpus
+        """Return the searchers that score with the numbers of corpora, and know the words of the query."""
+        cached = self._of_corpora
         if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
             own = self.engine.searchers_of(snapshot)
             with self._lock:
-                cached = self._of_corpus
+                cached = self._of_corpora
                 if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
-                    frequencies = {name: dict[str, int]() for name in ask.corpus.statistics}
-                    within = own.within(Corpus(ask.corpus.statistics, frequencies), snapshot)
-                    cached = self._of_corpus = _OfCorpus(ask.name, frequencies, within)
-        for name, counts in ask.corpus.frequencies.items():
-            cached.frequencies.setdefault(name, {}).update(counts)
+                    cached = self._of_corpora = _OfCorpora.of(ask, own, snapshot)
+        for leg, corpus in ask.corpora.items():
+            counts = cached.corpora[leg].counts
+            for group, numbers in corpus.counts.items():
+                counts.setdefault(group, {}).update(numbers)
         return cached.searchers
 
 
-@dataclass(frozen=True, slots=True)
-class _OfCorpus:
-    """Searchers under the statistics of a corpus, with the frequencies of all tokens that were asked for so far."""
+class _OfCorpora(NamedTuple):
+    """Searchers under the numbers of corpora, with those of all words that were asked for so far."""
 
     name: str
-    frequencies: dict[str, dict[str, int]]
+    corpora: Mapping[str, Corpus]
     searchers: Searchers
+
+    @classmethod
+    def of(cls, ask: Ask, own: Searchers, snapshot: IndexSnapshot) -> _OfCorpora:
+        """Return searchers with the totals of all shards."""
+        corpora = {leg: Corpus(corpus.totals) for leg, corpus in ask.corpora.items()}
+        return cls(ask.name, corpora, own.within(corpora, snapshot))
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,13 +219,14 @@ class LocalShard:
     def _own(self) -> Searchers:
         return self.index.engine.searchers_of(self.snapshot)
 
-    def lengths(self) -> dict[str, FieldLengths]:
-        """Return the lengths of the shard's rows, by field."""
-        return self._own.lexical.lengths()
+    def totals(self) -> dict[str, Tally]:
+        """Return the numbers of the shard's rows that scores depend on, by leg."""
+        return {leg: searcher.totals() for leg, searcher in self._own.by_leg.items()}
 
-    def frequencies(self, tokens: Mapping[str, Sequence[str]]) -> dict[str, dict[str, int]]:
-        """Return how many of the shard's rows hold each token, by field."""
-        return self._own.lexical.frequencies(tokens)
+    def counts_of(self, words: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Tally]:
+        """Return the numbers of words of a query among the shard's rows, by leg."""
+        by_leg = self._own.by_leg
+        return {leg: by_leg[leg].counts(names) for leg, names in words.items()}
 
     def pools(self, ask: Ask) -> dict[str, Hits]:
         """Return the best rows of each leg."""
@@ -231,13 +236,13 @@ class LocalShard:
             for leg, query in ask.queries.items()
         }
 
-    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the tokens of a query."""
-        return self._own.match(query, keys, self.snapshot)
+    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match a query."""
+        return self._own.match(leg, query, keys, self.snapshot)
 
     def explain(self, ask: Ask, leg: str, key: int) -> Explanation:
         """Return why a leg gives the row its score."""
-        return self.index.searchers(self.snapshot, ask).explain(ask.queries[leg], key)
+        return self.index.searchers(self.snapshot, ask).by_leg[leg].explain(ask.queries[leg], key)
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return (document id, n) for each key."""

@@ -106,9 +106,9 @@ class GatheredSnapshot:
             for row, score in zip(self.rows(keys), scores, strict=True)
         ]
 
-    def match(self, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the tokens of a query, shape (len(keys),)."""
-        return np.array(self._gathered("match", keys.tolist(), query), np.float64)
+    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return how well rows match a query, as the matcher of a leg says, shape (len(keys),)."""
+        return np.array(self._gathered("match", keys.tolist(), leg, query), np.float64)
 
     def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
         """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""

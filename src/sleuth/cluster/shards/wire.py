@@ -18,14 +18,13 @@ from sleuth import filters
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart
 from sleuth.engine import Count, Facet, MetadataKey, PoolRequest, QueryCondition
-from sleuth.lexical import Corpus, FieldLengths, FieldStatistics
-from sleuth.store import Counts, Finding, Hits, Row, StoredDocument
+from sleuth.store import Corpus, Counts, Finding, Hits, Row, StoredDocument
 from sleuth.types import Chunk, Explanation
 
 _KINDS: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind
     for kind in (
-        *(Ask, PoolRequest, QueryCondition, Corpus, FieldLengths, FieldStatistics),
+        *(Ask, PoolRequest, QueryCondition, Corpus),
         *(filters.And, filters.Or, filters.Not, filters.Compare),
         *(Hits, Row, StoredDocument, Chunk, Explanation, Counts, Finding),
         *(Count, Facet, MetadataKey),

@@ -14,18 +14,35 @@ from sleuth.store.columns.build import build_columns
 from sleuth.store.columns.column import Column
 from sleuth.store.columns.layout import ARRAY, column_of, keys_of, read_column, to_segment
 from sleuth.store.columns.merge import merge_column
+from sleuth.store.columns.search import ColumnsSearcher
 from sleuth.store.disk.scratch import IN_MEMORY, Scratch
 from sleuth.store.legs.arrays import array_of, integer_of, require
 from sleuth.store.legs.leg import Rows, SegmentData, SegmentView, unpack
+from sleuth.store.legs.searching import Corpus, FilterLeg, FilterSearcher, LegContext
 
 _FORMAT: Final = 1
 
 
-class ColumnsLeg:
-    """Keeps the metadata of rows so that a filter over a million of them costs a millisecond; a `Leg`."""
+class ColumnsLeg(FilterLeg):
+    """Keeps the metadata of rows so that a filter over a million of them costs a millisecond."""
 
-    name: Final = "columns"
-    fingerprint: Final = f"columns {_FORMAT}"
+    name = "columns"
+    fingerprint = f"columns {_FORMAT}"
+
+    @classmethod
+    def open(cls, context: LegContext) -> ColumnsLeg:
+        """Return the leg; every index has it."""
+        return cls()
+
+    def searcher(
+        self,
+        segments: Sequence[SegmentView],
+        *,
+        previous: FilterSearcher | None = None,
+        corpus: Corpus | None = None,
+    ) -> ColumnsSearcher:
+        """Open a searcher, with the bitmaps that the one before kept."""
+        return ColumnsSearcher(segments, previous.cache if isinstance(previous, ColumnsSearcher) else None)
 
     def build(self, rows: Rows) -> SegmentData:
         """Return a column per key; a key that no row has costs nothing."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from sleuth.evaluate import Collection, Comparison, Run, Scores
     from sleuth.types import Document, Ranking
 
-LEGS = ("lexical", "dense")
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth eval collections/scifact                       the default: words and meaning
@@ -66,13 +65,13 @@ def evaluate(
     json: JsonOption = False,
 ) -> None:
     """Measure rankings on a collection with judgements: nDCG@10, recall@100, MRR and MAP."""
-    from sleuth.engine import check_legs
+    from sleuth.engine import check_legs, ranking_legs
     from sleuth.evaluate import compare, open_collection, parse_measures, read_run, score, write_run
 
     measure_names = [name.strip() for name in re.split(r",(?![^()]*\))", measures)]
     parse_measures(measure_names)
     check_paths(run, against, out, plot)
-    legs = legs and list(check_legs(legs, LEGS))
+    legs = legs and list(check_legs(legs, ranking_legs()))
     judged = open_collection(collection, split)
     name = str(run) if run else spell(legs, fusion)
     ranked = read_run(run) if run else search(judged, legs, fusion, k, analyzer)
@@ -105,16 +104,16 @@ def check_paths(run: Path | None, against: str | None, out: Path | None, plot: P
         ArgumentError: names the option and its value.
         MissingPackageError: `--plot` was given and matplotlib is not installed.
     """
-    from sleuth.engine import as_fusion
+    from sleuth.engine import as_fusion, ranking_legs
 
     if run and not run.is_file():
         raise ArgumentError(f"--run must be a TREC run that exists, got {str(run)!r}")
-    if against is not None and against not in LEGS and not Path(against).is_file():
+    if against is not None and against not in ranking_legs() and not Path(against).is_file():
         try:
             as_fusion(against)
         except ArgumentError as error:
             raise ArgumentError(
-                f"--against must be a TREC run that exists, a leg ({', '.join(LEGS)}) or a fusion, "
+                f"--against must be a TREC run that exists, a leg ({', '.join(ranking_legs())}) or a fusion, "
                 f"got {against!r} ({error})"
             ) from None
     for option, path in (("--out", out), ("--plot", plot)):
@@ -136,11 +135,12 @@ def spell(legs: Sequence[str] | None, fusion: str | None) -> str:
 
 def other_run(judged: Collection, against: str, k: int, analyzer: str | None) -> Run:
     """Return the run to compare with: that of a file, a leg or a fusion."""
+    from sleuth.engine import ranking_legs
     from sleuth.evaluate import read_run
 
     if Path(against).is_file():
         return read_run(against)
-    if against in LEGS:
+    if against in ranking_legs():
         return search(judged, [against], None, k, analyzer)
     return search(judged, None, against, k, analyzer)
 

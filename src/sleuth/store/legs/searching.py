@@ -1,0 +1,330 @@
+"""What an index asks of a leg beyond its segments: to rank rows for a query, or to filter them.
+
+An index holds legs by name and knows none of them. A leg that ranks subclasses `RankingLeg` and opens `LegSearcher`s;
+the leg that filters subclasses `FilterLeg`. What most legs do alike has a default here.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.store.legs.leg import Bitmap, Hits, Leg, Rows, SegmentView
+
+if TYPE_CHECKING:
+    from sleuth.filters import Filter
+    from sleuth.protocols import Embedder
+    from sleuth.settings import IndexSettings
+    from sleuth.store.record.values import Finding, Row
+    from sleuth.text import Analyzer
+    from sleuth.types import Explanation
+
+Q = TypeVar("Q")
+"""A query in the form of a leg: plain values, mappings and arrays, which can be sent to other processes."""
+
+Ids: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
+"""Tie-break order of rows by key."""
+
+Tally: TypeAlias = Mapping[str, Mapping[str, int]]
+"""Numbers by group and name, such as rows by field and term; those of the parts of an index add up."""
+
+
+class EncodingCache(Protocol):
+    """What a model made of texts before, as bytes, by fingerprint of the model and hash of the text."""
+
+    def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the cached ones of these."""
+        ...
+
+    def put(self, fingerprint: str, encodings: Mapping[str, bytes]) -> None:
+        """Keep these."""
+        ...
+
+    def forget(self, fingerprint: str, texts: Callable[[Rows], Iterable[str]]) -> None:
+        """Forget those of texts that no row has any more, where they may be most of many.
+
+        Args:
+            texts: what is encoded of rows.
+        """
+        ...
+
+
+class LegContext(NamedTuple):
+    """What a leg is opened with.
+
+    Attributes:
+        settings: of the index.
+        argument: what follows the name of the leg and a colon in the setting `legs`, such as a model; "" for nothing.
+        embedder: of the index; None where it has none.
+        cache: keeps what a slow model makes; None where queries alone are asked.
+    """
+
+    settings: IndexSettings
+    argument: str = ""
+    embedder: Embedder | None = None
+    cache: EncodingCache | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A corpus of which a searcher holds a part: with its numbers, scores are those of the whole.
+
+    Attributes:
+        totals: `LegSearcher.totals`, summed over the parts.
+        counts: `LegSearcher.counts`, summed over the parts. They must have every name of a query before that is
+            searched, and may grow: a number that is there never changes. A name that no row has may be left out.
+    """
+
+    totals: Tally
+    counts: dict[str, dict[str, int]] = field(default_factory=dict)
+
+
+class LegRequest(NamedTuple):
+    """What a leg is asked for.
+
+    Attributes:
+        k: rows, 0 or more; more than there are gives all.
+        allowed: per segment, the rows that may answer; None for all.
+        ordered: whether equal scores must be in order of id; which rows are among the best k goes by id in any case.
+        pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
+        exact: whether no row may be given up by an estimate of its score.
+        ids: names rows whose scores tie; None for order of key.
+    """
+
+    k: int
+    allowed: Sequence[Bitmap | None] | None = None
+    ordered: bool = True
+    pooled: bool = False
+    exact: bool = False
+    ids: Ids | None = None
+
+
+class RowMatcher(Protocol):
+    """Compares the best rows of a fused ranking with the query once more, word by word.
+
+    Attributes:
+        weight: of the best score, what the best match gains; 0 where nothing is matched by default.
+        depth: rows that are compared.
+    """
+
+    @property
+    def weight(self) -> float: ...
+    @property
+    def depth(self) -> int: ...
+
+    def match(
+        self, query: str, keys: NDArray[np.int64], rows: Callable[[], Sequence[Row]]
+    ) -> NDArray[np.float64]:
+        """Return how well rows match, shape (len(keys),), 0 to 1.
+
+        Args:
+            rows: reads the rows of `keys`.
+        """
+        ...
+
+    def lift(
+        self, scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float
+    ) -> NDArray[np.float64]:
+        """Return the scores with what the matches gain them, all of shape (n,)."""
+        ...
+
+    def explain(
+        self, score: float, match: float, before: float, weight: float, below: Explanation | None
+    ) -> Explanation:
+        """Return why a row has its score, over why it had the one before."""
+        ...
+
+
+class LegSearcher(Generic[Q]):
+    """Searches one version of a leg's rows. Immutable; safe to share between threads."""
+
+    @property
+    def matcher(self) -> RowMatcher | None:
+        """Compares the best rows of a fused ranking once more; None where the leg has nothing for that."""
+        return None
+
+    @abstractmethod
+    def ask(self, query: str) -> Q:
+        """Return a query in the leg's own form.
+
+        Raises:
+            EmbeddingError: a model is needed and does not answer.
+        """
+
+    @abstractmethod
+    def pool(self, query: Q, request: LegRequest) -> Hits:
+        """Return the best rows."""
+
+    @abstractmethod
+    def explain(self, query: Q, key: int) -> Explanation:
+        """Return why a row has its score."""
+
+    # Scores that depend on the whole corpus are made of numbers that parts of an index share.
+
+    def totals(self) -> Tally:
+        """Return numbers about the rows of these segments that scores depend on, whatever the query."""
+        return {}
+
+    def names(self, query: Q) -> Mapping[str, Collection[str]]:
+        """Return what a query asks to be counted, by group."""
+        return {}
+
+    def counts(self, names: Mapping[str, Collection[str]]) -> Tally:
+        """Return these numbers of the rows of these segments."""
+        return {}
+
+    def present(self, query: Q) -> Q:
+        """Return a query without what no row of the corpus has."""
+        return query
+
+
+class WordSearcher(LegSearcher[Q]):
+    """A searcher of the leg that knows which words rows hold."""
+
+    @property
+    @abstractmethod
+    def analyzer(self) -> Analyzer:
+        """Cuts the text of rows into words."""
+
+    @abstractmethod
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is; the largest number for a term that no row holds."""
+
+    @abstractmethod
+    def held(self, tokens: Iterable[str]) -> dict[str, float]:
+        """Return how rare each token is that the text of a row holds; the other tokens are left out."""
+
+    @abstractmethod
+    def word(self, token: str) -> Q:
+        """Return the query that finds the rows whose text holds a token."""
+
+    @abstractmethod
+    def groups(self) -> Collection[str]:
+        """Return the groups in which words are counted."""
+
+
+class FilterSearcher(Protocol):
+    """Filters the rows of one version of an index."""
+
+    @property
+    def segments(self) -> Sequence[SegmentView]:
+        """The segments, in order of key."""
+        ...
+
+    def bitmap(self, filter: Filter) -> list[Bitmap]:
+        """Return the rows of each segment that match, whether they are live or not."""
+        ...
+
+    def keys(self) -> list[str]:
+        """Return the metadata keys that some row has, sorted."""
+        ...
+
+
+class IndexLeg(Leg):
+    """A leg of an index of documents.
+
+    Attributes:
+        of_embedder: whether its arrays are made with the embedder of the index, and made anew with another one.
+        deferred: whether rows are so expensive that commits leave them out until `build`.
+        missing: why rows cannot be built now, such as a package that is not installed; "" where they can.
+    """
+
+    of_embedder: ClassVar[bool] = False
+    deferred: bool = False
+    missing: str = ""
+
+    @classmethod
+    @abstractmethod
+    def open(cls, context: LegContext) -> Self | None:
+        """Return the leg of an index; None where the index has none.
+
+        Raises:
+            ArgumentError: settings that the leg cannot have.
+        """
+
+    def begin(self, segments: Sequence[SegmentView], progress: Callable[[int, int], None]) -> None:
+        """Prepare to build the rows that commits left out.
+
+        Args:
+            segments: that there are already.
+            progress: to be called while rows are built, with how many of one call of `build` are done, and of how many.
+        """
+
+    def end(self) -> None:
+        """Finish after such rows were built."""
+
+    def inspect(self, segments: Sequence[SegmentView]) -> Iterator[Finding]:
+        """Yield what is wrong with segments that are sound each by itself."""
+        yield from ()
+
+
+class RankingLeg(IndexLeg, Generic[Q]):
+    """A leg that ranks.
+
+    Attributes:
+        weight: in the default fusion.
+        meaning: what it searches by, in a word or two, for the help of commands.
+        is_certain: whether a hit has something in common with the query for certain, such as a word. The default
+            weights of other legs fall where they agree little with the first certain one.
+        is_exact: whether the best k do not depend on how many rows are asked for.
+        is_slow: whether turning a query into the leg's form waits for a service, so that it needs a deadline.
+        takes_vectors: whether a vector of the embedder of the index is a query in its form.
+    """
+
+    weight: ClassVar[float] = 1.0
+    meaning: ClassVar[str] = ""
+    is_certain: ClassVar[bool] = True
+    is_exact: ClassVar[bool] = True
+    takes_vectors: ClassVar[bool] = False
+    is_slow: bool = False
+
+    @abstractmethod
+    def searcher(
+        self,
+        segments: Sequence[SegmentView],
+        *,
+        previous: LegSearcher[Q] | None = None,
+        corpus: Corpus | None = None,
+    ) -> LegSearcher[Q]:
+        """Open a searcher.
+
+        Args:
+            segments: in order of key. Without any, it turns queries into the leg's form for searchers elsewhere.
+            previous: the searcher of the version before; what did not change can be taken from it.
+            corpus: what these segments are a part of; None where they are all of it.
+        """
+
+    def knowledge(self, query: str) -> float:
+        """Return how well the leg knows the words of a query, 0 to 1; its default weight is multiplied by that."""
+        return 1.0
+
+    def greatest(self, query: str, idf: Callable[[Iterable[str]], Mapping[str, float]]) -> float:
+        """Return the greatest score that a row can reach, so that a score divided by it compares between queries.
+
+        Args:
+            idf: how rare words are in the index.
+        """
+        return 1.0
+
+    def unrelated(self, query: str) -> float:
+        """Return the share of the greatest score, 0 to 1, that rows reach which have nothing in common with a query."""
+        return 0.0
+
+
+class FilterLeg(IndexLeg):
+    """The leg that filters."""
+
+    @abstractmethod
+    def searcher(
+        self,
+        segments: Sequence[SegmentView],
+        *,
+        previous: FilterSearcher | None = None,
+        corpus: Corpus | None = None,
+    ) -> FilterSearcher:
+        """Open a searcher; see `RankingLeg.searcher`."""
