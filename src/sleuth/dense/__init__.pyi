@@ -1,8 +1,8 @@
 from sleuth.dense.embedding import check_embedder as check_embedder
+from sleuth.dense.embedding import dimension_of as dimension_of
 from sleuth.dense.embedding import embed_texts as embed_texts
 from sleuth.dense.late import TokenReranker as TokenReranker
 from sleuth.dense.leg import DenseLeg as DenseLeg
-from sleuth.dense.leg import dimension_of as dimension_of
 from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
 from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
 from sleuth.dense.packages import open_package as open_package

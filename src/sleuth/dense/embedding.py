@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sleuth.errors import EmbedderMismatchError, EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
-from sleuth.store import EncodingCache, text_hash
+from sleuth.store import EncodingCache, SegmentView, text_hash
 from sleuth.vectors import as_vectors
 
 logger = logger_of("dense")
@@ -118,6 +118,19 @@ def mixed(embedder: str, recorded: int, current: int) -> EmbeddingError:
         "or Engine.open(path, embedder=..., re_embed=True)",
         service=embedder,
     )
+
+
+def dimension_of(segments: Sequence[SegmentView]) -> int:
+    """Return the length of the vectors of these segments; 0 where there are none.
+
+    Raises:
+        EmbeddingError: there are several; names two.
+    """
+    embedders = {view.arrays["vectors"].shape[1]: view.meta["embedder"] for view in segments if len(view)}
+    if len(embedders) > 1:
+        first, second, *_ = embedders
+        raise mixed(str(embedders[first]), first, second)
+    return next(iter(embedders), 0)
 
 
 def _embed(

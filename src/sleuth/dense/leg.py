@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,11 @@ from sleuth.dense.embedding import (
     Reading,
     TokenEmbedder,
     check_embedder,
+    dimension_of,
     embed_texts,
-    mixed,
 )
 from sleuth.dense.late import begins_of
+from sleuth.dense.search import DenseSearcher
 from sleuth.dense.texts import FIELDS, join_texts
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.protocols import Embedder
@@ -38,10 +39,6 @@ from sleuth.store import (
     unpack,
 )
 from sleuth.vectors import unit
-
-if TYPE_CHECKING:
-    from sleuth.dense.search import DenseSearcher
-
 
 FORMAT = 2
 """Raised when the arrays change."""
@@ -137,8 +134,6 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         corpus: Corpus | None = None,
     ) -> DenseSearcher:
         """Open a searcher; see `RankingLeg.searcher`."""
-        from sleuth.dense.search import DenseSearcher
-
         return DenseSearcher(self, segments)
 
     @property
@@ -292,16 +287,3 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         if len(read) == 1:
             return read[0]
         return Reading(*map(np.concatenate, zip(*read, strict=True)))
-
-
-def dimension_of(segments: Sequence[SegmentView]) -> int:
-    """Return the length of the vectors of these segments; 0 where there are none.
-
-    Raises:
-        EmbeddingError: there are several; names two.
-    """
-    embedders = {view.arrays["vectors"].shape[1]: view.meta["embedder"] for view in segments if len(view)}
-    if len(embedders) > 1:
-        first, second, *_ = embedders
-        raise mixed(str(embedders[first]), first, second)
-    return next(iter(embedders), 0)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
-from sleuth.dense.leg import DenseLeg, dimension_of
+from sleuth.dense.embedding import dimension_of
 from sleuth.dense.lists import lists_in
 from sleuth.dense.texts import embedded_text
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
@@ -37,6 +37,7 @@ from sleuth.types import Explanation
 from sleuth.vectors import as_vector
 
 if TYPE_CHECKING:
+    from sleuth.dense.leg import DenseLeg
     from sleuth.store import Row
 
 Vector: TypeAlias = NDArray[np.float32]

@@ -90,9 +90,16 @@ def open_legs(
         ArgumentError: settings that a leg cannot have, or that name an unknown leg.
     """
     spellings = [spelling.strip() for spelling in settings.legs.split(",") if spelling.strip()]
-    legs: list[IndexLeg] = []
-    for spelling in dict.fromkeys((*_EVERYWHERE, *spellings)):
+    arguments = dict.fromkeys(_EVERYWHERE, "")
+    for spelling in spellings:
         name, _, argument = spelling.partition(":")
+        if name in arguments:
+            raise ArgumentError(
+                f"legs must name each leg once beside the built-in ones, got {settings.legs!r}"
+            )
+        arguments[name] = argument
+    legs: list[IndexLeg] = []
+    for name, argument in arguments.items():
         leg = leg_kind(name).open(LegContext(settings, argument, embedder, cache))
         if leg is not None:
             legs.append(leg)

@@ -18,7 +18,7 @@ from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.ranking import PoolRequest, Pools, RankedRows, rank
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.remote import Cancellation, Deadline, check_cancelled, context_of
-from sleuth.store import FilterLeg, LegRequest, WordSearcher, align, pack
+from sleuth.store import FilterLeg, LegRequest, TermSearcher, align, pack
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -424,9 +424,9 @@ def ask_leg(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, deadli
     return queries[leg.name]
 
 
-def words_among(searchers: Mapping[str, LegSearcher[Any]]) -> tuple[str, WordSearcher[Any]]:
+def words_among(searchers: Mapping[str, LegSearcher[Any]]) -> tuple[str, TermSearcher[Any]]:
     """Return the leg that knows which words rows hold, and its searcher; every index has one."""
-    return next((name, some) for name, some in searchers.items() if isinstance(some, WordSearcher))
+    return next((name, some) for name, some in searchers.items() if isinstance(some, TermSearcher))
 
 
 def vector_leg(legs: Mapping[str, RankingLeg[Any]]) -> str:

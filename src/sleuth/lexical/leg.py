@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,9 @@ from sleuth.lexical.by_language import (
 )
 from sleuth.lexical.merging import merge_field, number_rows
 from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
+from sleuth.lexical.query_terms import Terms
 from sleuth.lexical.scoring import K1, B, bm25_norm
+from sleuth.lexical.search import LexicalSearcher
 from sleuth.logs import logger_of
 from sleuth.store import (
     IN_MEMORY,
@@ -36,16 +38,10 @@ from sleuth.store import (
 )
 from sleuth.text import get_analyzer
 
-if TYPE_CHECKING:
-    from sleuth.lexical.search import LexicalSearcher
-
 logger = logger_of("lexical")
 
 FORMAT = 2
 """Raised when the arrays change."""
-
-Terms: TypeAlias = Mapping[str, Mapping[str, float]]
-"""A query whose terms are weighed already: by field, by token, a weight above 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +117,6 @@ class LexicalLeg(RankingLeg[str | Terms]):
         corpus: Corpus | None = None,
     ) -> LexicalSearcher:
         """Open a searcher; see `RankingLeg.searcher`."""
-        from sleuth.lexical.search import LexicalSearcher
-
         before = previous if isinstance(previous, LexicalSearcher) else None
         return LexicalSearcher(self, segments, previous=before, corpus=corpus)
 

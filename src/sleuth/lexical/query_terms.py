@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
 from sleuth.lexical.terms import tally, terms_of_word
 from sleuth.text import MAX_TOKEN, Analyzer, WordRule
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from sleuth.lexical.terms import Index
 
 T = TypeVar("T")
+Terms: TypeAlias = Mapping[str, Mapping[str, float]]
+"""A query whose terms are weighed already: by field, by token, a weight above 0."""
 
 _REMEMBERED = 1 << 13
 """Words whose terms are kept; then it starts anew."""

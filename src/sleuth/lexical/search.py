@@ -13,9 +13,8 @@ from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.by_language import analyzer_of, base_field
-from sleuth.lexical.leg import LexicalLeg, Terms
 from sleuth.lexical.postings import is_dense
-from sleuth.lexical.query_terms import QueryTerms
+from sleuth.lexical.query_terms import QueryTerms, Terms
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import FieldLengths, FieldStatistics
 from sleuth.lexical.terms import FieldIndex, Found, weigh
@@ -27,7 +26,7 @@ from sleuth.store import (
     LegRequest,
     SegmentView,
     Tally,
-    WordSearcher,
+    TermSearcher,
     best_hits,
     unpack,
 )
@@ -35,6 +34,7 @@ from sleuth.text import Analyzer, get_analyzer
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
+    from sleuth.lexical.leg import LexicalLeg
     from sleuth.lexical.terms import Weighed
 
 _ABSENT: Final = {"total": 0, "filled": 0}
@@ -71,7 +71,7 @@ class _Segment:
         return allowed if live is None else allowed & live
 
 
-class LexicalSearcher(WordSearcher[str | Terms]):
+class LexicalSearcher(TermSearcher[str | Terms]):
     """Searches one version of an index by BM25 or TF-IDF. Immutable; safe to share between threads.
 
     Statistics are taken over the live rows of all segments, so scores do not depend on how rows lie in segments, on

@@ -34,7 +34,7 @@ def best_hits(  # noqa: PLR0917 - what a kernel found
         ids: names of rows by key; asked only for those.
         ordered: whether the order of ties matters, beyond which of them are among the best k.
     """
-    if tied and (ordered or len(keys) > k):
+    if tied and len(keys) and (ordered or len(keys) > k):
         order = _by_id(scores, segments, keys, ids, 0 if ordered else k)
         segments, keys, scores = segments[order], keys[order], scores[order]
     return Hits(keys[:k], scores[:k], segments[:k]) if len(keys) > k else Hits(keys, scores, segments)

@@ -183,7 +183,7 @@ class LegSearcher(Generic[Q]):
         return query
 
 
-class WordSearcher(LegSearcher[Q]):
+class TermSearcher(LegSearcher[Q]):
     """A searcher of the leg that knows which words rows hold."""
 
     @property
