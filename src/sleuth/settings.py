@@ -28,7 +28,7 @@ class IndexSettings:
         chunker: what cuts documents into passages: "" for the built-in one, the name of an installed one, or
             "custom:FINGERPRINT" (`docs/plugins.md`).
         legs: ways to search that the index has beside the built-in ones, as "NAME" or "NAME:ARGUMENT", separated by
-            commas (`docs/plugins.md`).
+            commas (`docs/legs.md`).
     """
 
     analyzer: str = _DEFAULT_ANALYZER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,7 +51,7 @@ def fill(engine: Engine) -> Engine:
 
 @pytest.fixture(params=["one", "shards"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    options = {"create": True, "settings": {"legs": "sparse"}}
+    options: dict[str, Any] = {"create": True, "settings": {"legs": "sparse"}}
     with (
         Engine.open(tmp_path / "index", **options)
         if request.param == "one"

@@ -74,7 +74,7 @@ def ranking_legs() -> tuple[str, ...]:
 
 
 def legs_of_embedder() -> list[str]:
-    """Return the names of the legs that are made anew with another embedder."""
+    """Return the names of the legs that another embedder makes again."""
     return [name for name, kind in _KINDS.items() if kind.of_embedder]
 
 
@@ -116,21 +116,21 @@ def fill(store: Store, leg: IndexLeg, progress: Callable[[int, int], None] | Non
     with store.reader() as snapshot:
         segments = snapshot.segments(leg.name)
         total = snapshot.uncovered(leg.name) if progress else 0
-    done = 0
+    rows = 0
 
-    def batch(rows: int, _: int) -> None:
+    def batch(more: int, _: int) -> None:
         if progress:
-            progress(min(done + rows, total), total)
+            progress(min(rows + more, total), total)
 
-    def segment(rows: int, tried: int) -> None:
-        nonlocal done, total
-        done, total = rows, max(total, tried)
+    def segment(count: int, most: int) -> None:
+        nonlocal rows, total
+        rows, total = count, max(total, most)
         batch(0, 0)
 
     leg.begin(segments, batch)
-    built = store.build(leg.name, segment, timeout=timeout)
+    count = store.build(leg.name, segment, timeout=timeout)
     leg.end()
-    return built
+    return count
 
 
 def inspect(store: Store, legs: Iterable[IndexLeg]) -> list[Finding]:
@@ -139,4 +139,4 @@ def inspect(store: Store, legs: Iterable[IndexLeg]) -> list[Finding]:
         with store.reader() as snapshot:
             return [finding for leg in legs for finding in leg.inspect(snapshot.segments(leg.name))]
     except StoreError:
-        return []  # the store's own check tells of it
+        return []  # the store's own check reports it

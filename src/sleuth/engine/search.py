@@ -71,7 +71,7 @@ class Searchers:
 
         Args:
             legs: of the index.
-            corpora: by leg, what the index is a part of; empty where it stands alone.
+            corpora: by leg, what the index is a part of; empty for a whole index.
         """
         self.version, self.generation = snapshot.version, snapshot.generation
         self._all = tuple(legs)
@@ -433,7 +433,7 @@ def vector_leg(legs: Mapping[str, RankingLeg[Any]]) -> str:
     """Return the name of the leg that takes vectors as queries.
 
     Raises:
-        ArgumentError: the index has none.
+        ArgumentError: there is no such leg.
     """
     for name, leg in legs.items():
         if leg.takes_vectors:

@@ -8,7 +8,7 @@ can always be rebuilt; and the lock of the one writer.
     with store.writer() as writer:
         writer.put("a.txt", text_hash("words"), [Chunk("words", 0, 5, 1, 1)])
     with store.reader() as snapshot:
-        views = snapshot.segments("lexical")
+        views = snapshot.segments(LexicalLeg.name)
     store.close()
 """
 

@@ -127,7 +127,7 @@ class Leg(Protocol):
 
     @property
     def name(self) -> str:
-        """Names the leg in files, reports and options: "lexical", "dense", "columns"."""
+        """Names the leg in files, reports and options; an identifier."""
         ...
 
     @property

@@ -60,7 +60,7 @@ class LegContext(NamedTuple):
     Attributes:
         settings: of the index.
         argument: what follows the name of the leg and a colon in the setting `legs`, such as a model; "" for nothing.
-        embedder: of the index; None where it has none.
+        embedder: of the index, if there is one.
         cache: keeps what a slow model makes; None where queries alone are asked.
     """
 
@@ -90,7 +90,7 @@ class LegRequest(NamedTuple):
     Attributes:
         k: rows, 0 or more; more than there are gives all.
         allowed: per segment, the rows that may answer; None for all.
-        ordered: whether equal scores must be in order of id; which rows are among the best k goes by id in any case.
+        ordered: whether equal scores must be in order of id; ids always decide which of them are among the best k.
         pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
         exact: whether no row may be given up by an estimate of its score.
         ids: names rows whose scores tie; None for order of key.
@@ -229,7 +229,7 @@ class IndexLeg(Leg):
     """A leg of an index of documents.
 
     Attributes:
-        of_embedder: whether its arrays are made with the embedder of the index, and made anew with another one.
+        of_embedder: whether its arrays are made with the embedder of the index, so that another one makes them again.
         deferred: whether rows are so expensive that commits leave them out until `build`.
         missing: why rows cannot be built now, such as a package that is not installed; "" where they can.
     """
@@ -241,7 +241,7 @@ class IndexLeg(Leg):
     @classmethod
     @abstractmethod
     def open(cls, context: LegContext) -> Self | None:
-        """Return the leg of an index; None where the index has none.
+        """Return the leg of an index; None if these settings leave it out.
 
         Raises:
             ArgumentError: settings that the leg cannot have.

@@ -81,6 +81,9 @@ AnalyzerOption = Annotated[
 ChunkerOption = Annotated[
     str | None, typer.Option("--chunker", help="An installed chunker, by name; for a new index.")
 ]
+LegsOption = Annotated[
+    str | None, typer.Option("--legs", help="Installed legs, by name, separated by commas; for a new index.")
+]
 ChunkSizeOption = Annotated[
     int | None, typer.Option("--chunk-size", help="Tokens per passage; for a new index.")
 ]
@@ -145,6 +148,7 @@ def index(
     analyzer: AnalyzerOption = None,
     chunk_size: ChunkSizeOption = None,
     chunker: ChunkerOption = None,
+    legs: LegsOption = None,
     shards: ShardsOption = None,
     timeout: TimeoutOption = 10.0,
     embedder: EmbedderOption = None,
@@ -182,7 +186,7 @@ def index(
     check_new_index(place, paths)
     if paths and not (quiet or json or folder) and place != Path.cwd() / NAME and place.exists():
         say(f"Writing to the index of a folder above, {place}; --index names another one.", err=True)
-    settings = {"analyzer": analyzer, "chunk_size": chunk_size, "chunker": chunker}
+    settings = {"analyzer": analyzer, "chunk_size": chunk_size, "chunker": chunker, "legs": legs}
     creates = not place.exists()
     with opener_for(shards)(
         place,

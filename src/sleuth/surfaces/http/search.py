@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from sleuth.engine import Engine, is_cheap
+from sleuth.engine import Engine
 from sleuth.errors import ArgumentError
 from sleuth.filters import Filter, all_of
 from sleuth.surfaces.http import cursors
@@ -53,11 +53,12 @@ class SearchRequest(Strict):
     query: str = Field(max_length=MOST_QUERY, examples=["how do I rotate a key"])
     k: int = Field(default=10, ge=0, le=MOST_HITS, description="Passages on this page.")
     filter: FilterField = None
-    legs: list[Literal["lexical", "dense"]] | None = Field(
+    legs: list[str] | None = Field(
         default=None,
         min_length=1,
-        max_length=2,
-        description="Search only by words (lexical) or by meaning (dense).",
+        max_length=20,
+        examples=[["lexical"]],
+        description="Search only by words (lexical), by meaning (dense) or by other legs of the index.",
     )
     fusion: str | None = Field(
         default=None, max_length=200, examples=["minmax(lexical=1,dense=0.4,pool=200)"]
@@ -147,9 +148,11 @@ def _short_kind(body: SearchRequest, call: Call) -> str:
         or body.snippets
     ):
         return ""
-    if body.legs == ["lexical"] or call.engine.embedder is None:
-        return "lexical"  # holds the GIL most of the time: threads would wait for each other
-    return "hybrid" if call.service.settings.threads == 1 and is_cheap(call.engine.embedder) else ""
+    legs = [leg for name, leg in call.engine.legs.items() if not body.legs or name in body.legs]
+    if all(leg.is_exact for leg in legs):
+        return "exact"  # holds the GIL most of the time: threads would wait for each other
+    is_slow = call.service.settings.threads != 1 or any(leg.is_slow for leg in legs)
+    return "" if is_slow else "hybrid"
 
 
 class KeptAnswer:
