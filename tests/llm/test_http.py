@@ -6,8 +6,8 @@ import io
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from http.client import HTTPResponse, IncompleteRead
+from contextlib import ExitStack, contextmanager, suppress
+from http.client import HTTPResponse
 from threading import Thread
 from time import sleep
 from typing import Any
@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, GenerationError
-from sleuth.llm import AnswerError, Ollama, error_message, http, read_all, read_lines
-from sleuth.remote import Deadline
+from sleuth.llm import AnswerError, Ollama, UrllibAnswer, error_message, http, read_all, read_lines
+from sleuth.remote import BrokenError, Deadline
 
 
 class _Socket:
@@ -31,13 +31,13 @@ class _Socket:
         return io.BufferedReader(io.BytesIO(self._data))
 
 
-def response(chunks: list[bytes], *, whole: bool = True) -> HTTPResponse:
+def response(chunks: list[bytes], *, whole: bool = True) -> UrllibAnswer:
     """Return a chunked response, truncated unless it is whole."""
     body = b"".join(b"%x\r\n%b\r\n" % (len(chunk), chunk) for chunk in chunks if chunk)
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     answer = HTTPResponse(_Socket(head + body + (b"0\r\n\r\n" if whole else b"")))  # type: ignore[arg-type]
     answer.begin()
-    return answer
+    return UrllibAnswer(ExitStack(), answer, answer.status, answer.headers)
 
 
 pieces = st.lists(st.binary(max_size=12) | st.sampled_from([b"\n", b"{}\n", b" \n"]), max_size=8)
@@ -54,9 +54,9 @@ def test_bodies_do_not_depend_on_their_pieces(chunks: list[bytes]) -> None:
 @given(pieces)
 def test_a_body_that_breaks_off_is_noticed(chunks: list[bytes]) -> None:
     """A truncated body raises an error, read whole or by line."""
-    with pytest.raises(IncompleteRead):
+    with pytest.raises(BrokenError, match="IncompleteRead"):
         read_all(response(chunks, whole=False), Deadline(5))
-    with pytest.raises(IncompleteRead):
+    with pytest.raises(BrokenError, match="IncompleteRead"):
         list(read_lines(response(chunks, whole=False), 5))
 
 

@@ -17,3 +17,4 @@ from sleuth.llm.http import read_all as read_all
 from sleuth.llm.http import read_lines as read_lines
 from sleuth.llm.ollama import host_url as host_url
 from sleuth.llm.ollama import resolve_url as resolve_url
+from sleuth.llm.urllib_client import UrllibAnswer as UrllibAnswer

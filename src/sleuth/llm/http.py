@@ -1,24 +1,19 @@
 """A JSON client over HTTP with deadlines, size limits, retries and clear failures.
 
-It uses urllib and adds checks that urllib lacks: answers that never end, end too early or arrive byte by byte.
 `timeout` bounds the silence of a server, and the time that a whole answer may take.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from io import BufferedIOBase, BytesIO
+from http.client import responses
 from time import monotonic
 from typing import Any
 
 from sleuth.errors import ArgumentError, RemoteError
-from sleuth.llm.closable import closable_opener
 from sleuth.logs import logger_of
 from sleuth.remote import (
     Answer,
@@ -28,7 +23,6 @@ from sleuth.remote import (
     LateError,
     Mask,
     UnreachableError,
-    current_cancellation,
     endpoint_at,
     retry,
 )
@@ -75,9 +69,11 @@ class AnswerError(Exception):
     """An answer with status 200 that is unusable: an error, not JSON, or cut short."""
 
 
-Send = Callable[[str, "bytes | None", Mapping[str, str], Deadline], Any]
-"""Takes url, body, secret headers and deadline; returns the open response, a context manager."""
-FAILURES = (OSError, http.client.HTTPException, StatusError, AnswerError, BrokenError, CertificateError)
+Send = Callable[[str, "bytes | None", Mapping[str, str], Deadline], Answer]
+"""Takes url, body, secret headers and deadline; sends one request and returns its answer, not read yet.
+
+Raises BrokenError or CertificateError if there is no answer."""
+FAILURES = (StatusError, AnswerError, BrokenError, CertificateError)
 
 
 @dataclass(frozen=True)
@@ -87,20 +83,20 @@ class JsonClient:
     Attributes:
         base_url: without a slash at its end.
         timeout: seconds.
+        send: makes one request.
         describe: builds the error for callers from the url and the exception raised here.
         secret_headers: sent to `base_url` only, not to redirect targets; never shown.
-        send: makes one request; urllib's by default.
         again: decides whether a failed request may be sent again.
         retries: maximum number, all within `timeout`.
     """
 
     base_url: str
     timeout: float
+    send: Send
     describe: Callable[[str, Exception], RemoteError]
     again: Callable[[Exception], retry.Again | None]
     secret_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     retries: int = 3
-    send: Send = field(default_factory=lambda: send)
 
     def post(self, path: str, payload: Mapping[str, Any]) -> Any:
         """Post `payload` and return the JSON of the answer."""
@@ -117,7 +113,7 @@ class JsonClient:
     def lines(self, path: str, payload: Mapping[str, Any]) -> Iterator[bytes]:
         """Yield the lines of a streamed answer as they arrive, without line ends. No retry once it answered."""
         url = self.base_url + path
-        response = self._ask(path, payload, lambda response, deadline: response, keep_open=True)
+        response = self._ask(path, payload, lambda answer, _: answer, keep_open=True)
         try:
             with response:
                 yield from read_lines(response, self.timeout)
@@ -175,39 +171,19 @@ class JsonClient:
         return repr(self.mask.hide(str(value))[:80])
 
 
-def send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Any:
-    """Send a request and return the open response.
-
-    Raises:
-        StatusError: a status that urllib treats as an error.
-    """
-    # base_url is checked to be HTTP
-    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})  # noqa: S310
-    for name, value in secret_headers.items():
-        request.add_unredirected_header(name, value)
-    # Cancelling an async call must close its connection; other calls use urlopen, as document 004 says.
-    open_url = closable_opener().open if current_cancellation() is not None else urllib.request.urlopen
-    try:
-        return open_url(request, timeout=deadline.remaining())
-    except urllib.error.HTTPError as error:
-        after = error.headers.get("Retry-After") if error.headers else None
-        with error.fp or BytesIO() as response:  # an error built by the program itself may have neither
-            raise status_failure(error.code, response, after, deadline, Mask()) from None
-
-
-def retry_after_of(response: Any) -> str | None:
+def retry_after_of(response: Answer) -> str | None:
     """Return the `Retry-After` of an answer, or None."""
     after = response.headers.get("Retry-After")
     return after if isinstance(after, str) else None
 
 
 def status_failure(
-    status: int, response: Any, after: str | None, deadline: Deadline, mask: Mask
+    status: int, response: Answer, after: str | None, deadline: Deadline, mask: Mask
 ) -> StatusError:
     """Return the error for an answer with this status, with as much of its body as arrives in time."""
     body = b""
-    with suppress(OSError, http.client.HTTPException, BrokenError):
-        for piece in read_pieces(response):
+    with suppress(BrokenError):
+        for piece in response.pieces():
             body += piece
             if len(body) >= _PIECE or deadline.passed():
                 break
@@ -216,7 +192,7 @@ def status_failure(
         message = error_message(json.loads(text))
     except (ValueError, RecursionError):
         message = None
-    said = message if message is not None else text or http.client.responses.get(status, "no message")
+    said = message if message is not None else text or responses.get(status, "no message")
     return StatusError(
         status, mask.hide(said)[:_MESSAGE], after=retry.retry_after(after), structured=message is not None
     )
@@ -252,50 +228,37 @@ def parse(body: bytes, mask: Mask | None = None) -> Any:
     raise AnswerError(f"answered with something that is not JSON: {start!r}")
 
 
-def read_pieces(response: Any) -> Iterator[bytes]:
-    """Yield a body as it arrives."""
-    if isinstance(response, Answer):
-        yield from response.pieces()
-        return
-    if not isinstance(response, BufferedIOBase):
-        yield bytes(response.read())  # an opener installed by the program may answer without a socket
-        return
-    while piece := response.read1(_PIECE):
-        yield piece
-
-
-def read_all(response: Any, deadline: Deadline) -> bytes:
+def read_all(response: Answer, deadline: Deadline) -> bytes:
     """Read the whole body.
 
     Raises:
         AnswerError: longer than `LIMIT`.
-        TimeoutError: the deadline passed before its end.
-        IncompleteRead: it ended before the announced length.
+        LateError: the deadline passed before its end.
+        BrokenError: it ended before the announced length.
     """
     body = bytearray()
-    for piece in read_pieces(response):
+    for piece in response.pieces():
         body += piece
         if len(body) > LIMIT:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")
         if deadline.passed():
-            raise TimeoutError
+            raise LateError("timed out")
     announced = response.headers.get("Content-Length")
     if announced and announced.isascii() and announced.isdigit() and len(body) < int(announced):
-        raise http.client.IncompleteRead(bytes(body[:80]), int(announced) - len(body))
+        raise BrokenError(f"the body ended after {len(body):,} of {int(announced):,} bytes")
     return bytes(body)
 
 
-def read_lines(response: Any, timeout: float) -> Iterator[bytes]:
+def read_lines(response: Answer, timeout: float) -> Iterator[bytes]:
     """Yield the lines of a body as they arrive, without blank ones.
 
     Raises:
         AnswerError: more than `LIMIT` bytes.
-        TimeoutError: no whole line within `timeout` seconds.
+        LateError: no whole line within `timeout` seconds.
     """
     rest, total, last = b"", 0, monotonic()
-    if isinstance(response, Answer):
-        response.renew()
-    for piece in read_pieces(response):
+    response.renew()
+    for piece in response.pieces():
         total += len(piece)
         if total > LIMIT:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")
@@ -304,10 +267,9 @@ def read_lines(response: Any, timeout: float) -> Iterator[bytes]:
         yield from said
         if said:
             last = monotonic()
-            if isinstance(response, Answer):
-                response.renew()
+            response.renew()
         elif monotonic() - last > timeout:
-            raise TimeoutError
+            raise LateError("timed out")
     if rest.strip():
         yield rest
 
@@ -327,17 +289,13 @@ def again_when_pure(error: Exception) -> retry.Again | None:
 
 
 def is_timeout(error: BaseException) -> bool:
-    """Tell whether a request timed out."""
-    reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    return isinstance(reason, TimeoutError)
+    """Return whether a request timed out."""
+    return isinstance(error, LateError)
 
 
 def is_broken(error: BaseException) -> bool:
-    """Tell whether an established connection ended too early."""
-    reason = error.reason if isinstance(error, urllib.error.URLError) else error
-    if isinstance(reason, (ConnectionRefusedError, UnreachableError, LateError)):
-        return False
-    return isinstance(reason, (ConnectionError, http.client.HTTPException, BrokenError))
+    """Return whether an established connection ended too early."""
+    return isinstance(error, BrokenError) and not isinstance(error, (UnreachableError, LateError))
 
 
 def checked_secret(name: str, secret: str) -> str:

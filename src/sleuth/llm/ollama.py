@@ -27,6 +27,7 @@ from sleuth.llm.http import (
     is_broken,
     is_timeout,
 )
+from sleuth.llm.urllib_client import send
 from sleuth.llm.vectors import close, unit, vector, vectors
 from sleuth.remote import TurnError, async_pieces, async_twin, checked_base, port_of, retry
 
@@ -95,9 +96,8 @@ class _OllamaFailures:
         if is_timeout(cause):
             return f"Ollama at {url} did not answer within {self.timeout:g} s; give a longer timeout"
         if is_broken(cause):
-            return f"Ollama at {url} broke the connection: {cause!r}"
-        why = getattr(cause, "reason", cause)
-        return f"Ollama does not answer at {url} ({why}); start it with: ollama serve"
+            return f"Ollama at {url} broke the connection: {cause}"
+        return f"Ollama does not answer at {url} ({cause}); start it with: ollama serve"
 
     def _of_status(self, cause: StatusError) -> str:
         if missing := self._missing_model(cause.message):
@@ -135,7 +135,7 @@ class Ollama:
         self.timeout = checked_timeout(timeout)
         self.options = dict(options or {})
         describe = _OllamaFailures(GenerationError, model, self.timeout)
-        self._client = JsonClient(self.base_url, self.timeout, describe, again_when_refused)
+        self._client = JsonClient(self.base_url, self.timeout, send, describe, again_when_refused)
 
     def __repr__(self) -> str:
         return f"Ollama(model={self.model!r}, base_url={self.base_url!r})"
@@ -227,7 +227,11 @@ class OllamaEmbedder:
         self.batch_size = check_count(batch_size, "batch_size", least=1)
         self.normalize = normalize
         self._client = JsonClient(
-            self.base_url, self.timeout, _OllamaFailures(EmbeddingError, model, self.timeout), again_when_pure
+            self.base_url,
+            self.timeout,
+            send,
+            _OllamaFailures(EmbeddingError, model, self.timeout),
+            again_when_pure,
         )
         self._batches: bool | None = None
 
@@ -321,7 +325,7 @@ class OllamaStatus:
 def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> OllamaStatus:
     """Return what a server says of itself. A failing server is a status, never an error."""
     url = resolve_url(base_url)
-    client = JsonClient(url, timeout, _OllamaFailures(RemoteError, "", timeout), _never, retries=0)
+    client = JsonClient(url, timeout, send, _OllamaFailures(RemoteError, "", timeout), _never, retries=0)
     try:
         version = client.get("/api/version")
         listed = client.get("/api/tags")

@@ -55,8 +55,8 @@ class _OpenAIFailures:
         if is_timeout(cause):
             return f"{url} did not answer within {self.timeout:g} s; give a longer timeout"
         if is_broken(cause):
-            return f"{url} broke the connection: {cause!r}"
-        return f"{url} cannot be reached ({getattr(cause, 'reason', cause)}); is base_url right?"
+            return f"{url} broke the connection: {cause}"
+        return f"{url} cannot be reached ({cause}); is base_url right?"
 
     def _of_status(self, cause: StatusError) -> str:
         if cause.status in (401, 403):
@@ -80,7 +80,7 @@ def _connect(
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     again = again_when_pure if error is EmbeddingError else again_when_refused
     describe = _OpenAIFailures(error, timeout, Mask.of_headers(headers))
-    return JsonClient(url, checked_timeout(timeout), describe, again, headers, send=_send)
+    return JsonClient(url, checked_timeout(timeout), _send, describe, again, headers)
 
 
 def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Answer:
