@@ -14,6 +14,7 @@ import pytest
 
 from sleuth import Document, Engine
 from tests.commands import sleuth, sleuth_process
+from tests.store.programs import PROGRAMS, provide
 
 GUIDE = Path(__file__).parents[1] / "docs" / "operating.md"
 
@@ -188,7 +189,14 @@ def zero_page(record: Path, page: int) -> None:
     record.write_bytes(content)
 
 
-def test_a_damaged_record_is_salvaged(home: Path) -> None:
+@pytest.fixture(params=PROGRAMS)
+def program(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Provide a program that recovers."""
+    provide(request.param, tmp_path, monkeypatch)
+
+
+@pytest.mark.usefixtures("program")
+def test_a_damaged_record_is_recovered(home: Path) -> None:
     """A repair keeps readable documents, names the others and keeps a copy; the index is sound and answers."""
     path = home / ".sleuth"
     record = path / "record.sqlite"
@@ -212,7 +220,9 @@ def test_a_damaged_record_is_salvaged(home: Path) -> None:
         assert engine.retrieve("300", k=1)[0].text == texts["300"]
 
 
-def test_a_record_without_its_first_page_is_salvaged(home: Path) -> None:
+@pytest.mark.parametrize("program", ["sqlite3"], indirect=True)
+@pytest.mark.usefixtures("program")
+def test_a_record_without_its_first_page_is_recovered(home: Path) -> None:
     """The rows are read from the other pages, and searches answer as before."""
     record = home / ".sleuth" / "record.sqlite"
     zero_page(record, 1)
@@ -221,6 +231,20 @@ def test_a_record_without_its_first_page_is_salvaged(home: Path) -> None:
     assert "cats.md" in sleuth("search", "cats", cwd=home).stdout
 
 
+def test_a_damaged_record_without_the_program(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without sqlite3 a repair exits with code 3, changes nothing, and says what to do."""
+    record = home / ".sleuth" / "record.sqlite"
+    zero_page(record, 1)
+    before = record.read_bytes()
+    monkeypatch.setenv("PATH", str(home))
+    refused = sleuth("doctor", "--repair", cwd=home)
+    assert refused.returncode == 3, refused.stderr
+    assert "https://sqlite.org/download.html" in refused.stderr
+    assert "restore a backup" in refused.stderr
+    assert record.read_bytes() == before
+
+
+@pytest.mark.usefixtures("program")
 def test_a_record_that_nothing_can_be_read_of_is_refused(home: Path) -> None:
     """The repair of an unreadable record exits with code 3 and changes nothing."""
     record = home / ".sleuth" / "record.sqlite"
@@ -228,7 +252,7 @@ def test_a_record_that_nothing_can_be_read_of_is_refused(home: Path) -> None:
     record.write_bytes(before)
     refused = sleuth("doctor", "--repair", cwd=home)
     assert refused.returncode == 3, refused.stderr
-    assert "restore it from a copy" in refused.stderr
+    assert "restore a backup" in refused.stderr
     assert record.read_bytes() == before
 
 

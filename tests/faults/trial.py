@@ -79,7 +79,7 @@ def repair(index: str, path: Path) -> None:
         with open_code(path) as storage:
             health.repair(storage)
         return
-    Store.salvage(path)
+    Store.recover(path)
     with Engine.open(path, embedder=HashEmbedder()) as engine:
         engine.repair()
 

@@ -1,4 +1,4 @@
-"""Rows of another index are damage, and an index tells from its rows which salt is its own."""
+"""Rows of another index are damage, and the rows of an index show which of two noted salts is its own."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_no_page_of_another_index_gives_a_text(sound: Path, path: Path) -> None:
         for step in ("damaged", "repaired"):
             try:
                 if step == "repaired":
-                    Store.salvage(path)
+                    Store.recover(path)
                     with Store.open(path) as store:
                         store.attach([SumsLeg()])
                         store.repair()
@@ -88,13 +88,9 @@ def test_no_page_of_another_index_gives_a_text(sound: Path, path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["value = '7'", "value = 'x'", "name = 'other'", "value = '-1'"])
-@pytest.mark.parametrize("is_noted", [True, False])
-def test_a_damaged_salt(path: Path, change: str, is_noted: bool) -> None:
-    """A salt that is damaged is told from the rows: a check says it, a repair restores it, and nothing is lost."""
-    with closing(sqlite3.connect(path / RECORD)) as connection, connection:
-        assert connection.execute(f"UPDATE meta SET {change} WHERE name = 'salt'").rowcount == 1
-    if not is_noted:  # beside the record
-        (path / "version").unlink()
+def test_a_damaged_salt(path: Path, change: str) -> None:
+    """A check reports a salt that is damaged, a repair restores it from the file beside the record; nothing is lost."""
+    damage_salt(path, change)
     with Store.open(path) as store:
         store.attach([SumsLeg()])
         assert any("its salt is not" in fault for fault in faults(store))
@@ -103,6 +99,24 @@ def test_a_damaged_salt(path: Path, change: str, is_noted: bool) -> None:
     with Store.open(path) as store:
         store.attach([SumsLeg()])
         assert faults(store) == []
+
+
+@pytest.mark.parametrize("change", ["value = '7'", "value = 'x'"])
+def test_a_lost_salt(path: Path, change: str) -> None:
+    """Without a sound salt in either place, a repair removes no document: it says that the salt is lost."""
+    damage_salt(path, change)
+    (path / "version").unlink()
+    with Store.open(path) as store:
+        assert any("the salt of the record is lost" in fault for fault in faults(store))
+        with pytest.raises(IndexDamagedError, match="the salt of the record is lost; restore a backup"):
+            store.repair()
+        assert store.status().counts.documents == 120
+
+
+def damage_salt(path: Path, change: str) -> None:
+    """Change the salt that the record notes."""
+    with closing(sqlite3.connect(path / RECORD)) as connection, connection:
+        assert connection.execute(f"UPDATE meta SET {change} WHERE name = 'salt'").rowcount == 1
 
 
 def test_the_record_of_another_index(sound: Path, path: Path) -> None:
@@ -115,7 +129,7 @@ def test_the_record_of_another_index(sound: Path, path: Path) -> None:
 
 
 def test_the_note_of_another_index(sound: Path, path: Path) -> None:
-    """A note in the place of another's is told from the segments, and written again by a repair."""
+    """A note of another index is recognised, since the segments of the record are there; a repair writes it again."""
     shutil.copy(sound / "foreign" / "version", path / "version")
     with Store.open(path) as store:
         assert any("disagree on the salt" in repair.why for repair in store.attach([SumsLeg()]))

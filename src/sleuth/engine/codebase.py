@@ -12,16 +12,15 @@ with open_code(".sleuth", create=True) as storage:
 from __future__ import annotations
 
 import os
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.code import CodeStorage
 from sleuth.code.snapshots import ANALYZERS, SOURCES, WordLeg
-from sleuth.errors import IndexDamagedError, StoreError
+from sleuth.errors import StoreError
 from sleuth.lexical import FieldSpec, LexicalLeg
-from sleuth.store import CODE, Database, Finding, Repair
+from sleuth.store import CODE, Finding, Repair
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots import CodeStatus
@@ -85,18 +84,19 @@ def repair_code(path: Path) -> list[Repair]:
     """
     from sleuth.code.snapshots import health
 
-    try:
-        with open_code(path) as storage:
-            return health.repair(storage)
-    except IndexDamagedError:
-        from sleuth.code.snapshots import salvage
+    with open_code(path) as storage:
+        return health.repair(storage)
 
-        with closing(Database(path, CODE, writable=os.access(path, os.W_OK), immutable=False)) as database:
-            salvaged = salvage.salvage(database)
-        if not salvaged:
-            raise
-        with open_code(path) as storage:
-            return [*salvaged, *health.repair(storage)]
+
+def recover_code(path: Path) -> list[Repair]:
+    """Replace the database of the code index in folder `path` where its structure is damaged.
+
+    Raises:
+        StoreError: it cannot be recovered; the message says what to do.
+    """
+    from sleuth.code.snapshots import rebuilding
+
+    return rebuilding.recover_database(path)
 
 
 def code_status(path: Path) -> CodeStatus:

@@ -30,6 +30,11 @@ from sleuth.store.health.proofs import check_structure as check_structure
 from sleuth.store.health.proofs import open_segments as open_segments
 from sleuth.store.health.proofs import prove_pieces as prove_pieces
 from sleuth.store.health.proofs import prove_structure as prove_structure
+from sleuth.store.health.recovery import Rebuilt as Rebuilt
+from sleuth.store.health.recovery import copy_rows as copy_rows
+from sleuth.store.health.recovery import drop_strays as drop_strays
+from sleuth.store.health.recovery import hopeless as hopeless
+from sleuth.store.health.recovery import recover as recover
 from sleuth.store.legs.arrays import array_of as array_of
 from sleuth.store.legs.arrays import check_offsets as check_offsets
 from sleuth.store.legs.arrays import check_rising as check_rising

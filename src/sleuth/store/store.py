@@ -384,47 +384,10 @@ class Store:
         """Check fully, and mend what can be mended: segments from the record, then what is left of the record itself.
 
         Documents of which the record has lost a part are removed, and named, so that adding them again restores them.
-        A record whose structure is damaged is rebuilt first from what can be read of it; the damaged one is kept beside
-        it.
 
         Raises:
-            IndexDamagedError: no document can be read.
+            IndexDamagedError: the structure of the record is damaged; `recover` replaces it.
         """
-        from sleuth.store.health.salvage import salvage
-
-        try:
-            return self._repair(timeout)
-        except IndexDamagedError:
-            repairs = salvage(self._database, timeout, self.settings)
-            if not repairs:
-                raise
-        self._lost = self._bad_rows = ""
-        self._views.forget(list(self._views.damage))
-        return repairs + self._repair(timeout)
-
-    @staticmethod
-    def salvage(path: str | Path, *, timeout: float = 10.0) -> list[Repair]:
-        """Rebuild the record of the index at `path` where its structure is damaged so that it does not open.
-
-        Returns:
-            What was kept and what was lost; empty where there is no record or its structure is sound.
-
-        Raises:
-            IndexDamagedError: no document can be read.
-        """
-        from sleuth.store.health.salvage import salvage
-
-        folder = schema.folder_at(path)
-        if not (folder / DOCUMENTS.record).is_file():
-            return []
-        database = Database(folder, DOCUMENTS, writable=os.access(folder, os.W_OK), immutable=False)
-        try:
-            return salvage(database, timeout)
-        finally:
-            database.close()
-
-    def _repair(self, timeout: float) -> list[Repair]:
-        """`repair`, of a record whose structure is sound."""
         from sleuth.store.health import checking
 
         with self._writing(timeout) as writer:
@@ -433,6 +396,23 @@ class Store:
             repairs += self._mend(writer)
         self._lost = self._bad_rows = ""
         return repairs
+
+    @staticmethod
+    def recover(path: str | Path, *, timeout: float = 10.0) -> list[Repair]:
+        """Replace the record of the index at `path` where its structure is damaged; no process may have it open.
+
+        The program `sqlite3` reads the rows; those that have their checksums are kept. The damaged file is kept beside
+        the new one.
+
+        Returns:
+            What was recovered and what was lost; empty where there is no record or its structure is sound.
+
+        Raises:
+            IndexDamagedError: the program is missing, or no document can be read. Everything stays as it was.
+        """
+        from sleuth.store.health.rebuilding import recover_record
+
+        return recover_record(schema.folder_at(path), timeout)
 
     # --- closing
 

@@ -16,6 +16,7 @@ from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.disk.files import Names, check_parts, make_database, make_folder, make_index
 from sleuth.store.record import layout as record
 from sleuth.store.record.codebook import Codebooks
+from sleuth.store.record.layout import Connection
 
 _CREATION_SECONDS = 10.0
 _OWN = re.compile(r"CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)")
@@ -57,7 +58,7 @@ def folder_at(path: str | os.PathLike[str]) -> Path:
     return folder
 
 
-def create(folder: Path, schema: Schema, fill: Callable[[sqlite3.Connection], object] | None = None) -> None:
+def create(folder: Path, schema: Schema, fill: Callable[[Connection], object] | None = None) -> None:
     """Make an empty database, durably; two processes that do it at once make one.
 
     Args:
@@ -70,38 +71,43 @@ def create(folder: Path, schema: Schema, fill: Callable[[sqlite3.Connection], ob
     lock.acquire(_CREATION_SECONDS)
     try:
         with record.translated(folder):
-            _initialise(folder / schema.names.record, schema, fill)
+            make(folder / schema.names.record, schema, fill)
         for path in (folder, folder.absolute().parent.resolve()):  # the index may lie below a link
             sync_folder(path)
     finally:
         lock.release()
 
 
-def _initialise(path: Path, schema: Schema, fill: Callable[[sqlite3.Connection], object] | None) -> None:
+def make(path: Path, schema: Schema, fill: Callable[[Connection], object] | None) -> None:
     """Make the tables in one transaction; what a crash left of an earlier attempt is no obstacle."""
     make_database(path)
-    connection = sqlite3.connect(path, timeout=record.BUSY_SECONDS, isolation_level=None)
+    connection = sqlite3.connect(path, timeout=record.BUSY_SECONDS, isolation_level=None, factory=Connection)
+    connection.books = Codebooks()
     try:
         connection.execute(f"PRAGMA page_size = {record.PAGE}")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
         if not connection.execute("PRAGMA user_version").fetchone()[0]:
-            make_tables(connection, schema, fill)
+            _make_tables(connection, schema)
+            if fill:
+                fill(connection)
         connection.execute("COMMIT")
     finally:
         connection.close()
 
 
-def make_tables(
-    connection: sqlite3.Connection, schema: Schema, fill: Callable[[sqlite3.Connection], object] | None
-) -> None:
-    """Make the tables of an empty database and its first rows, in the open transaction."""
+def model(schema: Schema) -> sqlite3.Connection:
+    """Return an empty database of this kind in memory, for questions about its tables."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    _make_tables(connection, schema)
+    return connection
+
+
+def _make_tables(connection: sqlite3.Connection, schema: Schema) -> None:
     for statement in schema.statements.split(";\n"):
         if statement.strip():
             connection.execute(statement)
-    if fill:
-        fill(connection)
     connection.execute(f"PRAGMA application_id = {record.APPLICATION}")
     connection.execute(f"PRAGMA user_version = {schema.format}")
 

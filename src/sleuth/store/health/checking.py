@@ -16,7 +16,7 @@ from sleuth.store.catalogue.lock import read_holder
 from sleuth.store.catalogue.manifest import SegmentEntry, Views
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.health import opening
-from sleuth.store.health.identity import written_salt
+from sleuth.store.health.identity import proven_salt
 from sleuth.store.health.proofs import (
     READD,
     REBUILD,
@@ -99,7 +99,7 @@ def _leg_status(
 
 def check(path: Path, connections: Connections, views: Views, *, full: bool) -> list[Finding]:
     """Return all findings, the worst first."""
-    noted = mark.read(path).version
+    noted = mark.read(path)
     folder = path / opening.SEGMENTS
     problems = []
     try:
@@ -114,16 +114,16 @@ def check(path: Path, connections: Connections, views: Views, *, full: bool) -> 
 
 
 def _check(
-    connection: Connection, path: Path, views: Views, opened: Segments, noted: int | None, *, full: bool
+    connection: Connection, path: Path, views: Views, opened: Segments, noted: mark.Mark, *, full: bool
 ) -> Iterator[Finding]:
-    yield from _check_note(connection, noted)
+    yield from _check_note(connection, noted.version)
     broken = [*check_structure(connection)] if full else []
     yield from broken
     yield from check_size(connection, path / opening.RECORD)
     if not broken:
         yield from _check_state(connection)
         if full:
-            yield from _check_salt(connection)
+            yield from _check_salt(connection, noted.salt)
             yield from _check_rows(connection)
             yield from _check_embeddings(connection)
             for number, is_left in bad_codebooks(connection).items():
@@ -153,16 +153,27 @@ def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
         yield Finding("error", "record", lost, "add the newest documents again, then sleuth doctor --repair")
 
 
-def _check_salt(connection: Connection) -> Iterator[Finding]:
-    """Yield a salt that is not the one with which rows were written; they are looked at with theirs."""
-    salt = written_salt(connection, connection)
+def _check_salt(connection: Connection, noted: int | None) -> Iterator[Finding]:
+    """Yield a salt that is not the one with which rows were written; they are looked at with theirs.
+
+    Args:
+        noted: the one beside the record.
+
+    Raises:
+        IndexDamagedError: no document has its checksum with either.
+    """
+    salt = proven_salt(connection, noted)
+    if salt is None:
+        raise IndexDamagedError(
+            "no document has its checksum: the salt of the record is lost; restore a backup, or remove the folder "
+            "of the index and run `sleuth index` again"
+        )
     try:
-        is_noted = noted_salt(connection) == salt
+        is_own = noted_salt(connection) == salt
     except IndexDamagedError:
-        is_noted = False
-    if salt is not None:
-        connection.books.salt = salt
-    if not is_noted:
+        is_own = False
+    connection.books.salt = salt
+    if not is_own:
         yield Finding("error", "record", "its salt is not the one that its rows were written with", REBUILD)
 
 
@@ -303,14 +314,16 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     """Remove documents that have lost a part, forget what is damaged; what legs lack then is mended afterwards.
 
     Raises:
-        IndexDamagedError: the record's own structure is damaged; `salvage` mends that.
+        IndexDamagedError: the structure of the record is damaged, or no document has its checksum.
     """
     messages = []
     with connections() as connection:
         connection.execute("BEGIN")
         if broken := list(check_structure(connection)):
-            raise IndexDamagedError(broken[0].message, path=str(path))
-        is_restored = any(_check_salt(connection))
+            raise IndexDamagedError(
+                f"{broken[0].message}; close the index and run `{REBUILD}`", path=str(path)
+            )
+        is_restored = any(_check_salt(connection, mark.read(path).salt))
         if is_restored:
             writer.repairs.restore_salt(connection.salt)
         bad = bad_documents(connection)
@@ -321,7 +334,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
             if wrong:
                 views.damage[entry.name] = wrong
     if is_restored:
-        messages.append(Repair("record", "its salt was damaged: restored from its rows"))
+        messages.append(Repair("record", "its salt was damaged: restored from the file version"))
     if numbers := writer.repairs.restore_codebooks():
         messages.append(Repair("record", f"codebooks {numbers} were damaged: restored from their copies"))
     if bad:

@@ -1,63 +1,37 @@
-"""Tells from its rows which salt a record was written with, and whether it belongs to its folder."""
+"""Tells with which salt the rows of a record were written, and whether the record belongs to its folder."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest
 from sleuth.store.catalogue.segment_files import SUFFIX
 from sleuth.store.record import layout as record
-from sleuth.store.record.layout import SIGN, Connection, DocumentRow, StoredChunk
+from sleuth.store.record.layout import Connection, DocumentRow, has_checksum
 from sleuth.store.record.salt import noted_salt
 
-_AGREEING = 2
-"""Rows that must say the same: one that is damaged says anything."""
 
-
-def written_salt(rows: Connection, books: Connection) -> int | None:
-    """Return the salt that rows were written with: the noted one where some agree or none do, else that of most.
-
-    Args:
-        rows: holds the tables of a record, proven or not.
-        books: holds its codebooks.
+def proven_salt(connection: Connection, noted: int | None) -> int | None:
+    """Return the salt with which a document has its checksum: that of the record, or the one noted beside it.
 
     Returns:
-        None where neither rows nor the note tell.
+        For a record without documents its own salt. None where no document has its checksum with either.
     """
-    try:
-        noted = noted_salt(rows)
-    except IndexDamagedError:
-        noted = None
-    votes = Counter[int]()
-    for vote in _votes(rows, books):
-        votes[vote] += 1
-        if vote == noted and votes[vote] >= _AGREEING:
-            return noted
-    (salt, count), *_ = votes.most_common(1) or [(0, 0)]
-    return salt if count >= _AGREEING else noted
-
-
-def _votes(rows: Connection, books: Connection) -> Iterator[int]:
-    """Yield the salt that each row would have."""
-    for document in map(DocumentRow._make, rows.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents")):
-        yield from _vote(record.document_checksum, document)
-    for stored in rows.execute(f"SELECT {record.CHUNK_COLUMNS} FROM chunks"):
-        try:
-            yield from _vote(record.chunk_checksum, record.plain(books, stored))
-        except IndexDamagedError:
-            continue
-
-
-def _vote(checksum: Callable[[Any, int], int], row: DocumentRow | StoredChunk) -> Iterator[int]:
-    try:
-        yield (checksum(row, 0) + SIGN) ^ (row.checksum + SIGN)
-    except (AttributeError, OverflowError, TypeError, ValueError):  # a value of another type than was written
-        return
+    salts = []
+    with suppress(IndexDamagedError):
+        salts.append(noted_salt(connection))
+    if noted is not None and noted not in salts:
+        salts.append(noted)
+    rows = connection.execute(f"SELECT {record.DOCUMENT_COLUMNS} FROM documents")
+    is_empty = True
+    for document in map(DocumentRow._make, rows):
+        is_empty = False
+        for salt in salts:
+            if has_checksum(record.document_checksum, document, salt):
+                return salt
+    return salts[0] if is_empty and salts else None
 
 
 def agrees(connection: Connection, folder: Path, noted: int) -> bool:
@@ -69,9 +43,9 @@ def agrees(connection: Connection, folder: Path, noted: int) -> bool:
     with suppress(IndexDamagedError):
         if connection.salt == noted:
             return True
-    salt = written_salt(connection, connection)
+    salt = proven_salt(connection, noted)
     files = {f"{entry.name}{SUFFIX}" for entry in manifest.entries(connection) if not entry.inline}
-    # Either what the record itself says is damaged, or the note is of another index, which its segments tell.
+    # Either the salt of the record is damaged, or the note is of another index, which the segments of the record show.
     if salt is None or (
         salt != noted and not (files and all((folder / "segments" / name).exists() for name in files))
     ):

@@ -89,7 +89,7 @@ def prove_structure(connections: Connections, rest: Rest) -> str:
             of_table = f"({quoted(table)})" if table else ""
             messages = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check{of_table}")]
         if messages != ["ok"]:
-            return f"SQLite's integrity check: {'; '.join(messages[:3])}; `{REBUILD}` salvages what is left"
+            return f"SQLite's integrity check: {'; '.join(messages[:3])}; `{REBUILD}` recovers what is left"
         rest(time.thread_time() - began)
     return ""
 

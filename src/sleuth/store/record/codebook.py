@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -268,53 +267,6 @@ def restore_codebooks(connection: sqlite3.Connection) -> list[int]:
         _write(connection, number, share, sound)
         _write_copy(connection, number, sound)
     return restored
-
-
-def salvage_codebooks(
-    damaged: sqlite3.Connection, rebuilt: sqlite3.Connection
-) -> tuple[dict[int, bytes], list[int]]:
-    """Copy the codebooks of which a copy is sound, once, in the open transaction.
-
-    Returns:
-        What `copy_codebooks` writes again behind the texts, by number; and the numbers of those that are lost.
-    """
-    salvaged, lost = {}, []
-    for number in range(1, MOST_BOOKS + 1):
-        copies = list(_copies(damaged, number))
-        sound = next((content for content in copies if content is not None), None)
-        if sound is not None:
-            _write(rebuilt, number, _noted_share(damaged, number), sound)
-            salvaged[number] = sound
-        elif copies and _is_listed(damaged, number):
-            lost.append(number)
-    return salvaged, lost
-
-
-def copy_codebooks(rebuilt: sqlite3.Connection, salvaged: Mapping[int, bytes]) -> None:
-    """Keep codebooks a second time, in the open transaction."""
-    for number, content in salvaged.items():
-        _write_copy(rebuilt, number, content)
-
-
-def _noted_share(connection: sqlite3.Connection, number: int) -> float:
-    """Return what is usual for a codebook; 1.0 where that cannot be read."""
-    try:
-        row = connection.execute("SELECT share FROM codebooks WHERE book = ?", (number,)).fetchone()
-    except sqlite3.DatabaseError:
-        row = None
-    return row[0] if row and isinstance(row[0], float) else 1.0
-
-
-def _is_listed(connection: sqlite3.Connection, number: int) -> bool:
-    """Return whether one of the tables is known to name a codebook."""
-    for query, key in (
-        ("SELECT 1 FROM codebooks WHERE book = ?", number),
-        ("SELECT 1 FROM meta WHERE name = ?", _copy_name(number)),
-    ):
-        with suppress(sqlite3.DatabaseError):
-            if connection.execute(query, (key,)).fetchone():
-                return True
-    return False
 
 
 def _share(book: Codebook, text: str) -> float:

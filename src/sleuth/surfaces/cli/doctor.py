@@ -31,7 +31,7 @@ def doctor(
         bool,
         typer.Option(
             "--repair",
-            help="Repair first: rebuild segments, remove torn rows, salvage a damaged record.",
+            help="Repair first: rebuild segments, remove torn rows, recover a damaged record with sqlite3.",
         ),
     ] = False,
     json: JsonOption = False,
