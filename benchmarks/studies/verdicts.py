@@ -1,8 +1,8 @@
 """What a few decisions cost beside their simpler alternatives: the tables of docs/decisions.
 
-    python -m benchmarks.studies.verdicts [codebooks|fusion|hits|items|checksums|queries ...]
+    python -m benchmarks.studies.verdicts [texts|fusion|hits|items|checksums|queries ...]
 
-Needs 40,000 passages (benchmarks/passages.py) and, for the codebooks, zstandard. All figures are CPU time of one core.
+Needs 40,000 passages (benchmarks/passages.py) and, for the texts, zstandard. All figures are CPU time of one core.
 """
 
 from __future__ import annotations
@@ -43,54 +43,39 @@ def read_passages() -> list[str]:
     return passages(PASSAGES).read_text("utf8").splitlines()[:PASSAGES]
 
 
-def codebooks() -> None:
-    """Texts written one by one: with a codebook of ours, and with zstd and a dictionary."""
+def texts() -> None:
+    """Texts written one by one: as they are, with zlib and with zstd, each with a dictionary."""
     import zstandard
 
-    from sleuth.store.record import Codebook, decode_all, sample, train
+    coded = [text.encode() for text in read_passages()]
+    dictionary = b"".join(coded[:: len(coded) // 60])[-32_768:]
 
-    texts = read_passages()
-    size = sum(len(text.encode()) for text in texts)
+    def compress(level: int) -> Callable[[bytes], bytes]:
+        def each(text: bytes) -> bytes:
+            compressor = zlib.compressobj(level, zdict=dictionary)
+            return compressor.compress(text) + compressor.flush()
 
-    def show(
-        name: str, encode: Callable[[], Any], decode: Callable[[Any], object], prepare: Any = None
-    ) -> None:
-        coded = encode()
-        share = sum(len(text) for text in coded) / size
-        stored = coded if prepare is None else prepare(coded)
-        each = 1e6 / len(texts)
-        write, read = seconds(encode) * each, seconds(lambda: decode(stored)) * each
+        return each
+
+    trained = zstandard.train_dictionary(112_640, [*coded[::20]])
+    reader = zstandard.ZstdDecompressor(dict_data=trained)
+
+    def expand(text: bytes) -> bytes:
+        return zlib.decompressobj(zdict=dictionary).decompress(text)
+
+    ways: dict[str, tuple[Callable[[bytes], bytes], Callable[[bytes], bytes]]] = {"plain": (bytes, bytes)}
+    for level in (1, 6):
+        ways[f"zlib, level {level}"] = compress(level), expand
+    for level in (1, 3):
+        writer = zstandard.ZstdCompressor(level=level, dict_data=trained)
+        ways[f"zstd, level {level}"] = writer.compress, reader.decompress
+    each = 1e6 / len(coded)
+    for name, (encode, decode) in ways.items():
+        stored = list(map(encode, coded))
+        share = sum(map(len, stored)) / sum(map(len, coded))
+        write = seconds(lambda encode=encode: list(map(encode, coded))) * each  # type: ignore[misc]
+        read = seconds(lambda decode=decode, stored=stored: [decode(text).decode() for text in stored]) * each  # type: ignore[misc]
         print(f"{name:15} {share:6.1%} write {write:5.1f} µs, read {read:4.1f} µs")
-
-    book = Codebook(train(sample(texts)))
-    show(
-        "codebook",
-        lambda: book.encode(texts, 1),
-        lambda groups: [decode_all(stored, sizes, coded, {1: book}) for stored, sizes, coded in groups],
-        groups_of_ten,
-    )
-    dictionary = zstandard.train_dictionary(112_640, [text.encode() for text in texts[::20]])
-    for level in (1, 3, 9):
-        writer = zstandard.ZstdCompressor(level=level, dict_data=dictionary)
-        reader = zstandard.ZstdDecompressor(dict_data=dictionary)
-        show(
-            f"zstd, level {level}",
-            lambda writer=writer: [writer.compress(text.encode()) for text in texts],  # type: ignore[misc]
-            lambda coded, reader=reader: [reader.decompress(text).decode() for text in coded],  # type: ignore[misc]
-        )
-
-
-def groups_of_ten(coded: list[str | bytes]) -> list[tuple[bytes, list[int], list[int]]]:
-    """Return what a query of ten hits decodes at once."""
-    stored = [text.encode() if isinstance(text, str) else text for text in coded]
-    return [
-        (
-            b"".join(stored[i : i + 10]),
-            list(map(len, stored[i : i + 10])),
-            [isinstance(text, bytes) for text in coded[i : i + 10]],
-        )
-        for i in range(0, len(coded), 10)
-    ]
 
 
 class _Hits(NamedTuple):
@@ -156,18 +141,10 @@ def hits() -> None:
             def row_by_row(keys: list[int]) -> list[Any]:
                 rows = list(select_in(connection, _COLUMNS, joined, "c.key", keys))
                 mappings = [[json.loads(value) if value else None for value in row[10:]] for row in rows]
-                scalars = [
-                    values_type._make((*row[:6], 0, 1, 0, None, 0, "", *row[6:9], 0, 0)) for row in rows
-                ]
-                stored = [
-                    text.encode() if isinstance(text, str) else text for text in (row[9] for row in rows)
-                ]
-                coded = [int(not isinstance(row[9], str)) for row in rows]
-                sizes = list(map(len, stored))
-                decoded = connection.books.decode_all(connection, b"".join(stored), sizes, coded)
+                scalars = [values_type._make((*row[:6], 0, 1, 0, None, 0, "", *row[6:9], 0)) for row in rows]
                 by_key = {
-                    part.key: stored_type._make((part, *more, text))
-                    for part, more, text in zip(scalars, mappings, decoded, strict=True)
+                    part.key: stored_type._make((part, *more, row[9]))
+                    for part, more, row in zip(scalars, mappings, rows, strict=True)
                 }
                 return [by_key[key] for key in keys]
 
@@ -257,7 +234,7 @@ def queries() -> None:
             print(f"{k:4} hits: {median(best) * 1e3:.2f} ms")
 
 
-SUBJECTS = {each.__name__: each for each in (codebooks, fusion, hits, items, checksums, queries)}
+SUBJECTS = {each.__name__: each for each in (texts, fusion, hits, items, checksums, queries)}
 
 
 def main() -> None:

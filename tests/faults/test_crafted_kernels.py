@@ -20,7 +20,6 @@ from sleuth.errors import IndexDamagedError
 from sleuth.store import SegmentData
 from sleuth.store.catalogue import segments
 from sleuth.store.columns import kernels
-from sleuth.store.record import Codebook, decode_all
 from sleuth.text import get_analyzer
 from tests.faults.test_crafted import Subject, attempt, subject
 
@@ -59,49 +58,6 @@ def test_fusion(
     assert len(best) <= len(fused)
     for own in scores:
         assert len(union.normalise(own, method, constant)) == len(own)
-
-
-@cache
-def usual_symbols() -> tuple[bytes, ...]:
-    rng = random.Random(1)
-    words = {rng.randbytes(rng.randrange(2, 16)) for _ in range(200)} | {b"the ", b"there", b"then"}
-    return (*(bytes([byte]) for byte in range(256)), *sorted(words))
-
-
-SYMBOLS = st.lists(st.binary(min_size=0, max_size=17), max_size=40).map(
-    lambda words: [*(bytes([byte]) for byte in range(256)), *words]
-)
-
-
-@tried
-@given(SYMBOLS, st.lists(st.text(max_size=60), max_size=5), st.binary(max_size=300))
-def test_codebook(symbols: list[bytes], texts: list[str], coded: bytes) -> None:
-    """A list of symbols is refused, or makes a codebook that returns the texts and reads only its bytes."""
-    try:
-        book = Codebook(symbols)
-    except ValueError:
-        book = Codebook(list(usual_symbols()))
-    texts = [text for text in texts if text.isprintable()]
-    for text, stored in zip(texts, book.encode(texts, 7), strict=True):
-        assert (book.decode(stored) if isinstance(stored, bytes) else stored) == text
-        book.count(text.encode())
-    with contextlib.suppress(ValueError):
-        book.decode(coded)
-
-
-@tried
-@given(
-    st.binary(max_size=200),
-    st.lists(
-        st.tuples(st.one_of(st.integers(-5, 80), st.integers(-(1 << 62), 1 << 62)), st.booleans()),
-        max_size=12,
-    ),
-)
-def test_texts_of_a_batch(stored: bytes, pieces: list[tuple[int, bool]]) -> None:
-    """Sizes that do not fit the bytes, and codes without a symbol, are refused."""
-    books = {number: Codebook(list(usual_symbols())) for number in (0, 7)}
-    with contextlib.suppress(ValueError, KeyError):
-        decode_all(stored, [size for size, _ in pieces], [coded for _, coded in pieces], books)
 
 
 @tried

@@ -30,7 +30,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
             with store.writer() as writer:
                 names = [f"p{i}" for i in range(400)]
                 writer.put_passages(
-                    names, [f"passage {i} " * 9 for i in range(400)], [f"{i:08x}" for i in range(400)]
+                    names, [f"passage {i} " * 30 for i in range(400)], [f"{i:08x}" for i in range(400)]
                 )
             with store.writer() as writer:
                 chunk = Chunk("text", 0, 4, 1, 1, fields={"heading": "H"}, metadata={"k": 1})

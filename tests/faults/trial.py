@@ -24,7 +24,8 @@ from sleuth.code import CodeRetriever
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.store import Store
-from sleuth.store.catalogue import mark, watch
+from sleuth.store.catalogue import watch
+from sleuth.store.record import mark
 from tests.dense.strategies import HashEmbedder
 from tests.faults.damaging import DAMAGES, Victim, restore
 

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from sleuth.store import Store, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.health import opening
-from sleuth.store.record import codebook
-from sleuth.store.record import layout as record
 from sleuth.store.writing import pending
 from sleuth.types import Chunk
 from tests.examples import examples
@@ -35,10 +33,9 @@ steps = st.lists(
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every few characters a batch for the other thread, and learn codebooks from little text."""
+    """Make every few characters a batch for the other thread."""
     monkeypatch.setattr(pending, "BATCH_BYTES", 4)
     monkeypatch.setattr(building, "_WORTH_A_THREAD", 1)
-    monkeypatch.setattr(codebook, "LEARNING_BYTES", 3)
 
 
 @settings(
@@ -219,10 +216,12 @@ def test_passages_are_documents(
                     writer.put(names[i], hashes[i], [chunk], **one)
             assert faults(store) == []
             with store._connection() as connection:
-                stored.append([
-                    connection.execute("SELECT * FROM documents").fetchall(),
-                    [record.plain(connection, row) for row in connection.execute("SELECT * FROM chunks")],
-                ])  # fmt: skip
+                stored.append(
+                    [
+                        connection.execute(f"SELECT * FROM {table}").fetchall()
+                        for table in ("documents", "chunks")
+                    ]
+                )
             with store.reader() as snapshot:
                 stored[-1] += [view.arrays["sums"].tolist() for view in snapshot.segments("sums")]
     assert stored[0][:2] == stored[1][:2]

@@ -42,7 +42,7 @@ def test_values_of_other_types(row: tuple[Any, ...]) -> None:
 HIT = {
     "key": 9, "n": 2, "page": None, "start": 4, "line": 1, "lines": 0, "checksum": 0, "chunks": 3, "size": 8,
     "modified_ns": 77, "document_checksum": 0, "content_hash": "00FF", "id": "a", "source": None, "title": "ü",
-    "bytes": 3, "is_coded": 0,
+    "bytes": 3,
 }  # fmt: skip
 MAPPINGS = ('{"heading":"h"}', None, '{"x":[1,"\\n"]}')
 SIGN = -(1 << 31)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sleuth.store import Connection, Store
 from sleuth.store.catalogue import ConnectionPool
-from sleuth.store.record import Codebooks, connect
+from sleuth.store.record import connect
 
 
 def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
@@ -16,7 +16,7 @@ def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:
     makers: dict[Connection, int] = {}
 
     def make() -> Connection:
-        connection = connect(tmp_path / "record.sqlite", Codebooks(), write=True)
+        connection = connect(tmp_path / "record.sqlite", write=True)
         makers[connection] = os.getpid()
         return connection
 

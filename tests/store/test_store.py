@@ -429,7 +429,7 @@ def test_another_format_is_refused(store: Store) -> None:
     connection = sqlite3.connect(store.path / "record.sqlite")
     connection.execute("PRAGMA user_version = 7")
     connection.close()
-    with pytest.raises(FormatVersionError, match=r"has format 7, .* reads format 2: open it with"):
+    with pytest.raises(FormatVersionError, match=r"has format 7, .* reads format 1: open it with"):
         Store.open(store.path, create=True)
 
 

@@ -90,16 +90,12 @@ def test_an_open_store_finds_damaged_rows(tmp_path: Path, monkeypatch: pytest.Mo
             "1 cached vectors are not as they were written",
         ),
         ("UPDATE embeddings SET vector = 7 WHERE key = 450", "1 cached vectors are not as they were written"),
-        (
-            "INSERT INTO codebooks VALUES (1, 0, 1.0, x'00')",
-            "copies of codebooks [1] are not as they were written",
-        ),
     ],
 )
-def test_an_open_store_finds_damaged_vectors_and_codebooks(
+def test_an_open_store_finds_damaged_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, message: str
 ) -> None:
-    """A store that stays open looks at all cached vectors and at the codebooks, too."""
+    """A store that stays open looks at all cached vectors, too."""
     monkeypatch.setattr(watch, "PATIENCE", 0.0)
     monkeypatch.setattr(watch, "SHARE", 1e9)
     path = tmp_path / "index"

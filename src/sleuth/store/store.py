@@ -25,16 +25,17 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexDamagedError, IndexLockedError, StoreError
 from sleuth.logs import logger_of
-from sleuth.store.catalogue import manifest, mark, merging, schema
+from sleuth.store.catalogue import manifest, merging, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.watch import Watch
 from sleuth.store.disk.files import DOCUMENTS
-from sleuth.store.health import identity, mending, opening
+from sleuth.store.health import mending, opening
 from sleuth.store.legs.leg import Leg
 from sleuth.store.reading.snapshot import IndexSnapshot
 from sleuth.store.record import layout as record
+from sleuth.store.record import mark
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.scan import ranks_of
 from sleuth.store.record.values import Finding, Repair, Status
@@ -130,10 +131,9 @@ class Store:
     def _introduce(self, noted: mark.Mark) -> None:
         """Read what the record says of itself; see whether it is of this index, and has all that was acknowledged."""
         with self._connection() as connection:
-            if noted.salt is not None and not identity.agrees(connection, self.path, noted.salt):
-                self._lost = f"the record and the file {mark.NAME} disagree on the salt"
+            opening.refuse_other(connection, self.path, noted.salt)
             self.settings = MappingProxyType(record.read_settings(connection, self.path))
-            self._lost = self._lost or opening.lost(noted.version, record.read_version(connection, self.path))
+            self._lost = opening.lost(noted.version, record.read_version(connection, self.path))
 
     def attach(self, legs: Sequence[Leg], *, deferred: Collection[str] = ()) -> list[Repair]:
         """Serve these legs from now on, and mend what they lack.

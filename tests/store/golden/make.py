@@ -16,7 +16,6 @@ from sleuth.lexical import LexicalLeg, LexicalSearcher
 from sleuth.store import FORMAT, IndexSnapshot, Leg, Store, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.columns import ColumnsLeg
-from sleuth.store.record import codebook
 from sleuth.types import Chunk
 
 HERE = Path(__file__).parent
@@ -53,8 +52,8 @@ def facts(snapshot: IndexSnapshot) -> dict[str, Any]:
 
 
 def make(path: Path) -> None:
-    """Make both kinds of segments, tombstones, a codebook, vectors, and every column."""
-    building.INLINE_BYTES, codebook.LEARNING_BYTES = 8000, 10_000
+    """Make both kinds of segments, tombstones, vectors, and every column."""
+    building.INLINE_BYTES = 8000
     with Store.open(path, create=True, settings={"golden": FORMAT}) as store:
         store.attach(legs())
         with store.writer() as writer:

@@ -14,7 +14,6 @@ from sleuth.store.catalogue.segment_files import Held
 from sleuth.store.catalogue.segments import Encoded
 from sleuth.store.legs.leg import Leg, Rows
 from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.codebook import Coder, Learned
 from sleuth.store.record.inserting import TableRows, tables_of
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.rows import rows_of
@@ -80,17 +79,16 @@ class Flight:
 
     Args:
         first, last: the keys that it answers for.
-        coder: writes its texts.
         salt: of the index.
         pool: of one thread.
     """
 
     def __init__(  # noqa: PLR0917 - what is made, and of what
-        self, batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], coder: Coder, salt: int,
-        folder: Path,        pool: Callable[[], ThreadPoolExecutor],
+        self, batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path,
+        pool: Callable[[], ThreadPoolExecutor],
     ) -> None:  # fmt: skip
         self.batch = batch
-        self._work = partial(_prepare, batch, first, last, legs, coder, salt, folder)
+        self._work = partial(_prepare, batch, first, last, legs, salt, folder)
         large = len(batch.texts) >= _WORTH_A_THREAD
         self._future = pool().submit(self._work) if large else None
 
@@ -122,18 +120,15 @@ class Prepared:
     Attributes:
         built: a segment for every leg.
         tables: what the record gets.
-        learned: a codebook to be kept before them.
     """
 
     built: list[Built]
     tables: tuple[TableRows, TableRows]
-    learned: Learned | None
 
 
 def _prepare(  # noqa: PLR0917 - what is made, and of what
-    batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], coder: Coder, salt: int, folder: Path
+    batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path
 ) -> Prepared:
-    texts, learned = coder.encode(batch.texts)
     built: list[Built] = []
     try:
         keys = batch.keys(first)
@@ -144,4 +139,4 @@ def _prepare(  # noqa: PLR0917 - what is made, and of what
         for segment in built:
             segment.discard()
         raise
-    return Prepared(built, tables_of(batch, keys, texts, salt), learned)
+    return Prepared(built, tables_of(batch, keys, salt))

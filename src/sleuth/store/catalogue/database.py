@@ -16,7 +16,6 @@ from sleuth.store.catalogue.pool import ConnectionPool
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.disk.files import Names, make_folder
 from sleuth.store.record import layout as record
-from sleuth.store.record.codebook import Codebooks
 from sleuth.store.record.layout import Connection
 
 _LOG_BYTES = 4 << 20
@@ -46,11 +45,10 @@ class Database:
         self.segments = path / names.segments
         self.writable = writable
         file = path / names.record
-        books = Codebooks()
         self.readers = ConnectionPool(
-            lambda: record.connect(file, books, write=False, immutable=immutable, shared=writable), str(path)
+            lambda: record.connect(file, write=False, immutable=immutable, shared=writable), str(path)
         )
-        self.writers = ConnectionPool(lambda: record.connect(file, books, write=True), str(path))
+        self.writers = ConnectionPool(lambda: record.connect(file, write=True), str(path))
         self._locks: list[WriterLock] = []
         self._swept = False
         self._file = file

@@ -15,7 +15,6 @@ from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.disk.files import Names, check_parts, make_database, make_folder, make_index
 from sleuth.store.record import layout as record
-from sleuth.store.record.codebook import Codebooks
 from sleuth.store.record.layout import Connection
 
 _CREATION_SECONDS = 10.0
@@ -82,7 +81,7 @@ def make(path: Path, schema: Schema, fill: Callable[[Connection], object] | None
     """Make the tables in one transaction; what a crash left of an earlier attempt is no obstacle."""
     make_database(path)
     connection = sqlite3.connect(path, timeout=record.BUSY_SECONDS, isolation_level=None, factory=Connection)
-    connection.books = Codebooks()
+    connection.folder = path.parent
     try:
         connection.execute(f"PRAGMA page_size = {record.PAGE}")
         connection.execute("PRAGMA journal_mode = WAL")
@@ -124,7 +123,7 @@ def is_whole(folder: Path, schema: Schema) -> bool:
         if not file.exists() or not file.stat().st_size:
             return False
     with record.translated(folder):
-        connection = record.connect(file, Codebooks(), write=os.access(file, os.W_OK))
+        connection = record.connect(file, write=os.access(file, os.W_OK))
         try:
             return _has_format(connection, file, schema)
         finally:

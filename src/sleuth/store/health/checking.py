@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from sleuth.errors import IndexDamagedError, StoreError
-from sleuth.store.catalogue import manifest, mark
+from sleuth.store.catalogue import manifest
 from sleuth.store.catalogue.lock import read_holder
 from sleuth.store.catalogue.manifest import SegmentEntry, Views
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.health import opening
-from sleuth.store.health.identity import proven_salt
 from sleuth.store.health.proofs import (
     READD,
     REBUILD,
@@ -34,10 +33,10 @@ from sleuth.store.health.proofs import (
     prove_structure,
 )
 from sleuth.store.record import layout as record
-from sleuth.store.record.codebook import bad_codebooks
+from sleuth.store.record import mark
 from sleuth.store.record.counters import Counters, Totals
 from sleuth.store.record.layout import Connection, DocumentRow, StoredChunk, has_checksum
-from sleuth.store.record.salt import noted_salt
+from sleuth.store.record.salt import recorded_salt
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing.writer import Writer
 
@@ -123,13 +122,10 @@ def _check(
     if not broken:
         yield from _check_state(connection)
         if full:
-            yield from _check_salt(connection, noted.salt)
+            if recorded_salt(connection) is None:
+                yield Finding("error", "record", "its copy of the salt is damaged", REBUILD)
             yield from _check_rows(connection)
             yield from _check_embeddings(connection)
-            for number, is_left in bad_codebooks(connection).items():
-                rest = "another is sound" if is_left else "texts that it wrote cannot be read"
-                message = f"a copy of codebook {number} is not as it was written; {rest}"
-                yield Finding("error", "record", message, REBUILD if is_left else READD)
         yield from _check_segments(connection, opened, views, full=full)
 
 
@@ -151,30 +147,6 @@ def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
         )
     elif lost := opening.lost(noted, version):
         yield Finding("error", "record", lost, "add the newest documents again, then sleuth doctor --repair")
-
-
-def _check_salt(connection: Connection, noted: int | None) -> Iterator[Finding]:
-    """Yield a salt that is not the one with which rows were written; they are looked at with theirs.
-
-    Args:
-        noted: the one beside the record.
-
-    Raises:
-        IndexDamagedError: no document has its checksum with either.
-    """
-    salt = proven_salt(connection, noted)
-    if salt is None:
-        raise IndexDamagedError(
-            "no document has its checksum: the salt of the record is lost; restore a backup, or remove the folder "
-            "of the index and run `sleuth index` again"
-        )
-    try:
-        is_own = noted_salt(connection) == salt
-    except IndexDamagedError:
-        is_own = False
-    connection.books.salt = salt
-    if not is_own:
-        yield Finding("error", "record", "its salt is not the one that its rows were written with", REBUILD)
 
 
 def _check_state(connection: Connection) -> Iterator[Finding]:
@@ -208,7 +180,7 @@ def bad_documents(connection: Connection, first: int = 0, end: int = _LAST) -> d
         expected = 0
         while chunk is not None and chunk.key < document.key + max(document.chunks, 1):
             right = chunk.key == document.key + expected and chunk.n == expected
-            whole &= right and is_whole_chunk(connection, chunk)
+            whole &= right and has_checksum(record.chunk_checksum, chunk, connection.salt)
             expected += 1
             chunk = _next_chunk(chunks)
         if not whole or expected != document.chunks:
@@ -223,15 +195,6 @@ def _next_chunk(cursor: sqlite3.Cursor) -> StoredChunk | None:
     return None if stored is None else StoredChunk._make(stored)
 
 
-def is_whole_chunk(connection: Connection, stored: StoredChunk) -> bool:
-    """Return whether a row of `chunks`, with its text as the record holds it, is as it was written."""
-    try:
-        chunk = record.plain(connection, stored)
-    except IndexDamagedError:
-        return False
-    return has_checksum(record.chunk_checksum, chunk, connection.salt)
-
-
 def prove(path: Path, connections: Connections, views: Views, rest: Rest) -> str:
     """Look at the structure of a record, its counters, what segments cover, and all rows; return the first damage.
 
@@ -243,7 +206,6 @@ def prove(path: Path, connections: Connections, views: Views, rest: Rest) -> str
         or _prove_state(path, connections, views, rest)
         or prove_pieces(connections, "documents", _damaged_documents, rest)
         or prove_pieces(connections, "embeddings", _damaged_embeddings, rest)
-        or prove_pieces(connections, "codebooks", _damaged_codebooks, rest)
     )
 
 
@@ -269,11 +231,6 @@ def _damaged_documents(connection: Connection, first: int, end: int) -> str:
 def _damaged_embeddings(connection: Connection, first: int, end: int) -> str:
     bad = len(record.bad_embeddings(connection, first, end))
     return f"{bad} cached vectors are not as they were written; `{REBUILD}` removes them" if bad else ""
-
-
-def _damaged_codebooks(connection: Connection, first: int, end: int) -> str:
-    bad = [number for number in bad_codebooks(connection) if first <= number < end]
-    return f"copies of codebooks {bad} are not as they were written; `{REBUILD}` restores them" if bad else ""
 
 
 def _named(bad: Mapping[int, str]) -> str:
@@ -323,9 +280,7 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
             raise IndexDamagedError(
                 f"{broken[0].message}; close the index and run `{REBUILD}`", path=str(path)
             )
-        is_restored = any(_check_salt(connection, mark.read(path).salt))
-        if is_restored:
-            writer.repairs.restore_salt(connection.salt)
+        is_restored = recorded_salt(connection) is None
         bad = bad_documents(connection)
         embeddings = record.bad_embeddings(connection)
         for entry in manifest.entries(connection):
@@ -334,9 +289,8 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
             if wrong:
                 views.damage[entry.name] = wrong
     if is_restored:
-        messages.append(Repair("record", "its salt was damaged: restored from the file version"))
-    if numbers := writer.repairs.restore_codebooks():
-        messages.append(Repair("record", f"codebooks {numbers} were damaged: restored from their copies"))
+        writer.repairs.restore_salt()
+        messages.append(Repair("record", f"its salt was damaged: restored from the file {mark.NAME}"))
     if bad:
         writer.repairs.forget_documents(list(bad))
         messages += [

@@ -14,11 +14,12 @@ from sleuth.errors import (
     IndexNotFoundError,
     IndexUnsafeError,
 )
-from sleuth.store.catalogue import mark, schema
+from sleuth.store.catalogue import schema
 from sleuth.store.catalogue.schema import Access, Schema
 from sleuth.store.catalogue.segment_files import SUFFIX
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.record import layout as record
+from sleuth.store.record import mark
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.salt import new_salt, write_salt
 
@@ -28,7 +29,7 @@ _FREE_SHARE = 0.25
 
 DOCUMENTS_SCHEMA = Schema(
     DOCUMENTS,
-    record.OLDEST_FORMAT,
+    record.FORMAT,
     record.FORMAT,
     record.SCHEMA,
     "open it with the version that made it, or index the documents again in another folder",
@@ -119,6 +120,20 @@ def lost(noted: int | None, version: int) -> str:
         f"commits up to version {noted} were acknowledged, the record ends at version {version}: "
         "its log was damaged or removed; add the newest documents again"
     )
+
+
+def refuse_other(connection: Connection, folder: Path, noted: int | None) -> None:
+    """Refuse a record that has not the salt that is noted beside it; `noted` is None where none is.
+
+    Raises:
+        IndexDamagedError: the record is of another index.
+    """
+    if noted not in {None, connection.salt}:
+        raise IndexDamagedError(
+            f"the record in {folder} is of another index than its file {mark.NAME}: restore both from one copy, or, if "
+            f"the record is the right one, remove the file {mark.NAME}",
+            path=str(folder),
+        )
 
 
 def shrink(connection: Connection) -> None:

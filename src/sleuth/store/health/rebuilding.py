@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.catalogue import mark
 from sleuth.store.health import opening
-from sleuth.store.health.checking import is_whole_chunk
-from sleuth.store.health.identity import proven_salt
 from sleuth.store.health.recovery import Rebuilt, copy_rows, drop_strays, hopeless, recover
 from sleuth.store.record import layout as record
-from sleuth.store.record.codebook import Codebooks
+from sleuth.store.record import mark
 from sleuth.store.record.counters import Counters, Totals
 from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk, has_checksum
-from sleuth.store.record.salt import write_salt
+from sleuth.store.record.salt import recorded_salt, write_salt
 from sleuth.store.record.values import Repair
 
 _INCOMPLETE = (
@@ -40,7 +37,7 @@ def recover_record(folder: Path, timeout: float) -> list[Repair]:
         timeout,
     )
     if repairs:
-        with closing(record.connect(folder / opening.RECORD, Codebooks(), write=False)) as connection:
+        with closing(record.connect(folder / opening.RECORD, write=False)) as connection:
             mark.write(folder, record.read_version(connection, folder), connection.salt)
     return repairs
 
@@ -48,9 +45,9 @@ def recover_record(folder: Path, timeout: float) -> list[Repair]:
 def _rebuild(source: Connection, target: Connection, aside: Path, noted: mark.Mark) -> Rebuilt:
     """Copy documents that have all their chunks, cached vectors and settings; name the documents that were lost."""
     repairs = []
-    for table in ("meta", "codebooks", "models"):
+    for table in ("meta", "models"):
         copy_rows(source, target, table)
-    salt = proven_salt(source, noted.salt)
+    salt = recorded_salt(source) if noted.salt is None else noted.salt
     if salt is None:
         raise hopeless(aside.parent, opening.DOCUMENTS_SCHEMA)
     write_salt(target, salt)
@@ -95,8 +92,11 @@ def _copy_documents(source: Connection, target: Connection, listed: list[str]) -
             ids[document.id] = None
         return has_checksum(record.document_checksum, document, target.salt)
 
+    def is_whole_chunk(row: tuple[Any, ...]) -> bool:
+        return has_checksum(record.chunk_checksum, StoredChunk._make(row), target.salt)
+
     copy_rows(source, target, "documents", is_whole)
-    copy_rows(source, target, "chunks", lambda row: is_whole_chunk(target, StoredChunk._make(row)))
+    copy_rows(source, target, "chunks", is_whole_chunk)
     target.execute(f"DELETE {_INCOMPLETE}")
     target.execute(f"DELETE {_STRAY}")
     whole = {id for (id,) in target.execute("SELECT id FROM documents")}
@@ -106,7 +106,7 @@ def _copy_documents(source: Connection, target: Connection, listed: list[str]) -
 def _listed(aside: Path) -> list[str]:
     """Return the ids of documents that the index of ids lists, as far as SQLite reads it."""
     ids: list[str] = []
-    with suppress(sqlite3.DatabaseError), closing(record.connect(aside, Codebooks(), write=False)) as damaged:
+    with suppress(sqlite3.DatabaseError), closing(record.connect(aside, write=False)) as damaged:
         for (id,) in damaged.execute("SELECT id FROM documents INDEXED BY sqlite_autoindex_documents_1"):
             ids.append(id)
     return ids

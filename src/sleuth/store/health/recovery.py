@@ -26,7 +26,6 @@ from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.disk.files import check_database, open_file, opened_file
 from sleuth.store.health.proofs import check_structure
 from sleuth.store.record import layout as record
-from sleuth.store.record.codebook import Codebooks
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Repair
 
@@ -126,7 +125,7 @@ def _problem(folder: Path, kind: Schema) -> str:
         if not schema.is_whole(folder, kind):
             return ""
         file = folder / kind.names.record
-        with closing(record.connect(file, Codebooks(), write=False, shared=True)) as connection:
+        with closing(record.connect(file, write=False, shared=True)) as connection:
             message = next((finding.message for finding in check_structure(connection)), "")
     except IndexDamagedError as error:
         message = str(error.__cause__ or error)
@@ -293,7 +292,6 @@ def _statements(lines: Iterable[bytes]) -> Iterator[bytes]:
 def _temporary(kind: Schema) -> Connection:
     """Return a database in a temporary file, which SQLite removes, with the columns of our tables and no rules."""
     source = sqlite3.connect("", isolation_level=None, factory=Connection)
-    source.books = Codebooks()
     source.execute("PRAGMA synchronous = OFF")
     source.execute("PRAGMA journal_mode = OFF")
     with closing(schema.model(kind)) as model:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -48,7 +49,7 @@ _JOINED = "chunks c JOIN documents d ON d.key = c.key - c.n"
 # has a line, for metadata are compared with checksums as they were written.
 _VALUES = (
     "json_array(c.key, n, page, start, line, lines, c.checksum, chunks, size, modified_ns, d.checksum, "
-    "hex(content_hash), id, source, title, length(CAST(text AS BLOB)), typeof(text) = 'blob')"
+    "hex(content_hash), id, source, title, length(CAST(text AS BLOB)))"
 )
 _MAPPINGS = ("fields", "c.metadata", "d.metadata")
 _LINES = 1 + len(_MAPPINGS)
@@ -76,7 +77,6 @@ class _Gathered(NamedTuple):
     source: str | None
     title: str | None
     bytes: int
-    is_coded: int
 
 
 class _Stored(NamedTuple):
@@ -199,12 +199,12 @@ class IndexSnapshot:
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
         """Return the chunks with these keys, after they and their documents were compared with their checksums."""
         numbers, rows = list(map(int, keys)), dict[int, _Stored]()
-        for lines, coded in self._gather(_ROWS, numbers):
+        for lines, texts in self._gather(_ROWS, numbers):
             if lines is not None:
-                rows |= {row.values.key: row for row in self._proven(lines, coded)}
+                rows |= {row.values.key: row for row in self._proven(lines, texts)}
         return _in_order(numbers, rows)
 
-    def _proven(self, lines: str, coded: bytes) -> Iterable[_Stored]:
+    def _proven(self, lines: str, joined: bytes) -> Iterable[_Stored]:
         """Return gathered chunks, after they and their documents were compared with their checksums.
 
         Raises:
@@ -214,8 +214,8 @@ class IndexSnapshot:
         values = parsed[::_LINES]
         try:
             rows = list(map(_Gathered._make, values))
-            sizes, are_coded = [row.bytes for row in rows], [row.is_coded for row in rows]
-            texts = self._connection.books.decode_all(self._connection, coded, sizes, are_coded)
+            ends = list(accumulate([row.bytes for row in rows]))
+            texts = [joined[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
             place = first_damaged(values, texts, lines, -SIGN, self._connection.salt)
         except (IndexError, OverflowError, TypeError, ValueError) as error:  # other values than were written
             raise damaged_row("a row of the record") from error

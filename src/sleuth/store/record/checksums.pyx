@@ -13,7 +13,7 @@ cdef extern from "Python.h":
 
 cdef enum:
     DIGITS = 21     # of a whole number of 64 bits, its sign and a separator
-    VALUES = 17     # of a hit; their places:
+    VALUES = 16     # of a hit; their places:
     CHUNK = 0
     PLACE = 1
     CHUNK_CHECKSUM = 6

@@ -32,13 +32,10 @@ class TableRows(NamedTuple):
     columns: Sequence[Sequence[Any]]
 
 
-def tables_of(
-    batch: DocumentBatch, keys: Keys, texts: Sequence[str | bytes], salt: int
-) -> tuple[TableRows, TableRows]:
+def tables_of(batch: DocumentBatch, keys: Keys, salt: int) -> tuple[TableRows, TableRows]:
     """Return the rows of `documents` and of `chunks`.
 
     Args:
-        texts: of the chunks, as a `Coder` wrote them.
         salt: of the index.
     """
     documents, chunks = len(batch.ids), len(batch.texts)
@@ -68,7 +65,7 @@ def tables_of(
             {
                 "key": chunk_keys,
                 "checksum": _chunk_sums(batch, chunk_keys, places, fields, own, salt),
-                "text": texts,
+                "text": batch.texts,
             },
             {
                 "n": (places if batch.counts else [], 0),

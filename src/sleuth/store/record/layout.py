@@ -22,12 +22,9 @@ from urllib.parse import quote
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.disk.files import check_database
 from sleuth.store.record.checksums import row_checksum
-from sleuth.store.record.codebook import Codebooks
-from sleuth.store.record.salt import noted_salt
+from sleuth.store.record.salt import read_salt
 
-FORMAT = 2
-OLDEST_FORMAT = 1
-"""That is read, too: its indexes have no salt."""
+FORMAT = 1
 APPLICATION = 0x534C5448
 """What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
 
@@ -63,7 +60,6 @@ CREATE TABLE chunks(
 {MANIFEST.strip()}
 CREATE TABLE tombstones(key INTEGER PRIMARY KEY, generation INTEGER NOT NULL);
 CREATE INDEX tombstones_by_generation ON tombstones(generation);
-CREATE TABLE codebooks(book INTEGER PRIMARY KEY, checksum INTEGER NOT NULL, share REAL NOT NULL, symbols BLOB NOT NULL);
 CREATE TABLE models(model INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE);
 CREATE TABLE embeddings(
     key INTEGER PRIMARY KEY, model INTEGER NOT NULL REFERENCES models ON DELETE CASCADE,
@@ -88,7 +84,7 @@ class DocumentRow(NamedTuple):
 
 
 class StoredChunk(NamedTuple):
-    """A row of `chunks`; the record holds its text as its codebook writes it."""
+    """A row of `chunks`."""
 
     key: int
     n: int
@@ -129,26 +125,27 @@ _JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=Fa
 
 
 class Connection(sqlite3.Connection):
-    """A connection that can read the texts it finds.
+    """A connection to a database of an index folder.
 
     Attributes:
-        books: the codebooks of its record.
+        folder: of the index.
         held: the statement that holds a reader to one version, while there is one.
     """
 
-    books: Codebooks
+    folder: Path
     held: sqlite3.Cursor | None = None
+    _salt: int | None = None
 
     @property
     def salt(self) -> int:
         """The salt of its index.
 
         Raises:
-            IndexDamagedError: it is none that a creation writes.
+            IndexDamagedError: both copies of it are damaged.
         """
-        if self.books.salt is None:
-            self.books.salt = noted_salt(self)
-        return self.books.salt
+        if self._salt is None:
+            self._salt = read_salt(self, self.folder)
+        return self._salt
 
     def hold(self) -> tuple[int, int]:
         """See the newest version from now on, and no other until `let_go`: its generation and number.
@@ -169,9 +166,7 @@ class Connection(sqlite3.Connection):
             self.execute("ROLLBACK")
 
 
-def connect(
-    path: Path, books: Codebooks, *, write: bool, immutable: bool = False, shared: bool = False
-) -> Connection:
+def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = False) -> Connection:
     """Return a connection in autocommit mode, usable from any one thread at a time.
 
     `sqlite3.connect` itself sets the busy timeout before anything else runs. Checkpoints are left to the store.
@@ -189,7 +184,7 @@ def connect(
         uri=True,
         factory=Connection,
     )
-    connection.books = books
+    connection.folder = path.parent
     try:
         if write:
             connection.execute("PRAGMA synchronous = FULL")
@@ -394,14 +389,6 @@ def select_in(
         yield from connection.execute(
             f"SELECT {columns} FROM {table} WHERE {condition}{column} IN ({marks})", padded
         )
-
-
-def plain(connection: Connection, stored: tuple[Any, ...]) -> StoredChunk:
-    """Return a row of `chunks` with its text decoded."""
-    row = StoredChunk._make(stored)
-    return (
-        row if isinstance(row.text, str) else row._replace(text=connection.books.decode(connection, row.text))
-    )
 
 
 def insert_embeddings(

@@ -22,7 +22,6 @@ from sleuth.store.record.layout import (
     damaged_row,
     document_checksum,
     has_checksum,
-    plain,
 )
 from sleuth.store.record.rows import rows_of, spread_ranks
 
@@ -60,7 +59,7 @@ def batches_between(
     )
     batch, keys = DocumentBatch(), list[int]()
     for document in map(DocumentRow._make, documents):
-        own = [plain(connection, chunk) for chunk in islice(chunks, document.chunks)]
+        own = list(map(StoredChunk._make, islice(chunks, document.chunks)))
         if len(own) != document.chunks or any(chunk.key - chunk.n != document.key for chunk in own):
             raise IndexDamagedError(
                 f"the record has lost chunks of {document.id!r}: `sleuth doctor --full` says what remains"

@@ -9,7 +9,6 @@ from sleuth.store.catalogue.building import Flight, Prepared
 from sleuth.store.legs.leg import Leg
 from sleuth.store.record import layout as record
 from sleuth.store.record.batch import DocumentBatch
-from sleuth.store.record.codebook import LEARNING_REST
 from sleuth.store.record.inserting import insert
 from sleuth.store.record.values import Known
 from sleuth.store.writing.transaction import Transaction
@@ -63,7 +62,6 @@ class PendingDocuments:
         self._written = written
         transaction.on_rollback = self.discard
         self._pool: ThreadPoolExecutor | None = None
-        self._unlearned = LEARNING_REST  # characters put since a codebook was learned
         self._flight: Flight | None = None
         self._forget()
 
@@ -113,7 +111,6 @@ class PendingDocuments:
         flight = self._landed()
         batch = self._growing.batch
         self._preparing, self._growing = self._growing, _Growing()
-        self._unlearned += batch.characters
         with self._transaction.whole():
             prepared = self._prepared(flight)
             if len(batch):
@@ -149,11 +146,10 @@ class PendingDocuments:
     def _send(self, batch: DocumentBatch) -> Flight:
         """Give the documents their keys, and have them prepared."""
         connection, path = self._transaction.connection, self._transaction.path
-        coder = connection.books.coder(connection, may_learn=self._unlearned >= LEARNING_REST)
         counters = self._transaction.begin()
         first, counters.next_key = counters.next_key, counters.next_key + batch.span()
         last = counters.next_key - 1
-        return Flight(batch, first, last, self._legs, coder, connection.salt, path / "segments", self._thread)
+        return Flight(batch, first, last, self._legs, connection.salt, path / "segments", self._thread)
 
     def _landed(self) -> Flight | None:
         """Wait for the batch under way and return it, ready to be written. Interrupted, it stays under way."""
@@ -168,11 +164,6 @@ class PendingDocuments:
             return None
         prepared = flight.land()
         self._transaction.built += prepared.built
-        if prepared.learned:
-            self._unlearned = 0
-            connection = self._transaction.connection
-            with record.translated(self._transaction.path):
-                connection.books.add(connection, prepared.learned)
         return prepared
 
     def _write(self, batch: DocumentBatch, prepared: Prepared) -> None:

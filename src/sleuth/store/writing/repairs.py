@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sleuth.store.record import layout as record
-from sleuth.store.record.codebook import restore_codebooks
 from sleuth.store.record.counters import Totals
 from sleuth.store.record.salt import write_salt
 from sleuth.store.writing.transaction import KeyRange, Transaction
 
 
 class Repairs:
-    """Removes what the record has lost a part of, restores codebooks, and counts again."""
+    """Removes documents that have lost a part, restores the salt, and counts again."""
 
     def __init__(self, transaction: Transaction, commit: Callable[[], int]) -> None:
         self._transaction = transaction
@@ -30,15 +29,10 @@ class Repairs:
                 ranges.append(KeyRange(key, (after or counters.next_key) - 1))
         self._transaction.delete(ranges)
 
-    def restore_salt(self, salt: int) -> None:
-        """Keep the salt that rows were written with."""
+    def restore_salt(self) -> None:
+        """Write the salt of the index into the record again."""
         with self._transaction.changing() as connection:
-            write_salt(connection, salt)
-
-    def restore_codebooks(self) -> list[int]:
-        """Write damaged copies of codebooks anew; the numbers of those codebooks."""
-        with self._transaction.changing() as connection:
-            return restore_codebooks(connection)
+            write_salt(connection, connection.salt)
 
     def recount(self) -> bool:
         """Make the counters agree with the tables, and commit; whether they were wrong before any repair."""

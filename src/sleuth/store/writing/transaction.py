@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sleuth.errors import StoreError
-from sleuth.store.catalogue import mark
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.record import layout as record
+from sleuth.store.record import mark
 from sleuth.store.record.counters import Counters
 from sleuth.store.record.layout import Connection
 
@@ -110,7 +110,6 @@ class Transaction:
             if any(built.held for built in self.built) or any(m.built and m.built.held for m in merged):
                 sync_folder(self.path / "segments")
             with record.translated(self.path):
-                self.connection.books.write_copies(self.connection)
                 counters.write(self.connection)
         except BaseException:
             self._merges.put_back(merged)
@@ -124,7 +123,6 @@ class Transaction:
             self._merges.forget(merged)
             raise
         mark.write(self.path, counters.version, self.connection.salt)
-        self.connection.books.keep()
         for built in self.built:
             built.release()
         self._merges.done(merged, self.path)
@@ -152,7 +150,6 @@ class Transaction:
         with suppress(sqlite3.Error):  # after a failed write SQLite may have rolled back by itself
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
-        self.connection.books.forget()
         self._reset()
 
     def _execute(self, statement: str) -> None:
