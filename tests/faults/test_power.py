@@ -64,6 +64,24 @@ def cut(calls: list[Call], source: Path, target: Path, proof: Callable[[Path, li
     return number + 1
 
 
+def check_names(calls: list[Call]) -> None:
+    """Before a commit is synced, the segments that it may name have their names on the disk, and their bytes."""
+    unsynced: set[str] = set()
+    named = 0
+    for call in calls:
+        if call.kind == "move" and call.target.endswith(".seg"):
+            assert call.path not in unsynced, "it gets its name before its bytes are synced"
+            unsynced.add(call.target)
+            named += 1
+        elif call.kind == "write" and call.path.endswith(".tmp"):
+            unsynced.add(call.path)
+        elif call.kind == "sync" and call.path.endswith("-wal"):
+            assert not unsynced
+        elif call.kind == "sync":
+            unsynced = {path for path in unsynced if call.path not in (path, str(Path(path).parent))}
+    assert named
+
+
 def prove_documents(path: Path, said: list[str]) -> None:
     added, deleted = told(said)
     prove(path / "index", added, deleted)
@@ -82,7 +100,11 @@ CODER = """
 import sys
 from pathlib import Path
 from sleuth.code import index_path
+from sleuth.code.snapshots import shelf
 from sleuth.engine import open_code
+from sleuth.store.catalogue import building
+if sys.argv[4] == "files":
+    building.INLINE_BYTES, shelf.SMALL, shelf.MANY = 0, 0, 2
 index, root = map(Path, sys.argv[1:3])
 with open_code(index, create=True) as storage:
     for n in range(int(sys.argv[3])):
@@ -111,14 +133,70 @@ def prove_code(path: Path, said: list[str]) -> None:
         assert [finding for finding in health.check(storage, full=True) if finding.level == "error"] == []
 
 
-def test_code(tmp_path: Path) -> None:
-    """Indexing snapshots of code of which each lacks files of the one before."""
+@pytest.mark.parametrize("place", ["record", "files"])
+def test_code(tmp_path: Path, place: str) -> None:
+    """Indexing snapshots of code of which each lacks files of the one before; segments in the record or in files."""
     source, root = tmp_path / "source", tmp_path / "root"
     source.mkdir()
     root.mkdir()
-    command = [sys.executable, "-c", CODER, str(source / "index"), str(root), str(STEPS)]
+    command = [sys.executable, "-c", CODER, str(source / "index"), str(root), str(STEPS), place]
     calls = record(command, source, tmp_path / "trace")
+    if place == "files":
+        check_names(calls)
     assert cut(calls, source, tmp_path / "left", prove_code) == CUTS
+
+
+def test_a_file_that_is_written_as_a_whole(tmp_path: Path) -> None:
+    """What is written durably is there with its name and all its bytes, even if nothing else is."""
+    source, left = tmp_path / "source", tmp_path / "left"
+    source.mkdir()
+    left.mkdir()
+    writing = (
+        "import sys, pathlib\nfrom sleuth.files import whole_file\n"
+        "with whole_file(pathlib.Path(sys.argv[1])) as file:\n    file.write(b'all of it')"
+    )
+    disk = Disk()
+    for call in record([sys.executable, "-c", writing, str(source / "file")], source, tmp_path / "trace"):
+        disk.apply(call)
+    disk.write(source, left, random.Random(0), 1.0)
+    assert (left / "file").read_bytes() == b"all of it"
+
+
+KILLED = """
+import sqlite3
+import sys
+from contextlib import closing
+from sleuth.store import Store
+from sleuth.store.catalogue import building
+from tests.store.words import SumsLeg, put
+building.INLINE_BYTES = 0
+for step in (1, 2):
+    with Store.open(sys.argv[1], create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            put(writer, f"document {step}", "some words")
+    with closing(sqlite3.connect(sys.argv[1] + "/record.sqlite")) as connection, connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("DELETE FROM segments WHERE rowid = 1")
+        kept = sqlite3.connect(sys.argv[1] + "/record.sqlite")  # so that the log stays
+        kept.execute("SELECT * FROM segments").fetchall()
+"""
+
+
+def test_nothing_is_removed_before_the_log_is_synced(tmp_path: Path) -> None:
+    """A process that is killed in a commit leaves one that power can undo: a sweep makes it durable first."""
+    source = tmp_path / "source"
+    source.mkdir()
+    calls = record([sys.executable, "-c", KILLED, str(source / "index")], source, tmp_path / "trace")
+    is_synced, removed = True, 0
+    for call in calls:
+        if call.path.endswith("-wal"):
+            is_synced = call.kind == "sync"
+        elif call.kind == "remove" and call.path.endswith(".seg"):
+            removed += 1
+            assert is_synced, call.path
+    assert removed
 
 
 PUBLISHER = """

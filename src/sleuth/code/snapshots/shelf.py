@@ -117,12 +117,17 @@ class Shelf:
         return keep(encoded, self._folder, SMALL)
 
     def publish(self, connection: Connection, built: list[Built]) -> list[Built]:
-        """Name segments in the manifest, in the open transaction."""
+        """Name segments in the manifest, in the open transaction; their files have their names before it commits."""
         for segment in built:
             segment.publish(connection)
         if any(segment.held for segment in built):
             sync_folder(self._folder)
         return built
+
+    def exchange(self, connection: Connection, merged: merging.Merged) -> None:
+        """Name the result of a merge instead of its inputs; as `publish`."""
+        manifest.drop(connection, [entry.name for entry in merged.inputs])
+        self.publish(connection, [merged.built] if merged.built else [])
 
     def views(self, connection: Connection, leg: WordLeg, live: NDArray[np.int64]) -> list[SegmentView]:
         """Return the segments of a leg restricted to the rows `live` (keys, ascending), without empty segments.

@@ -32,7 +32,7 @@ from sleuth.code.snapshots.validity import check_files, check_ranges
 from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
 from sleuth.store import Built, Connection, Database, select_in, translated
-from sleuth.store.catalogue import merging, schema
+from sleuth.store.catalogue import schema
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed, KeptAnalyser
@@ -475,7 +475,7 @@ class CodeStorage:
                 if merged is None:
                     break
                 with self.transaction() as connection:
-                    merging.publish(connection, merged)
+                    self.shelf.exchange(connection, merged)
                 self.shelf.settle(merged)
 
     def live(self, connection: Connection, leg: WordLeg) -> NDArray[np.int64]:

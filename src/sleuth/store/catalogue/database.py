@@ -6,7 +6,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from sleuth.errors import IndexDamagedError, StoreError
@@ -14,7 +14,7 @@ from sleuth.store.catalogue import manifest, segment_files
 from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.pool import ConnectionPool
 from sleuth.store.catalogue.schema import log_bytes
-from sleuth.store.disk.files import Names, make_folder
+from sleuth.store.disk.files import Names, make_folder, opened_file
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 
@@ -170,7 +170,14 @@ class Database:
         with record.translated(self.path):
             names = {entry.name for entry in manifest.entries(connection)}
         with record.failing_disk(self.path):
-            segment_files.sweep(self.segments, names)
+            if segment_files.orphans(self.segments, names):
+                self._sync_log()
+                segment_files.sweep(self.segments, names)
+
+    def _sync_log(self) -> None:
+        """Make every commit durable: one whose process was killed may be lost with the power, and an older one be back."""
+        with suppress(FileNotFoundError), opened_file(self._file.with_name(f"{self._file.name}-wal")) as log:
+            os.fsync(log)
 
     # --- upkeep
 
