@@ -175,7 +175,7 @@ class Database:
                 segment_files.sweep(self.segments, names)
 
     def _sync_log(self) -> None:
-        """Make every commit durable: one whose process was killed may be lost with the power, and an older one be back."""
+        """Make every commit durable, also one whose process was killed before its sync."""
         with suppress(FileNotFoundError), opened_file(self._file.with_name(f"{self._file.name}-wal")) as log:
             os.fsync(log)
 
