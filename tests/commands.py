@@ -20,7 +20,8 @@ import pytest
 import typer
 
 from sleuth.__main__ import main
-from sleuth.surfaces.cli.app import app, register
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.main import register
 
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
 
@@ -90,7 +91,7 @@ def _shell(
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(cwd)
         patch.setattr(sys, "argv", ["sleuth", *arguments])
-        patch.setattr("sleuth.surfaces.cli.app.app", _command_line())
+        patch.setattr("sleuth.surfaces.cli.main.app", _command_line())
         for name, stream in zip(("stdin", "stdout", "stderr"), streams, strict=True):
             patch.setattr(sys, name, stream)
         _set_environment(_environment(changes))

@@ -23,6 +23,7 @@ GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
 INTERNAL = {"store", "lexical", "dense"}
+ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
@@ -47,7 +48,16 @@ ALLOWED: dict[str, set[str]] = {
     "ingest": GROUND - {"filters"},
     "hooks": BASE,
     "manager": BASE | {"hooks", "remote"},
+    "engine": ENGINE,
+    "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
+    "surfaces": ENGINE - INTERNAL - {"hooks", "manager"} | {"engine", "cluster", "evaluate"},
+    "testing": BASE | {"filters"},
+    "codebase": {"engine"},
+    "importing": {"engine"},
+    "__main__": {"surfaces"},
+    "__init__": {"cluster"},  # it names what registers backends
 }
+"""For each room, the rooms that it may import from."""
 
 
 def modules() -> list[Path]:
@@ -75,8 +85,12 @@ class Import(NamedTuple):
 
 @cache
 def import_statements(path: Path) -> tuple[Import, ...]:
-    """Yield all imports of a file, including those within functions."""
+    """Yield all imports of a file, including those within functions and those of modules that a string names."""
     return tuple(_import_statements(ast.parse(path.read_text("utf8")), for_types=False))
+
+
+BY_NAME = {"import_module", "register_module"}
+"""Functions that import the module whose name they are given."""
 
 
 def _import_statements(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
@@ -87,8 +101,23 @@ def _import_statements(node: ast.AST, *, for_types: bool) -> Iterator[Import]:
             yield Import("", tuple(alias.name for alias in child.names), for_types)
         elif isinstance(child, ast.If) and ast.unparse(child.test).endswith("TYPE_CHECKING"):
             yield from _import_statements(child, for_types=True)
-        elif not isinstance(child, ast.expr):
+        else:
+            if isinstance(child, ast.Call):
+                yield from _imports_by_name(child)
             yield from _import_statements(child, for_types=for_types)
+
+
+def _imports_by_name(call: ast.Call) -> Iterator[Import]:
+    """Yield what a call imports; where a part of the name is chosen at run time, all modules that begin alike."""
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    if name not in BY_NAME:
+        return
+    for argument in call.args:
+        parts = argument.values if isinstance(argument, ast.JoinedStr) else [argument]
+        start = getattr(parts[0], "value", "")
+        if isinstance(start, str) and start.startswith("sleuth."):
+            others = (other for other in map(module_name, modules()) if other.startswith(start))
+            yield Import("", tuple(others) if len(parts) > 1 else (start,), for_types=False)
 
 
 def imports(path: Path) -> set[str]:
@@ -102,14 +131,16 @@ def imports(path: Path) -> set[str]:
     return {name.split(".")[1] for name in names if name.startswith("sleuth.")}
 
 
+def test_each_room_has_a_rule() -> None:
+    """Each package and each module directly in `sleuth` has a rule, and no rule is for one that is gone."""
+    assert {unit(path) for path in modules()} == ALLOWED.keys()
+
+
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SRC)))
 def test_imports_follow_the_layers(path: Path) -> None:
     """A module imports only from the packages below its own."""
     room = unit(path)
-    if room in ALLOWED:
-        assert imports(path) - {room, "lazy"} <= ALLOWED[room]
-    if room == "surfaces":
-        assert not imports(path) & INTERNAL
+    assert imports(path) - {room, "lazy"} <= ALLOWED[room]
 
 
 def test_no_import_cycles_between_rooms() -> None:
@@ -145,13 +176,18 @@ def exported() -> dict[str, dict[str, str]]:
     }
 
 
-def modules_imported(path: Path, names: Container[str], homes: Mapping[str, Mapping[str, str]]) -> set[str]:
+def modules_imported(
+    path: Path, names: Container[str], homes: Mapping[str, Mapping[str, str]], *, for_types: bool = False
+) -> set[str]:
     """Return the modules that a module imports, including within functions; a name of a package counts
-    as its module.
+    as the module that its stub names.
+
+    Args:
+        for_types: also those that only type checkers import.
     """
     modules: set[str] = set()
     for statement in import_statements(path):
-        if statement.for_types:
+        if statement.for_types and not for_types:
             continue
         if not statement.module:
             modules |= set(statement.names)
@@ -163,18 +199,35 @@ def modules_imported(path: Path, names: Container[str], homes: Mapping[str, Mapp
     return modules
 
 
+PAIRS = {"dense", "lexical", "engine"}
+"""Rooms in which a leg opens its searcher, and the searcher has the type of its leg."""
+
+
 def test_modules_form_an_order() -> None:
-    """There is no import cycle between modules, including imports within functions."""
+    """There is no import cycle between modules, including imports within functions, by name and for type checking."""
     paths = {module_name(path): path for path in modules()}
     homes = exported()
     graph = {
-        name: {other for other in modules_imported(path, paths, homes) if other in paths and other != name}
+        name: modules_imported(path, paths, homes, for_types=unit(path) not in PAIRS) & paths.keys() - {name}
         for name, path in paths.items()
     }
     while leaves := [name for name, below in graph.items() if not below & graph.keys()]:
         for name in leaves:
             del graph[name]
     assert graph == {}
+
+
+def test_imports_by_name_are_seen(tmp_path: Path) -> None:
+    """A module that is named by a string counts as imported; where a part is chosen later, all that begin alike."""
+    path = tmp_path / "loading.py"
+    path.write_text(
+        "import_module('sleuth.cluster.engine')\nimportlib.import_module(f'sleuth.answer.{name}')\n"
+    )
+    whole, several = import_statements(path)
+    assert whole.names == ("sleuth.cluster.engine",)
+    assert "sleuth.answer.prompt" in several.names
+    assert all(name.startswith("sleuth.answer.") for name in several.names)
+    assert imports(path) == {"cluster", "answer"}
 
 
 def test_exported_names_are_defined_where_stubs_say() -> None:
@@ -186,53 +239,78 @@ def test_exported_names_are_defined_where_stubs_say() -> None:
             assert hasattr(import_module(package), name), f"{package}.{name}"
 
 
-STORE: dict[str, set[str]] = {
-    "disk": set(),
-    "legs": {"disk"},
-    "record": {"disk", "legs"},
-    "columns": {"legs", "disk", "record"},
-    "catalogue": {"disk", "legs", "record"},
-    "reading": {"legs", "record", "catalogue"},
-    "writing": {"legs", "record", "catalogue"},
-    "health": {"disk", "legs", "record", "catalogue", "writing"},
+FOLDERS: dict[str, dict[str, set[str]]] = {
+    "store": {
+        "disk": set(),
+        "legs": {"disk", "record"},
+        "record": {"disk", "legs"},
+        "columns": {"legs", "disk", "record"},
+        "catalogue": {"disk", "legs", "record"},
+        "reading": {"legs", "record", "catalogue"},
+        "writing": {"legs", "record", "catalogue"},
+        "health": {"disk", "legs", "record", "catalogue", "writing"},
+        "": {"disk", "legs", "record", "catalogue", "reading", "writing", "health"},
+    },
+    "code": {
+        "parsing": set(),
+        "repository": {"parsing"},
+        "snapshots": {"parsing", "repository"},
+        "graph": {"parsing", "snapshots"},
+        "search": {"parsing", "repository", "snapshots", "graph"},
+        "": set(),
+    },
+    "ingest": {
+        "extraction": set(),
+        "loaders": {"extraction", ""},
+        "": {"extraction", "loaders"},
+    },
+    "cluster": {
+        "storage": {"shards", ""},
+        "shards": {"storage", ""},
+        "": {"shards", "storage"},
+        "ray": {"shards", "storage", ""},
+    },
+    "surfaces": {
+        "": set(),
+        "http": {""},
+        "page": {"http"},
+        "mcp": {"http", ""},
+        "cli": {"http", "page", "mcp", ""},
+    },
 }
+"""For each room with folders, the folders of the room that each may import from; "" is the room's own modules.
+
+Where two folders may import from each other, `test_modules_form_an_order` still holds for their modules.
+"""
 
 
-def test_folders_of_the_store_are_layers() -> None:
-    """A folder of the store imports only from the folders below it; `Store` alone uses all of them."""
-    homes = exported()
-    names = {module_name(path) for path in modules()}
-    folders = {path.name for path in (SRC / "store").iterdir() if (path / "__init__.py").exists()}
-    assert folders == STORE.keys()
-    for path in (SRC / "store").rglob("*.py"):
-        folder = path.relative_to(SRC / "store").parts[0]
-        if folder not in STORE:
-            assert path.name in {"__init__.py", "store.py"}
-            continue
+def folder_of(module: str) -> str:
+    """Return the folder of its room that a module is in; "" for the room's own modules."""
+    parts = module.split(".")
+    in_folder = len(parts) > 3 or SRC.joinpath(*parts[1:]).is_dir()
+    return parts[2] if in_folder and len(parts) > 2 else ""
+
+
+def test_each_folder_has_a_rule() -> None:
+    """Each folder of a room has a rule, and no rule is for one that is gone."""
+    folders: dict[str, set[str]] = {}
+    for path in SRC.glob("*/*/__init__.py"):
+        folders.setdefault(path.parts[-3], {""}).add(path.parts[-2])
+    assert {room: set(rules) for room, rules in FOLDERS.items()} == folders
+
+
+@pytest.mark.parametrize("room", FOLDERS)
+def test_folders_of_a_room_are_layers(room: str) -> None:
+    """A folder imports only from the folders of its room below it, also inside functions and for types."""
+    homes, names = exported(), {module_name(path) for path in modules()}
+    for path in (SRC / room).rglob("*.py"):
+        folder = folder_of(module_name(path))
         below = {
-            name.split(".")[2] for name in modules_imported(path, names, homes) if "sleuth.store." in name
+            folder_of(name)
+            for name in modules_imported(path, names, homes, for_types=True)
+            if name in names and name.startswith(f"sleuth.{room}.")
         }
-        assert below <= STORE[folder] | {folder}, path
-
-
-CODE: dict[str, set[str]] = {
-    "parsing": set(),
-    "repository": {"parsing"},
-    "snapshots": {"parsing", "repository"},
-    "graph": {"parsing", "snapshots"},
-    "search": {"parsing", "repository", "snapshots", "graph"},
-}
-
-
-def test_folders_of_code_are_layers() -> None:
-    """A folder of the code room imports only from the folders below it, also inside functions and for types."""
-    root = SRC / "code"
-    assert {path.name for path in root.iterdir() if (path / "__init__.py").exists()} == CODE.keys()
-    for folder, below in CODE.items():
-        for path in (root / folder).rglob("*.py"):
-            names = {name for module, names, _ in import_statements(path) for name in (module, *names)}
-            rooms = {name.split(".")[2] for name in names if re.match(r"sleuth\.code\.\w", name)}
-            assert rooms <= below | {folder}, path
+        assert below <= FOLDERS[room][folder] | {folder}, path
 
 
 MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli"}
@@ -345,30 +423,6 @@ def test_a_source_distribution_can_be_built() -> None:
     for kind in ("pyx", "pxd", "h", "pyi"):
         assert any(SRC.rglob(f"*.{kind}"))
         assert f"**/*.{kind}" in patterns
-
-
-def imported_modules(path: Path) -> set[Path]:
-    """Return the files of sleuth that a module imports: at its top, inside functions, and for type checking."""
-    files = set()
-    for module, names, _ in import_statements(path):
-        if not module.startswith("sleuth."):
-            continue
-        place = SRC.joinpath(*module.split(".")[1:])
-        candidates = [place.with_suffix(".py"), place / "__init__.py"]
-        candidates += [place / f"{name}.py" for name in names]
-        files |= {candidate for candidate in candidates if candidate.is_file()}
-    return files
-
-
-@pytest.mark.parametrize("folder", ["code", "files", "ingest"])
-def test_no_import_cycles_between_modules(folder: str) -> None:
-    """The modules of a folder have no import cycle, including imports inside functions and for type checking."""
-    graph = {path: imported_modules(path) - {path} for path in (SRC / folder).rglob("*.py")}
-    graph = {path: below for path, below in graph.items() if path.name != "__init__.py"}
-    while free := [path for path, below in graph.items() if not below & graph.keys()]:
-        for path in free:
-            del graph[path]
-    assert not graph, sorted(str(path.relative_to(SRC)) for path in graph)
 
 
 TWICE = {

@@ -50,7 +50,7 @@ def test_the_tour_at_a_shell_finds_what_it_shows(tmp_path: Path) -> None:
 
 def test_every_command_is_named() -> None:
     """The table of commands is complete."""
-    from sleuth.surfaces.cli.app import COMMANDS
+    from sleuth.surfaces.cli.main import COMMANDS
 
     text = README.read_text()
     for command in COMMANDS:

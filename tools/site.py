@@ -66,7 +66,8 @@ def command_reference() -> str:
     """Return one section for each command, made from the command line's own declarations."""
     import typer.main
 
-    from sleuth.surfaces.cli.app import COMMANDS, app
+    from sleuth.surfaces.cli.app import app
+    from sleuth.surfaces.cli.main import COMMANDS
 
     for module in dict.fromkeys(COMMANDS.values()):
         import_module(f"sleuth.surfaces.cli.{module}")

@@ -6,7 +6,7 @@ import sys
 def main() -> None:
     """Run it; Ctrl-C is silent even while it is being imported."""
     try:
-        from sleuth.surfaces.cli.app import main as run
+        from sleuth.surfaces.cli.main import main as run
 
         run()
     except KeyboardInterrupt:

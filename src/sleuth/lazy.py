@@ -1,4 +1,4 @@
-"""Names that a package exports and imports when they are first used."""
+"""What is imported when it is first used: the names that a package exports, and modules that register something."""
 
 from __future__ import annotations
 
@@ -41,3 +41,20 @@ def _homes(stub: str) -> dict[str, str]:
     """Return the module that defines each name of a stub."""
     lines = (line.split() for line in stub.splitlines() if line.startswith("from "))
     return {name: home for _, home, *_, name in lines}
+
+
+_REGISTERED: dict[str, list[str]] = {}
+
+
+def register_module(what: str, module: str) -> None:
+    """Name a module that registers something when it is imported; `import_registered` imports it.
+
+    The package `sleuth` does this, which stands above all rooms: so a lower room finds what a higher one has.
+    """
+    _REGISTERED.setdefault(what, []).append(module)
+
+
+def import_registered(what: str) -> None:
+    """Import the modules that register something of this name; a second call costs next to nothing."""
+    for module in _REGISTERED.get(what, ()):
+        import_module(module)

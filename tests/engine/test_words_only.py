@@ -14,7 +14,8 @@ from sleuth import Document, Engine, default_embedder
 from sleuth.engine import Sources, examine
 from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 from sleuth.settings import IndexSettings
-from sleuth.surfaces.cli.app import app, register
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.main import register
 
 DOCUMENTS = [Document("Tokens are refilled every second.", id="a"), Document("Cats sleep all day.", id="b")]
 COMMAND = r"pip install 'sleuth\[hybrid\]'"

@@ -8,7 +8,7 @@ import pytest
 
 from sleuth.code.parsing import LANGUAGES, language_of
 from sleuth.files import BUILT_IN, kind_of_first_line, kind_of_name
-from sleuth.ingest.loaders import kind_of
+from sleuth.ingest.loaders import kind_of, loader_of
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_each_extension_has_one_kind() -> None:
 def test_each_format_has_its_functions() -> None:
     """The loader and the extractor that a built-in format names exist."""
     for one in BUILT_IN.values():
-        assert callable(one.loader())
+        assert callable(loader_of(one.kind))
         if one.extract:
             module, _, name = one.extract.partition(":")
             assert callable(getattr(import_module(f"sleuth.ingest.extraction.{module}"), name))

@@ -192,7 +192,7 @@ def test_workers_end_with_their_reader(tmp_path: Path) -> None:
     next(records)
     assert isinstance(records, Generator)
     records.close()
-    assert threading.active_count() == threads
+    assert threading.active_count() <= threads
     assert not Path("/proc/self/task").exists() or not _children()
 
 

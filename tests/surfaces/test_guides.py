@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import typer
 
-from sleuth.surfaces.cli.app import COMMANDS, app, register
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.main import COMMANDS, register
 
 HOME = Path(__file__).parents[2]
 PAGES = [*sorted(HOME.glob("*.md")), *sorted((HOME / "docs").rglob("*.md"))]

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.app import app, register
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.main import register
 from tests.ingest.files import placed_pdf
 
 

@@ -110,7 +110,7 @@ def test_ctrl_c_while_it_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sleuth.surfaces.cli.app.main", interrupted)
+    monkeypatch.setattr("sleuth.surfaces.cli.main.main", interrupted)
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 130

@@ -11,7 +11,8 @@ from sleuth.cluster.storage.versions import versions as versions
 
 __all__: list[str]
 
-# Not public: for tests.
+# Not public: for the other rooms and for tests.
+from sleuth.cluster.places import address_of as address_of
 from sleuth.cluster.shards.shard import Ask as Ask
 from sleuth.cluster.shards.shards import Answers as Answers
 from sleuth.cluster.shards.shards import LocalShards as LocalShards

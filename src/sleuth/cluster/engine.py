@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from sleuth.cluster.places import is_sharded
 from sleuth.cluster.shards import layout
 from sleuth.cluster.shards.gathered import GatheredOfNewest
 from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout, shard_of
@@ -127,7 +128,7 @@ class ShardedEngine(GatheredEngine):
             IndexDamagedError: a shard is missing.
         """
         folder = folder_at(path)
-        if not layout.is_sharded(folder):
+        if not is_sharded(folder):
             if not create:
                 raise IndexNotFoundError(
                     f"no index of shards at {folder}: make one with create=True", path=str(folder)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster.engine import ShardedEngine
+from sleuth.cluster.places import address_of
 from sleuth.cluster.shards.store import ShardedStore
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
@@ -51,7 +52,7 @@ def open_published(
         IndexDamagedError: an object is missing or damaged; names it.
         StoreError: the storage cannot be reached, or the version does not fit the cache.
     """
-    source = Address.parse(str(address))
+    source = Address.parse(address_of(address) or str(address))
     if create or re_embed:
         raise StoreError(
             f"{source} is read-only: change the index that was published, then `sleuth publish` it again",

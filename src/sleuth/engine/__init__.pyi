@@ -22,6 +22,8 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.engine.answering import Answering as Answering
 from sleuth.engine.answering import as_generator as as_generator
+from sleuth.engine.backends import BackendKind as BackendKind
+from sleuth.engine.backends import register_backend as register_backend
 from sleuth.engine.codebase import check_code as check_code
 from sleuth.engine.codebase import code_status as code_status
 from sleuth.engine.codebase import has_code as has_code
@@ -30,9 +32,6 @@ from sleuth.engine.doctor import Diagnosis as Diagnosis
 from sleuth.engine.doctor import examine as examine
 from sleuth.engine.doctor import mend as mend
 from sleuth.engine.doctor import try_plugins as try_plugins
-from sleuth.engine.elsewhere import SCHEMES as SCHEMES
-from sleuth.engine.elsewhere import SHARDS as SHARDS
-from sleuth.engine.elsewhere import address_of as address_of
 from sleuth.engine.embedders import is_cheap as is_cheap
 from sleuth.engine.embedders import is_slow as is_slow
 from sleuth.engine.embedders import open_embedder as open_embedder

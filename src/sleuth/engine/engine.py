@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.engine import retrieval
 from sleuth.engine.answering import Answering
+from sleuth.engine.backends import opener_of
 from sleuth.engine.contents import Contents
-from sleuth.engine.elsewhere import opener_of
 from sleuth.engine.embedders import RecordCache, words_only
 from sleuth.engine.expansion import Expansion
 from sleuth.engine.fusion import Fusion

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from sleuth.errors import ArgumentError, MissingPackageError
@@ -73,14 +72,6 @@ class FileFormat:
     def has_extension(self, name: str) -> bool:
         """Return whether a file name ends in one of the extensions."""
         return os.path.splitext(name)[1].lower() in self.extensions  # noqa: PTH122  # called for every file
-
-    def loader(self) -> Loader:
-        """Return the function that reads files of this kind; a built-in one is imported now."""
-        if not isinstance(self.load, str):
-            return self.load
-        module, _, name = self.load.partition(":")
-        loader: Loader = getattr(import_module(f"sleuth.ingest.loaders.{module}"), name)
-        return loader
 
     def check_installed(self) -> None:
         """Raise MissingPackageError if the package that the loader needs is not installed."""

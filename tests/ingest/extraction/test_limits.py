@@ -159,7 +159,7 @@ def test_a_long_name_of_a_field(tmp_path: Path, name: str, data: bytes) -> None:
 
 def test_processes_that_read_start_quickly() -> None:
     """Reading processes import neither pydantic nor numpy, which take most of the start time."""
-    modules = ("sleuth.ingest.extraction.worker", "sleuth.ingest.loaders.large_worker")
+    modules = ("sleuth.ingest.extraction.worker", "sleuth.ingest.large_worker")
     for module in modules:
         code = f"import {module}, sys; print(*{{'numpy', 'pydantic'}}.intersection(sys.modules))"
         ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

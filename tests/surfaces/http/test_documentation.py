@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from sleuth.surfaces.cli.app import app, register
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.main import register
 from sleuth.surfaces.http import read_entries
 
 from .conftest import Local, make_index, serving

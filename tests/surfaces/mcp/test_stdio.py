@@ -12,7 +12,8 @@ import anyio
 import pytest
 from typer.testing import CliRunner, Result
 
-from sleuth.surfaces.cli.app import app, register
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.main import register
 
 
 def test_a_client_over_pipes(quiet_project: Path) -> None:

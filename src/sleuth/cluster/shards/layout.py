@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sleuth.arguments import check_count
-from sleuth.engine import SHARDS as NAME
+from sleuth.cluster.places import SHARDS as NAME
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError
 from sleuth.store import make_index, open_file, opened_folder, sync_folder
 
@@ -75,11 +75,6 @@ class Layout:
             return cls(shards)
         except ArgumentError as error:
             raise IndexDamagedError(f"{where}: {error}") from error
-
-
-def is_sharded(folder: Path) -> bool:
-    """Return whether this folder holds an index that is divided into shards."""
-    return os.path.lexists(folder / NAME)
 
 
 def read(folder: Path) -> Layout:

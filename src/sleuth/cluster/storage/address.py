@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from sleuth.engine import SCHEMES
+from sleuth.cluster.places import SCHEMES
 from sleuth.errors import ArgumentError
 
 _PARTS = re.compile(r"([a-z0-9]+)://([^?#]*?)(?:@([0-9]+))?/?", re.IGNORECASE)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
+from sleuth.cluster.places import is_sharded
 from sleuth.cluster.shards import layout
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
@@ -83,7 +84,7 @@ def publish(
     folder = folder_at(path)
     with Engine.open(folder) as engine:  # mends what is missing, and refuses what is no index
         settings = engine.settings.to_dict()
-    divided = layout.read(folder) if layout.is_sharded(folder) else None
+    divided = layout.read(folder) if is_sharded(folder) else None
     folders = dict(zip(divided.names(), divided.folders(folder), strict=True)) if divided else {"": folder}
     objects = ObjectFolder(target.url)
     objects.check_create_only()

@@ -25,7 +25,7 @@ class Extractors:
         self.seconds = seconds
         self.memory = memory
         self.processes = Processes("sleuth.ingest.extraction.worker", memory)
-        self.readers = Processes("sleuth.ingest.loaders.large_worker", memory)
+        self.readers = Processes("sleuth.ingest.large_worker", memory)
 
     def extract(self, kind: str, data: bytes, limit: int) -> Extracted:
         """Extract the text of a file.

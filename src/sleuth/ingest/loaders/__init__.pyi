@@ -2,6 +2,7 @@ from sleuth.ingest.loaders.file import FileBytes as FileBytes
 from sleuth.ingest.loaders.registry import kind_of as kind_of
 from sleuth.ingest.loaders.registry import load as load
 from sleuth.ingest.loaders.registry import load_here as load_here
+from sleuth.ingest.loaders.registry import loader_of as loader_of
 
 __all__: list[str]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Final
 
@@ -10,10 +11,14 @@ from sleuth.files import decode, is_binary
 from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.extraction.result import Extracted
 from sleuth.ingest.extraction.worker import extract
-from sleuth.ingest.reports import FileEntry
+from sleuth.ingest.options import ReadOptions
+from sleuth.ingest.reports import FileEntry, Skipped
+from sleuth.types import Document
 
 _SMALL_PAGE: Final = 8 << 10
 """Larger HTML pages are parsed in another process: with elements reopened in each paragraph, this size needs 100 MB."""
+HEAD_BYTES: Final = 8 << 10
+"""Bytes from which the kind of a file is told."""
 MOST_MEMBERS: Final = 10_000
 """Members of one file that are read, those of files inside it included."""
 
@@ -41,6 +46,7 @@ class FileBytes:
         head: its first 8 KiB.
         kind: such as "markdown" or "python"; becomes `metadata["type"]`.
         extractors: the processes that extract text; None in a process with limits, where text is extracted at once.
+        load_inside: yields the documents of a file inside this one, which has the name in the second argument.
         depth: number of files that this one is inside.
         room: what it may still unpack, shared with the files that it is inside.
     """
@@ -50,6 +56,7 @@ class FileBytes:
     head: bytes
     kind: str
     extractors: Extractors | None
+    load_inside: Callable[[FileBytes, str, ReadOptions], Iterator[Document | Skipped]]
     depth: int = 0
     room: Room | None = None
 

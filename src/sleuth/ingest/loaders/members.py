@@ -8,11 +8,9 @@ from io import BytesIO
 from typing import Final
 
 from sleuth.errors import LoadError, MissingPackageError
-from sleuth.ingest.loaders import registry
-from sleuth.ingest.loaders.file import MOST_MEMBERS, FileBytes, Room
+from sleuth.ingest.loaders.file import HEAD_BYTES, MOST_MEMBERS, FileBytes, Room
 from sleuth.ingest.names import printable
 from sleuth.ingest.options import ReadOptions
-from sleuth.ingest.prose import why_left_out
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.types import Document
 
@@ -64,37 +62,23 @@ def load_member(file: FileBytes, member: Member, options: ReadOptions) -> Iterat
     if file.depth >= _DEPTH:
         yield skipped_member(file, name, f"more than {_DEPTH} files inside each other")
         return
-    head = member.data[: registry.HEAD_BYTES]
     entry = FileEntry(
         file.entry.file,
         f"{file.entry.source}#{name}",
         len(member.data),
         member.modified_ns or file.entry.modified_ns,
     )
-    kind = member.kind or registry.kind_of(name, head, options.loaders)
-    inner = FileBytes(entry, BytesIO(member.data), head, kind, None, file.depth + 1, room)
-    if not options.all and (why := why_left_out(name, kind)):
-        yield skipped_member(file, name, f"{why}; --all reads it")
-        return
+    head, stream = member.data[:HEAD_BYTES], BytesIO(member.data)
+    inner = FileBytes(entry, stream, head, member.kind, None, file.load_inside, file.depth + 1, room)
     try:
-        for item in registry.loader_of(kind, options.loaders)(inner, options):
+        for item in file.load_inside(inner, name, options):
             if isinstance(item, Document):
-                judged = item if options.all else registry.as_prose(item, entry.source, kind)
-                yield _named(judged, entry, kind, name)
-            else:
-                yield item
+                inside = item.metadata.get("member")
+                item.metadata["member"] = f"{name}#{inside}" if inside else name
+            yield item
     except LoadError as error:
         if room.members < 0 or room.bytes < 0:
             raise
         yield skipped_member(file, name, error.reason)
     except MissingPackageError as error:
         yield skipped_member(file, name, str(error))
-
-
-def _named(document: Document, entry: FileEntry, kind: str, name: str) -> Document:
-    """Return the document of a member with the metadata that all documents have; `path` stays the outermost file's."""
-    common = registry.common_metadata(entry, kind)
-    del common["path"]
-    inside = document.metadata.get("member")
-    member = f"{name}#{inside}" if inside else name
-    return Document(document.page_content, {**common, **document.metadata, "member": member}, id=document.id)

@@ -7,13 +7,14 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import cache
+from importlib import import_module
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.files import BUILT_IN, ROWS, Loader, kind_of_content, kind_of_name
 from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.ingest` exports it
 from sleuth.ingest.extraction.processes import Extractors
-from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.loaders.file import HEAD_BYTES, FileBytes
 from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64
@@ -25,7 +26,6 @@ logger = logger_of("ingest")
 
 _HOLDERS: Final = frozenset({"email", "mbox", "mhtml", "msg", "zip", "tar", "compressed"})
 """Kinds that a process reads, whatever their size: they hold files of any kind."""
-HEAD_BYTES: Final = 8 << 10
 GROUP: Final = "sleuth.loaders"
 """Entry points of this group name a `FileFormat`."""
 
@@ -77,9 +77,14 @@ def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
 
 
 def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
-    """Return what reads files of a kind."""
+    """Return what reads files of a kind; a built-in loader is imported now."""
     added = (one for one in _formats(loaders) if one.kind == kind)
-    return next(added, BUILT_IN.get(kind, BUILT_IN["text"])).loader()
+    load = next(added, BUILT_IN.get(kind, BUILT_IN["text"])).load
+    if not isinstance(load, str):
+        return load
+    module, _, name = load.partition(":")
+    loader: Loader = getattr(import_module(f"sleuth.ingest.loaders.{module}"), name)
+    return loader
 
 
 def open_file(entry: FileEntry) -> BinaryIO:
@@ -103,7 +108,8 @@ def load(
             )
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
-        file = FileBytes(entry, stream, head, kind_of(entry.source, head, options.loaders), extractors)
+        kind = kind_of(entry.source, head, options.loaders)
+        file = FileBytes(entry, stream, head, kind, extractors, load_inside)
         common = common_metadata(entry, file.kind)
         in_process = is_built_in(file.kind, options.loaders) and _is_read_apart(file)
         loader = load_large if in_process else loader_of(file.kind, options.loaders)
@@ -153,7 +159,27 @@ def load_here(entry: FileEntry, kind: str, options: ReadOptions) -> Iterator[Doc
     with open_file(entry) as stream:
         head = stream.read(HEAD_BYTES)
         stream.seek(0)
-        yield from loader_of(kind)(FileBytes(entry, stream, head, kind, None), options)
+        yield from loader_of(kind)(FileBytes(entry, stream, head, kind, None, load_inside), options)
+
+
+def load_inside(file: FileBytes, name: str, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield the documents of a file inside another, with the metadata that all have; `path` is the outermost file's.
+
+    Args:
+        file: without a kind, which its name and first bytes tell, where the outer file does not say it.
+        name: its path in the outer file.
+    """
+    file.kind = file.kind or kind_of(name, file.head, options.loaders)
+    if not options.all and (why := why_left_out(name, file.kind)):
+        raise LoadError(file.entry.source, f"{why}; --all reads it", kind="no prose")
+    common = common_metadata(file.entry, file.kind)
+    del common["path"]
+    for item in loader_of(file.kind, options.loaders)(file, options):
+        if isinstance(item, Document):
+            judged = item if options.all else as_prose(item, file.entry.source, file.kind)
+            yield Document(judged.page_content, {**common, **judged.metadata}, id=judged.id)
+        else:
+            yield item
 
 
 def _checked(document: Document, file: str) -> Document | Skipped:

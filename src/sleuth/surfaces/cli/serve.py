@@ -202,8 +202,8 @@ def _served_from_ray(
     index: Path | None, address: str | None, searchers: int, replicas: int, follow: float | None
 ) -> AbstractContextManager[Engine]:
     """Return an engine over a published index, on Ray, for the length of a block."""
+    from sleuth.cluster import address_of
     from sleuth.cluster.ray import RouterOptions, serve_from_ray
-    from sleuth.engine import address_of
 
     place = index_folder(index)
     published = address_of(place)

@@ -1,0 +1,29 @@
+"""Registers the backends of this room: indexes of several shards, and published versions in object storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sleuth.cluster.places import address_of, is_sharded
+from sleuth.engine import BackendKind, register_backend
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sleuth.engine import Engine
+
+
+def _open_published(path: str | Path, **options: Any) -> Engine:
+    from sleuth.cluster.published import open_published
+
+    return open_published(path, **options)
+
+
+def _open_shards(path: str | Path, **options: Any) -> Engine:
+    from sleuth.cluster.engine import ShardedEngine
+
+    return ShardedEngine.open(path, **options)
+
+
+register_backend(BackendKind(lambda path: address_of(path) is not None, _open_published))
+register_backend(BackendKind(is_sharded, _open_shards))

@@ -1,0 +1,42 @@
+"""The backends that open what is more than one index folder of this machine. Rooms above this one register theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from sleuth.lazy import import_registered
+from sleuth.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sleuth.engine.engine import Engine
+
+
+class BackendKind(NamedTuple):
+    """A kind of index.
+
+    Attributes:
+        fits: whether an index of this kind is at a path.
+        open: opens it, with the arguments of `Engine.open`.
+    """
+
+    fits: Callable[[str | Path], bool]
+    open: Callable[..., Engine]
+
+
+_KINDS: list[BackendKind] = []
+
+
+def register_backend(kind: BackendKind) -> None:
+    """Let `Engine.open` open a further kind of index."""
+    _KINDS.append(kind)
+
+
+def opener_of(path: str | Path) -> Callable[..., Engine] | None:
+    """Return what opens the index at this path; None where it is one folder of this machine."""
+    if Store.is_at(path):
+        return None
+    import_registered("backends")
+    return next((kind.open for kind in _KINDS if kind.fits(path)), None)

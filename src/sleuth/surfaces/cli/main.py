@@ -1,0 +1,111 @@
+"""Runs the command line: imports the module of a command, and turns failures into messages and exit codes.
+
+Exit codes: 0 done; 1 nothing found, or a check found a problem; 2 an invalid argument; 3 no index, or one that does not
+open; 4 another writer holds the index; 5 a service did not answer; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import io
+import logging
+import os
+import sys
+from importlib import import_module
+
+from sleuth.surfaces.cli.app import app
+
+# Each module registers its commands when it is imported. Only the module of the command is imported, so that a search
+# does not pay for the others.
+COMMANDS = {
+    "index": "index",
+    "search": "search",
+    "show": "show",
+    "delete": "delete",
+    "move": "move",
+    "status": "status",
+    "doctor": "doctor",
+    "ask": "ask",
+    "summarize": "ask",
+    "plugins": "plugins",
+    "import": "imports",
+    "eval": "eval",
+    "web": "web",
+    "kb": "kb",
+    "code": "code",
+    "publish": "publish",
+    "versions": "publish",
+    "fetch": "publish",
+    "cluster": "cluster",
+    "serve": "serve",
+    "mcp": "mcp",
+}
+
+NO_MEMORY = ("can't start new thread", "failed to map segment from shared object")
+"""What Python and the loader of libraries say where there is no memory for a thread or a library."""
+
+
+def register(arguments: list[str]) -> None:
+    """Import the module of the command in `arguments`, or all modules if the names are to be listed."""
+    command = next((argument for argument in arguments if not argument.startswith("-")), None)
+    names = [command] if command in COMMANDS and "_SLEUTH_COMPLETE" not in os.environ else COMMANDS
+    for module in dict.fromkeys(COMMANDS[name] for name in names):
+        import_module(f"sleuth.surfaces.cli.{module}")
+
+
+def start_quickly() -> None:
+    """Turn off what costs a search from a shell more than a tenth of its time without any use to it."""
+    # Pydantic searches every installed package for plugins.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time, and no matrix is large
+    gc.set_threshold(100_000)  # imports make many objects and no garbage
+    atexit.register(gc.freeze)  # the objects need not be collected when the process ends
+
+
+def tell_damage() -> None:
+    """Print on standard error what an index finds damaged beside the answer of a command."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("sleuth: %(message)s"))
+    logging.getLogger("sleuth.damage").addHandler(handler)
+
+
+def main() -> None:
+    """Run the command line; print an expected failure as one message and exit with its code."""
+    start_quickly()
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # closed by the caller, as by `>&-`  # noqa: PTH123, SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # print what the encoding can represent
+    try:
+        try:
+            register(sys.argv[1:])
+            tell_damage()
+            app()
+        except SystemExit as leaving:
+            if isinstance(leaving.__context__, BrokenPipeError):  # typer treats it as a failure
+                raise leaving.__context__ from None
+            raise
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discard the remaining output
+        if isinstance(error, BrokenPipeError):
+            sys.exit(0)
+        from sleuth.surfaces.cli.terminal import say
+
+        say(f"sleuth: {error}", err=True)
+        sys.exit(1)
+    except (MemoryError, RuntimeError, ImportError) as error:
+        if not isinstance(error, MemoryError) and not str(error).endswith(NO_MEMORY):
+            raise
+        sys.exit("sleuth: not enough memory for this command; the index is as it was after its last commit")
+    except Exception as error:
+        from sleuth.errors import SleuthError
+        from sleuth.surfaces.cli.common import exit_code, fail
+
+        if not isinstance(error, SleuthError):
+            raise
+        fail(error)
+        sys.exit(exit_code(error))

@@ -1,0 +1,32 @@
+"""Backends are registered, and chosen by what is at a path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.engine import BackendKind, backends, register_backend
+
+
+def test_a_registered_backend_opens_its_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`Engine.open` gives a path that fits a kind to what opens it, with all options; other paths are folders."""
+    calls: list[tuple[Any, dict[str, Any]]] = []
+
+    def open_memory(path: str, **options: Any) -> Engine:
+        calls.append((path, options))
+        return Engine.open(tmp_path / path.removeprefix("memory:"), create=True, settings={"embedder": ""})
+
+    assert backends.opener_of(tmp_path) is None  # those of other rooms are registered now
+    monkeypatch.setattr(backends, "_KINDS", list(backends._KINDS))
+    register_backend(BackendKind(lambda path: str(path).startswith("memory:"), open_memory))
+    with Engine.open("memory:a", scope="year:2020") as engine:
+        assert engine.path == tmp_path / "a"
+        engine.add([Document("tide", id="1")])
+    ((path, options),) = calls
+    assert (path, options["create"], options["scope"]) == ("memory:a", False, "year:2020")
+    with Engine.open(tmp_path / "a") as again:
+        assert again.count().documents == 1
+    assert len(calls) == 1
