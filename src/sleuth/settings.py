@@ -70,9 +70,8 @@ class IndexSettings:
         return self.analyzer == _DEFAULT_ANALYZER
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON; without `chunker` and `legs` where they are "", as in older indexes."""
-        optional = ("chunker", "legs")
-        return {name: value for name, value in asdict(self).items() if value or name not in optional}
+        """Plain values, fit for JSON."""
+        return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> IndexSettings:

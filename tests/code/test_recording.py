@@ -22,7 +22,7 @@ from sleuth.code import (
 )
 from sleuth.code.snapshots import History, health
 from sleuth.engine import check_code, code_status, open_code, repair_code
-from sleuth.errors import CodeError, IndexDamagedError
+from sleuth.errors import CodeError, FormatVersionError, IndexDamagedError
 from tests.code.conftest import Git, write
 from tests.code.golden import make
 from tests.code.test_cli import run
@@ -466,27 +466,36 @@ def test_a_missing_row_is_read_again(recorded: Path, git: Git) -> None:
     is_read_again(recorded, git, 1)
 
 
-def test_an_index_of_format_5(tmp_path: Path) -> None:
-    """An index without commits opens, also for reading only, and has its history after the next run."""
+@pytest.mark.parametrize("folder", sorted(make.HERE.glob("format-*")), ids=lambda folder: folder.name)
+def test_golden_index(folder: Path, tmp_path: Path) -> None:
+    """An index of each released format is read, checked, searched as of each commit, and indexed further."""
     root, index = tmp_path / "root", tmp_path / "index"
     root.mkdir()
     ids = make.lay_out(root)
-    shutil.copytree(make.HERE / "format-5", index)
+    shutil.copytree(folder, index)
     with closing(sqlite3.connect(index / "code.db")) as connection, connection:
         connection.execute("UPDATE repositories SET path = ?", (str(root.resolve()),))
     assert [f.message for f in check_code(index, full=True) if f.level != "ok"] == []
-    assert code_status(index).commits == 0
+    assert code_status(index).commits == 2
     with open_code(index) as storage:
         (repository,) = storage.repositories()
         snapshot = storage.open_snapshot(repository, storage.snapshot(repository, ids[0]))
         assert [row.path for row in snapshot.files] == ["bucket.py"]
-        with pytest.raises(CodeError, match="sleuth code index"):
-            search_history(snapshot, "bucket")
+        assert [hit.commit.id for hit in search_history(snapshot, "bucket timeout")] == ids[:1]
         report = index_path(storage, root)
-        assert (report.added, report.commits) == (0, 2)
+        assert (report.added, report.commits) == (0, 0)
         assert messages(storage, report, "bucket timeout") == [
             "Add a bucket of tokens",
             "Try again after a timeout",
         ]
-        assert [hit.commit.id for hit in search_history(snapshot, "bucket timeout")] == ids[:1]
     assert [f.message for f in check_code(index, full=True) if f.level != "ok"] == []
+
+
+@pytest.mark.parametrize("version", [5, 6, 99])
+def test_another_format_is_refused(storage: CodeStorage, version: int) -> None:
+    """The error names the format, the supported one, and the command that makes a new index."""
+    storage.close()
+    with closing(sqlite3.connect(storage.path / "code.db")) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    with pytest.raises(FormatVersionError, match=f"has format {version}, .* reads format 1: remove code.db"):
+        open_code(storage.path, create=True)

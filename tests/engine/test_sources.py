@@ -283,10 +283,7 @@ def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
 
 
 def test_everything_is_opened_from_the_package() -> None:
-    """`sleuth` exports what opens documents, code and several sources; old import paths still work."""
-    from sleuth.codebase import open_code as old_path
-
-    assert sleuth.open_code is old_path
+    """`sleuth` exports what opens documents, code and several sources."""
     for name in (
         "Engine",
         "open_code",

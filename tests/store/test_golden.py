@@ -1,4 +1,4 @@
-"""This version reads, searches, checks and writes an index of an earlier version."""
+"""This version reads, searches, checks and writes an index of each released format."""
 
 from __future__ import annotations
 

@@ -423,13 +423,16 @@ def test_a_broken_off_creation_is_taken_up_again(tmp_path: Path, left: str) -> N
         assert faults(store) == []
 
 
-def test_another_format_is_refused(store: Store) -> None:
-    """The error names the format, the supported one, and the remedy."""
+@pytest.mark.parametrize("version", [2, 7])
+def test_another_format_is_refused(store: Store, version: int) -> None:
+    """The error names the format, the supported one, and the command that makes a new index."""
     store.close()
     connection = sqlite3.connect(store.path / "record.sqlite")
-    connection.execute("PRAGMA user_version = 7")
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.close()
-    with pytest.raises(FormatVersionError, match=r"has format 7, .* reads format 1: open it with"):
+    with pytest.raises(
+        FormatVersionError, match=f"has format {version}, .* reads format 1: .*: sleuth index"
+    ):
         Store.open(store.path, create=True)
 
 

@@ -1,1 +1,1 @@
-"""Indexes of code that earlier versions wrote."""
+"""An index of code of each released format."""

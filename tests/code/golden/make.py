@@ -63,6 +63,8 @@ def main() -> None:
             connection.execute("UPDATE repositories SET path = ?", (PLACE,))
             connection.commit()
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for name in ("code.lock", "code.queue", ".gitignore"):  # the last one would keep the index out of git
+        (folder / name).unlink()
 
 
 if __name__ == "__main__":

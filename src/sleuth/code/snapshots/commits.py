@@ -59,34 +59,12 @@ class StoredCommit(NamedTuple):
     paths: tuple[str, ...]
 
 
-def has_tables(connection: Connection) -> bool:
-    """Return whether the database has tables for commits: one of format 5 gets them when somebody writes."""
-    row = connection.execute(
-        "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'commits'"
-    ).fetchone()
-    return row is not None
-
-
-def add_tables(connection: Connection) -> None:
-    """Make a database of format 5 one of the present format; for the run that writes."""
-    if has_tables(connection):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    for statement in record.HISTORY.split(";\n"):
-        if statement.strip():
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {record.FORMAT}")
-    connection.execute("COMMIT")
-
-
 def keys_of_commits(connection: Connection) -> NDArray[np.int64]:
     """Return the keys of all commits, ascending.
 
     Raises:
         IndexDamagedError: a key is none that a run gives.
     """
-    if not has_tables(connection):
-        return record.NOTHING
     keys = np.array([key for (key,) in connection.execute("SELECT key FROM commits ORDER BY key")], np.int64)
     if len(keys) and not 0 <= keys[0] <= keys[-1] < _LAST:
         raise record.damaged("the list of commits")
@@ -143,8 +121,6 @@ def ancestors_of(connection: Connection, repository: str, tip: str) -> Ancestors
     Raises:
         IndexDamagedError: a row holds values that no run writes.
     """
-    if not has_tables(connection):
-        return Ancestors(record.NOTHING, record.NOTHING)
     query = "SELECT id, key, parents, time FROM commits WHERE repository = ?"
     rows = connection.execute(query, (repository,))
     commits = {id: _Recorded(key, parents, time) for id, key, parents, time in rows}
@@ -221,8 +197,6 @@ def _texts(row: _Row) -> list[str] | None:
 
 def bad_commits(connection: Connection, first: int = 0, end: int = _LAST) -> list[int]:
     """Return the keys of the commits that are not as they were written."""
-    if not has_tables(connection):
-        return []
     rows = connection.execute(f"SELECT {_COLUMNS} FROM commits WHERE key >= ? AND key < ?", (first, end))
     return [row.key for row in map(_Row._make, rows) if _texts(row) is None]
 
@@ -241,8 +215,6 @@ class Tips(NamedTuple):
 
 def read_tips(connection: Connection, repository: str) -> Tips | None:
     """Return the tips of a repository; None where none were written, or not as they are now."""
-    if not has_tables(connection):
-        return None
     query = "SELECT repository, cut, tips, checksum FROM histories WHERE repository = ?"
     return next((_tips(*row) for row in connection.execute(query, (repository,))), None)
 
@@ -269,8 +241,6 @@ def _tips_checksum(repository: str, cut: str, tips: str) -> int:
 
 def bad_histories(connection: Connection) -> list[str]:
     """Return the repositories whose tips are not as they were written."""
-    if not has_tables(connection):
-        return []
     rows = connection.execute("SELECT repository, cut, tips, checksum FROM histories")
     return [row[0] for row in rows if _tips(*row) is None]
 

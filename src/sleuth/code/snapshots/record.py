@@ -18,24 +18,11 @@ from sleuth.store.catalogue import schema
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed
 
-OLDEST_FORMAT = 5
-FORMAT = 6
-"""Format 5 has no commits; whoever writes into such a database adds their tables (`commits.add_tables`)."""
+FORMAT = 1
 MOST_CONTENT = 8_000_000
 """Bytes of a file's text as UTF-8: no file of more than 2,000,000 bytes is read, and a byte takes at most three."""
 _MOST_MEMBERS = 1 << 28
 """Bytes of a list of file versions, 8 each."""
-HISTORY = """
-CREATE TABLE commits(
-    key INTEGER PRIMARY KEY, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE, id BLOB NOT NULL,
-    parents BLOB NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL, detail BLOB NOT NULL,
-    UNIQUE (repository, id)
-);
-CREATE TABLE histories(
-    repository TEXT PRIMARY KEY REFERENCES repositories ON DELETE CASCADE, cut TEXT NOT NULL, tips TEXT NOT NULL,
-    checksum INTEGER NOT NULL
-) WITHOUT ROWID;
-"""
 SCHEMA = f"""
 CREATE TABLE repositories(
     id TEXT PRIMARY KEY, path TEXT NOT NULL UNIQUE, url TEXT NOT NULL, created REAL NOT NULL
@@ -63,12 +50,19 @@ CREATE TABLE embeddings(
     file INTEGER NOT NULL REFERENCES files ON DELETE CASCADE, fingerprint TEXT NOT NULL, checksum INTEGER NOT NULL,
     vectors BLOB NOT NULL, PRIMARY KEY (file, fingerprint)
 );
-{HISTORY.strip()}
+CREATE TABLE commits(
+    key INTEGER PRIMARY KEY, repository TEXT NOT NULL REFERENCES repositories ON DELETE CASCADE, id BLOB NOT NULL,
+    parents BLOB NOT NULL, time INTEGER NOT NULL, checksum INTEGER NOT NULL, detail BLOB NOT NULL,
+    UNIQUE (repository, id)
+);
+CREATE TABLE histories(
+    repository TEXT PRIMARY KEY REFERENCES repositories ON DELETE CASCADE, cut TEXT NOT NULL, tips TEXT NOT NULL,
+    checksum INTEGER NOT NULL
+) WITHOUT ROWID;
 """
 
 CODE_SCHEMA = Schema(
     CODE,
-    OLDEST_FORMAT,
     FORMAT,
     SCHEMA,
     f"remove {CODE.record} and the folder {CODE.segments} beside it, and run `sleuth code index` again",

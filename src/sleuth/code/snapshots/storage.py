@@ -157,8 +157,6 @@ class CodeStorage:
         with self.database.locked(timeout, sweep=True) as connection:
             self._run = _Run(threading.get_ident(), connection)
             try:
-                with translated(self.path):
-                    commits.add_tables(connection)
                 self._fail_abandoned()
                 yield
             finally:

@@ -27,13 +27,12 @@ class Schema(NamedTuple):
 
     Attributes:
         names: what its parts are called in an index folder.
-        oldest, format: the first and the last version of its format that is read; the last one is written.
+        format: the version of its format.
         statements: what makes its tables.
         again: what to do about one of another format.
     """
 
     names: Names
-    oldest: int
     format: int
     statements: str
     again: str
@@ -133,7 +132,7 @@ def is_whole(folder: Path, schema: Schema) -> bool:
 def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> bool:
     """Return whether the tables were made: False for what a crash left of a creation."""
     version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if schema.oldest <= version <= schema.format:
+    if version == schema.format:
         _refuse_others(connection, path, schema)
         return True
     if not version and not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]:

@@ -30,9 +30,8 @@ _FREE_SHARE = 0.25
 DOCUMENTS_SCHEMA = Schema(
     DOCUMENTS,
     record.FORMAT,
-    record.FORMAT,
     record.SCHEMA,
-    "open it with the version that made it, or index the documents again in another folder",
+    "open it with the version that made it, or make a new one: sleuth index PATH --index FOLDER",
 )
 
 
