@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.store import unpack
-from sleuth.store.columns import read_column, scalar_rows, values_of
+from sleuth.store.columns import naming_damage, read_column, scalar_rows, values_of
 
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
@@ -164,9 +164,10 @@ def _with_value(
         column = read_column(view, condition.field)
         if column is None:
             continue
-        rows, codes = scalar_rows(column, np.arange(len(view)))
-        used = np.unique(codes)
-        chosen = used[np.array([fits(value) for value in values_of(column, used)], np.bool_)]
+        with naming_damage(view, condition.field):
+            rows, codes = scalar_rows(column, np.arange(len(view)))
+            used = np.unique(codes)
+            chosen = used[np.array([fits(value) for value in values_of(column, used)], np.bool_)]
         keys.append(view.keys[np.unique(rows[np.isin(codes, chosen)])])
     return np.concatenate(keys)
 

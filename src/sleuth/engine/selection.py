@@ -14,7 +14,7 @@ from sleuth.filters import keys_in, matches
 from sleuth.ingest import RESERVED
 from sleuth.remote import check_cancelled
 from sleuth.store import unpack
-from sleuth.store.columns import keys_of, kinds_of, read_column, scalar_rows, values_of
+from sleuth.store.columns import keys_of, kinds_of, naming_damage, read_column, scalar_rows, values_of
 
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
@@ -159,10 +159,12 @@ class Selection:
             column = read_column(part.view, key)
             if column is None or not len(part.rows):
                 continue
-            rows, codes = scalar_rows(column, part.rows)
-            owners = part.owners[np.searchsorted(part.rows, rows)]
-            used, documents = _documents_of(codes, owners, len(self.documents))
-            for value, number in zip(values_of(column, used), documents.tolist(), strict=True):
+            with naming_damage(part.view, key):
+                rows, codes = scalar_rows(column, part.rows)
+                owners = part.owners[np.searchsorted(part.rows, rows)]
+                used, documents = _documents_of(codes, owners, len(self.documents))
+                values = values_of(column, used)
+            for value, number in zip(values, documents.tolist(), strict=True):
                 totals[type(value), value] += number  # all passages of a document are in one segment
         facets = [Facet(value, documents) for (_, value), documents in totals.items()]
         facets.sort(key=lambda facet: (-facet.documents, str(facet.value)))
