@@ -26,8 +26,8 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            known = ", ".join(sorted(homes))
-            raise AttributeError(f"module {package!r} has no attribute {name!r}; it has {known}")
+            known = " or ".join(_imports_of(name, package, file)) or f"it has {', '.join(sorted(homes))}"
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; {known}")
         value = namespace[name] = getattr(import_module(home), name)
         return value
 
@@ -58,3 +58,15 @@ def import_registered(what: str) -> None:
     """Import the modules that register something of this name; a second call costs next to nothing."""
     for module in _REGISTERED.get(what, ()):
         import_module(module)
+
+
+def _imports_of(name: str, package: str, file: str) -> list[str]:
+    """Return the statements that import a public name from the packages directly below this one, sorted."""
+    from pathlib import Path
+
+    stubs = sorted(Path(file).parent.glob("*/__init__.pyi"))
+    return [
+        f"use `from {package}.{stub.parent.name} import {name}`"
+        for stub in stubs
+        if name in _homes(stub.read_text("utf8").partition("__all__")[0])
+    ]
