@@ -52,8 +52,6 @@ ALLOWED: dict[str, set[str]] = {
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
     "surfaces": ENGINE - INTERNAL - {"hooks", "manager"} | {"engine", "cluster", "evaluate"},
     "testing": BASE | {"filters"},
-    "codebase": {"engine"},
-    "importing": {"engine"},
     "__main__": {"surfaces"},
     "__init__": {"cluster"},  # it names what registers backends
 }
