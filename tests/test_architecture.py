@@ -18,7 +18,7 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"arguments", "vectors", "errors", "types", "results", "protocols", "lazy", "logs", "threads"}
+BASE = {"arguments", "vectors", "errors", "types", "results", "protocols", "lazy", "logs", "threads", "request"}
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
@@ -35,6 +35,7 @@ ALLOWED: dict[str, set[str]] = {
     "types": {"errors"},
     "results": {"errors", "types"},
     "protocols": {"types", "filters"},
+    "request": {"errors", "arguments"},
     "filters": {"errors"},
     "settings": BASE,
     "remote": BASE,

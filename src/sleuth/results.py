@@ -105,7 +105,8 @@ class RetrieveResult(BaseResult):
 
     Attributes:
         items: best first.
-        extra: for plugins; `searched_query` is there where a hook rewrote the query.
+        extra: for plugins; `searched_query` is there where a hook rewrote the query, `notes` where there is
+            something to say to whoever wrote it.
     """
 
     query: str = ""

@@ -293,7 +293,7 @@ def test_an_embedder_of_ones_own(tmp_path: Path) -> None:
     """A custom embedder's vectors are searched; the index refuses another, and names it when it is missing."""
     with Engine.open(tmp_path / "i", create=True, embedder=Letters()) as engine:
         engine.add(DOCUMENTS)
-        assert len(engine.retrieve("zzz", legs=["dense"])) == 3
+        assert len(engine.retrieve("seal", legs=["dense"])) == 3
     with pytest.raises(EmbedderMismatchError, match=r"letters/26.*wordllama"):
         Engine.open(tmp_path / "i", embedder="wordllama")
     with pytest.raises(EmbedderMismatchError, match=r"embedder=\.\.\."):

@@ -30,7 +30,9 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
     [
         ("plain words", SearchQuery("plain words", (), "plain words")),
         ('"a b" c', SearchQuery("a b c", (Condition("a b"),), "a b c")),
-        ('-x -"y z" w', SearchQuery("w", (Condition("x", "", True), Condition("y z", "", True)), "w")),
+        ('-xy -"y z" w', SearchQuery("w", (Condition("xy", "", True), Condition("y z", "", True)), "w")),
+        ("-é -猫 w", SearchQuery("w", (Condition("é", "", True), Condition("猫", "", True)), "w")),
+        ("serve -k 3 --limit -5", SearchQuery("serve k 3 -limit 5", (), "serve k 3 -limit 5")),
         ('title:a -year:2', SearchQuery("a", (Condition("a", "title"), Condition("2", "year", True)))),
         ("note: this http://x a-b", SearchQuery("note: this http://x a-b", (), "note: this http://x a-b")),
         ('5" and "', SearchQuery('5" and', (), '5" and')),
@@ -38,7 +40,7 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
     ],
 )  # fmt: skip
 def test_parsing(text: str, query: SearchQuery) -> None:
-    """Signs count only before a word, colons only after a metadata key, quotes only in pairs."""
+    """Signs count only before a word, not before a flag or a number; colons only after a key, quotes only in pairs."""
     assert parse_query(text, {"title", "year"}) == query
 
 
@@ -80,7 +82,22 @@ def test_conditions_are_anded_to_filter_and_scope(engine: Engine) -> None:
 def test_only_words_to_leave_out(engine: Engine) -> None:
     """A query with only exclusions has no hits and a note that says why."""
     ranking = engine.retrieve("-bucket", syntax=True)
-    assert (len(ranking), len(ranking.notes)) == (0, 1)
+    assert not ranking
+    assert ranking.notes == (
+        "leaves out: bucket",
+        "a query must hold a word to look for, not only words to leave out",
+    )
+
+
+def test_what_the_syntax_changed_is_noted(engine: Engine) -> None:
+    """Notes name what is left out and what every passage must hold; a query that means what it says has none."""
+    ranking = engine.retrieve('bucket -leaky -"rate limit" title:limits "token bucket"', syntax=True)
+    assert ranking.notes[:2] == (
+        'leaves out: leaky, "rate limit"',
+        'only with: title:limits, "token bucket"',
+    )
+    assert not engine.retrieve("token-bucket -k 3 bucket", syntax=True).notes[1:]
+    assert not engine.retrieve('bucket -leaky "token bucket"').notes
 
 
 @pytest.mark.parametrize(
@@ -115,8 +132,26 @@ def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
 
 @pytest.mark.parametrize("query", ["qwxz blorf", "asdf qwer zxcv", "kwmtkrjw tcrcevjtm", "asdfgh qwerty"])
 def test_gibberish_finds_nothing(engine: Engine, query: str) -> None:
-    """With a minimum score, passages without anything in common with the query are omitted."""
-    assert not engine.retrieve(query, min_score=0)
+    """Gibberish finds nothing, with and without a minimum score, for each leg and with a filter."""
+    for least in (None, 0, 0.1):
+        assert not engine.retrieve(query, min_score=least)
+        assert not engine.retrieve(query, min_score=least, filter="source!=leaky.md", syntax=True)
+        assert not engine.retrieve(query, legs=["lexical"], min_score=least)
+    result = engine.manager.execute_retrieve(query)
+    assert result.detail is not None
+    assert (result.status, result.detail.code) == ("error", "no_results")
+
+
+def test_the_default_leaves_out_no_single_passage(engine: Engine) -> None:
+    """Where one passage has something in common with the query, the others stay, which a minimum score leaves out."""
+    ranking = engine.retrieve("leaky hjkl")
+    assert len(ranking) == (3 if engine.embedder else 1)
+    assert len(engine.retrieve("leaky hjkl", min_score=0)) == 1
+    if (
+        engine.embedder
+    ):  # a word that the filter leaves out is a word of the index, but not one of another scope
+        assert engine.retrieve("leaky hjkl", filter="source:refill.md")
+        assert not engine.scoped("source:refill.md").retrieve("leaky hjkl")
 
 
 def test_gibberish_finds_nothing_among_many_passages(tmp_path: Path) -> None:
@@ -126,10 +161,12 @@ def test_gibberish_finds_nothing_among_many_passages(tmp_path: Path) -> None:
     texts += [f"{one} and {other} of {number}" for number, one in enumerate(subjects) for other in subjects]
     with Engine.open(tmp_path / "index", create=True) as many:
         many.add(Document(text, {"source": str(number)}) for number, text in enumerate(texts))
-        assert many.retrieve("hjkl fghj", legs=["dense"])[0].score > 0.25  # type: ignore[operator]
+        vector = many.embedder.embed_query("hjkl fghj")  # type: ignore[union-attr]
+        assert many.nearest(vector)[0].score > 0.25  # type: ignore[operator]
         for query in ("hjkl fghj", "asdfgh qwerty", "xcvb rtyu", "wkqpz vbtrx"):
-            assert not many.retrieve(query, min_score=0)
-            assert not many.retrieve(query, min_score=0.1)
+            for least in (None, 0, 0.1):
+                assert not many.retrieve(query, min_score=least)
+                assert not many.retrieve(query, min_score=least, legs=["dense"])
         for query in ("kittens napping", "felines napping"):
             assert "0#0" in {item.id for item in many.retrieve(query, min_score=0)}
         assert [
@@ -145,7 +182,8 @@ def test_words_in_common_count_for_a_search_by_meaning_alone(tmp_path: Path) -> 
         (item,) = short.retrieve("tokens of the orchestra", legs=["dense"], min_score=0)
         assert item.score is not None
         assert item.score < 0.25
-        assert not short.retrieve("qwxz blorf", legs=["dense"], min_score=0)
+        assert short.retrieve("tokens of the orchestra", legs=["dense"])
+        assert not short.retrieve("qwxz blorf", legs=["dense"])
 
 
 def test_the_least_score_compares_queries(engine: Engine) -> None:
@@ -179,9 +217,11 @@ def test_a_reranker_orders_anew(engine: Engine) -> None:
 def test_values_of_metadata_are_no_words_of_passages(engine: Engine) -> None:
     """A value that a document has under the key is not called missing; one that none has is, with its key."""
     assert engine.retrieve('author.name:"ann lee" bukket', syntax=True).notes == (
+        'only with: author.name:"ann lee"',
         "no passage holds 'bukket'; did you mean 'bucket'?",
     )
     assert engine.retrieve("author.name:bob", syntax=True).notes == (
+        "only with: author.name:bob",
         "no passage has 'bob' under 'author.name'",
     )
-    assert engine.retrieve("token -author.name:bob", syntax=True).notes == ()
+    assert engine.retrieve("token -author.name:bob", syntax=True).notes == ("leaves out: author.name:bob",)

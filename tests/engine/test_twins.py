@@ -18,6 +18,7 @@ WITHOUT = {
         "scoped",
         "wait",
         "searchers_of",
+        "run",
     ),  # for what is built on engines
     *("load_plugins", "unload_plugins", "use_model", "synthesizer", "snippet"),  # nothing is waited for
     "stream_search",  # for `async for` as it is

@@ -88,7 +88,9 @@ class FusedRetriever:
         parts = [
             replace(part, name=f"{name}/{part.name}") for name in rankings for part in rankings[name].failures
         ]
-        return Ranking([_hit(fused, i, ids, items, rankings) for i in range(len(fused))], (*reports, *parts))
+        notes = dict.fromkeys(note for ranking in rankings.values() for note in ranking.notes)
+        hits = [_hit(fused, i, ids, items, rankings) for i in range(len(fused))]
+        return Ranking(hits, (*reports, *parts), tuple(notes))
 
     aretrieve = async_twin(retrieve)
 

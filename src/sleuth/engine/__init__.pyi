@@ -10,6 +10,7 @@ from sleuth.engine.importing import import_vectors as import_vectors
 from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
+from sleuth.engine.request import SearchRequest as SearchRequest
 from sleuth.engine.selection import Count as Count
 from sleuth.engine.selection import Facet as Facet
 from sleuth.engine.selection import MetadataKey as MetadataKey

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -15,6 +15,7 @@ from sleuth.remote import async_twin
 if TYPE_CHECKING:
     from sleuth.answer import Rarity
     from sleuth.engine.hooked import Unhooked
+    from sleuth.engine.request import SearchRequest
     from sleuth.filters import Filter
     from sleuth.hooks import Morpheus, PluginInfo
     from sleuth.manager import RetrievalManager, SearchStream, Synthesizer
@@ -41,7 +42,7 @@ class Answering:
     if TYPE_CHECKING:
         settings: IndexSettings
 
-        def _retrieve(self, *args: Any, **options: Any) -> Ranking: ...
+        def _answer(self, request: SearchRequest) -> Ranking: ...
 
         @property
         def embedder(self) -> Embedder | None: ...
@@ -49,11 +50,6 @@ class Answering:
     _model: Model = None
     idf: Rarity | None = None
     """Tells how rare words are in the corpus; without it, no question is declined for weak evidence."""
-    _retrieve_options: Sequence[str] = (
-        *("filter", "legs", "fusion", "expand", "explain", "exact", "deadline"),
-        *("syntax", "min_score", "rerank"),
-    )
-    """Keywords of a search that `retrieve` takes."""
 
     @property
     def morpheus(self) -> Morpheus:
@@ -67,12 +63,16 @@ class Answering:
         with lock:
             registry: Morpheus | None = self.__dict__.get("_registry")
             if registry is None:
+                from sleuth.engine.request import SearchRequest
                 from sleuth.hooks import Morpheus, load_plugins
                 from sleuth.manager import install_builtins
+                from sleuth.request import defaults
 
                 base = self._base_hooks()
                 registry = self.__dict__["_registry"] = Morpheus(base)
-                install_builtins(registry, self.unhooked, _Current(self), options=self._retrieve_options)
+                install_builtins(
+                    registry, self.unhooked, _Current(self), options=tuple(defaults(SearchRequest))
+                )
                 try:
                     if base is None:
                         load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
@@ -141,6 +141,12 @@ class Answering:
             from sleuth.hooks import unload_plugins
 
             unload_plugins(registry, self)
+
+    def run(self, request: SearchRequest) -> Ranking:
+        """Return the best passages for a request, as hooks of plugins leave them; raises what `retrieve` raises."""
+        from sleuth.engine.hooked import answer
+
+        return answer(self, request)
 
     def use_model(self, model: Model) -> None:
         """Set who writes answers from now on: a generator, a name such as "llama3.1" or "openai:gpt-4o-mini", or

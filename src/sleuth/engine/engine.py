@@ -20,9 +20,9 @@ from sleuth.engine.contents import Contents
 from sleuth.engine.embedders import RecordCache, words_only
 from sleuth.engine.expansion import Expansion
 from sleuth.engine.fusion import Fusion
-from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
 from sleuth.engine.legs import inspect, legs_that_rank, open_legs
 from sleuth.engine.opening import check_settings, open_index
+from sleuth.engine.request import SearchRequest
 from sleuth.engine.search import SearchersOfNewest, check_legs, check_query, vector_leg
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter, to_text
@@ -162,7 +162,8 @@ class Engine(Contents, Answering):
             syntax: read phrases in quotes, `-word` and `field:word` in the query, and name words that no passage holds
                 in `Ranking.notes`, with the nearest word of the index (`docs/search.md`).
             min_score: leave out passages that have less in common with the query, from 0, which leaves out those that
-                have nothing in common, to 1, all words or the same meaning. None leaves out none.
+                have nothing in common, to 1, all words or the same meaning. None leaves out no single passage; where
+                none has anything in common with the query, as with gibberish, nothing is found.
             rerank: scores the best 100 passages again: a `Reranker`, or the name of a cross-encoder.
 
         Returns:
@@ -177,7 +178,9 @@ class Engine(Contents, Answering):
             EmbeddingError: the embedder does not answer, and no other leg was asked.
             RetrievalError: no leg answered before the deadline, or a hook of a plugin failed.
         """
-        options = retrieval.RetrieveOptions(
+        request = SearchRequest(
+            query=query,
+            k=k,
             filter=filter,
             legs=legs,
             fusion=fusion,
@@ -189,16 +192,12 @@ class Engine(Contents, Answering):
             min_score=min_score,
             rerank=rerank,
         )
-        k = check_query(query, k)
-        if is_hooked(self, query, k):
-            return retrieve_by_hooks(self, query, k, options.changed())
-        return retrieval.retrieve(self, query, k, options)
+        return self.run(request)
 
     aretrieve = async_twin(retrieve)
 
-    def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
-        """`retrieve`, without hooks."""
-        return retrieval.retrieve(self, query, check_query(query, k), retrieval.RetrieveOptions.of(options))
+    def _answer(self, request: SearchRequest) -> Ranking:
+        return retrieval.retrieve(self, request)
 
     def nearest(
         self,

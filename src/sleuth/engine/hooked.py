@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from sleuth.engine.request import SearchRequest
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.types import Ranking
 
@@ -24,45 +25,44 @@ class Unhooked:
 
     Attributes:
         owner: an `Engine` or `Sources`.
+        options: of every call that does not name them.
     """
 
     owner: Answering
+    options: Mapping[str, Any] = field(default_factory=dict)
 
     def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """Return the best `k` passages; takes the options of the owner's `retrieve`."""
-        ranking = self.owner._retrieve(query, k, **options)
+        ranking = self.owner._answer(SearchRequest.of(query, k, {**self.options, **options}))
         rankings = _RANKINGS.get()
         if rankings is not None:
             rankings.append(ranking)
         return ranking
 
 
-def is_hooked(owner: Answering, query: str, k: int) -> bool:
-    """Return whether hooks of plugins take part in a retrieval: not in one that a hook makes, nor in a blank one."""
-    return k > 0 and owner.has_retrieval_hooks and bool(query.strip())
+def answer(owner: Answering, request: SearchRequest) -> Ranking:
+    """Return the best passages, as the hooks of plugins leave them.
 
-
-def retrieve_by_hooks(owner: Answering, query: str, k: int, options: Mapping[str, Any]) -> Ranking:
-    """Return the best `k` passages, as the hooks of plugins leave them.
-
-    Args:
-        options: of the call, only those that are not the default: hooks need not know the others.
+    Hooks take no part in a retrieval that a hook makes, nor in a blank one. They are given the options that are not the
+    default: they need not know the others.
 
     Raises:
         ArgumentError: an option that no hook takes.
         RetrievalError: a hook failed, or refused to answer.
     """
+    if not (request.k and owner.has_retrieval_hooks and request.query.strip()):
+        return owner._answer(request)
     rankings: list[Ranking] = []
     token = _RANKINGS.set(rankings)
     try:
-        result = owner.manager.execute_retrieve(query, k, **options)
+        result = owner.manager.execute_retrieve(request.query, request.k, **request.changed())
     except RetrievalError as error:
         if error.context.get("plugin") == "sleuth" and isinstance(error.__cause__, SleuthError):
             raise error.__cause__ from None  # of the engine itself, as without hooks
         raise
     finally:
         _RANKINGS.reset(token)
-    _check(result, k)
+    _check(result, request.k)
     parts = [part for ranking in rankings for part in ranking.parts]
     notes = [note for ranking in rankings for note in ranking.notes]
     return Ranking(result.items, parts, notes)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter, Scalar
     from sleuth.store import IndexSnapshot
     from sleuth.text import Analyzer
+    from sleuth.types import RetrievedItem
 
 _PART = re.compile(
     r'(?<!\S)(?P<minus>-)?(?:(?P<field>[^\s:"]+):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]\S*))'
@@ -39,6 +40,22 @@ class QueryCondition:
     text: str
     field: str = ""
     excluded: bool = False
+
+    def __str__(self) -> str:
+        text = f'"{self.text}"' if " " in self.text else self.text
+        return f"{self.field}:{text}" if self.field else text
+
+    def holds_for(self, item: RetrievedItem, analyzer: Analyzer) -> bool:
+        """Return whether an item fulfils the condition, by its text, title and metadata."""
+        tokens = analyzer.tokens(self.text)
+        if self.field:
+            value = item.metadata.get(self.field)
+            values = value if isinstance(value, list | tuple) else [] if value is None else [value]
+            holds = any(_is_value(each, self.text.casefold(), tokens, analyzer) for each in values)
+        else:
+            texts = (item.text, *(str(item.metadata.get(key) or "") for key in ("title", "heading")))
+            holds = any(_has_sequence(analyzer.tokens(text), tokens) for text in texts) if tokens else True
+        return holds is not self.excluded
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,14 @@ class SearchQuery:
         ]
         return bool(values) and self.text == " ".join(values)
 
+    def notes(self) -> list[str]:
+        """Say what the syntax made of the query."""
+        kinds = {
+            "leaves out": [str(each) for each in self.conditions if each.excluded],
+            "only with": [str(each) for each in self.conditions if not each.excluded],
+        }
+        return [f"{what}: {', '.join(texts)}" for what, texts in kinds.items() if texts]
+
 
 def parse_query(source: str, fields: Container[str]) -> SearchQuery:
     """Read the search syntax.
@@ -81,7 +106,7 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
         if not content.strip():
             continue
         is_plain = part["quoted"] is None and not field
-        excluded = bool(part["minus"])
+        excluded = bool(part["minus"]) and not (is_plain and _is_flag(content))
         if not excluded:
             text.append(content)
             if not field:
@@ -89,6 +114,11 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
         if excluded or not is_plain:
             conditions.append(QueryCondition(content, field, excluded))
     return SearchQuery(" ".join(text), tuple(conditions), " ".join(words))
+
+
+def _is_flag(word: str) -> bool:
+    """Return whether a sign before a word is part of it: `-k` and `--limit` are options of commands, -5 a number."""
+    return word.startswith("-") or word[0].isdigit() or (len(word) == 1 and word.isascii())
 
 
 def rows_that_fulfil(
@@ -155,10 +185,6 @@ def _with_value(
     """Keys of the rows whose metadata holds the words in this order, or is what is written."""
     written = condition.text.casefold()
 
-    def fits(value: Scalar) -> bool:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        return text.casefold() == written or (bool(tokens) and _has_sequence(analyzer.tokens(text), tokens))
-
     keys = [np.zeros(0, np.int64)]
     for view in searchers.columns.segments:
         column = read_column(view, condition.field)
@@ -167,9 +193,16 @@ def _with_value(
         with naming_damage(view, condition.field):
             rows, codes = scalar_rows(column, np.arange(len(view)))
             used = np.unique(codes)
-            chosen = used[np.array([fits(value) for value in values_of(column, used)], np.bool_)]
+            fits = [_is_value(value, written, tokens, analyzer) for value in values_of(column, used)]
+            chosen = used[np.array(fits, np.bool_)]
         keys.append(view.keys[np.unique(rows[np.isin(codes, chosen)])])
     return np.concatenate(keys)
+
+
+def _is_value(value: Scalar, written: str, tokens: Sequence[str], analyzer: Analyzer) -> bool:
+    """Return whether a value of metadata is what is written, or holds its words in this order."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text.casefold() == written or (bool(tokens) and _has_sequence(analyzer.tokens(text), tokens))
 
 
 def _has_sequence(tokens: Sequence[str], phrase: Sequence[str]) -> bool:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.arguments import check_names
-from sleuth.engine.expansion import Expansion, check_expansion, grow
-from sleuth.engine.fusion import Fusion, as_fusion
+from sleuth.engine.expansion import grow
+from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of, similar_rows
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.ranking import RankedRows
+    from sleuth.engine.request import SearchRequest
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.protocols import Reranker
@@ -31,80 +32,47 @@ RERANKED = 100
 """Passages that a reranker is given."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrieveOptions:
-    """The options of `Engine.retrieve`, which documents them."""
-
-    filter: Filter | Mapping[str, Any] | str | None = None
-    legs: Sequence[str] | None = None
-    fusion: Fusion | str | None = None
-    expand: Expansion = None
-    explain: bool = False
-    exact: bool = False
-    deadline: float | None = None
-    syntax: bool = False
-    min_score: float | None = None
-    rerank: Reranker | str | None = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> RetrieveOptions:
-        """Options by name.
-
-        Raises:
-            ArgumentError: an unknown name; gives the nearest one.
-        """
-        check_names(options, _DEFAULTS)
-        return cls(**options)
-
-    def changed(self) -> dict[str, Any]:
-        """Return the options that differ from the default."""
-        values = ((name, getattr(self, name), default) for name, default in _DEFAULTS.items())
-        return {name: value for name, value, default in values if value is not default}
-
-
-_DEFAULTS = {field.name: field.default for field in fields(RetrieveOptions)}
-
-
-def retrieve(engine: Engine, query: str, k: int, options: RetrieveOptions) -> Ranking:
-    """Return the best `k` passages; see `Engine.retrieve`. The query and `k` are checked."""
-    check_expansion(options.expand)
-    least, reranker = check_min_score(options.min_score), as_reranker(options.rerank)
-    deadline = check_deadline(options.deadline)
-    own_filter, fusion = as_filter(options.filter), as_fusion(options.fusion)
+def retrieve(engine: Engine, request: SearchRequest) -> Ranking:
+    """Return the best passages for a request; see `Engine.retrieve`."""
+    if request.sources is not None and list(request.sources) != ["docs"]:
+        raise ArgumentError(
+            f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
+        )
+    k, least, reranker = min(request.k, MOST), request.min_score, as_reranker(request.rerank)
+    deadline, fusion = check_deadline(request.deadline), as_fusion(request.fusion)
+    own_filter = as_filter(request.filter)
     tree = all_of(engine.scope, own_filter)
     with engine.store.reader() as snapshot:
         searchers = engine.searchers_of(snapshot)
-        legs = check_legs(options.legs, searchers.legs)
-        if not k or not query.strip():
+        legs = check_legs(request.legs, searchers.legs)
+        if not k or not request.query.strip():
             return Ranking(())
         notes = _notes_on(own_filter, engine, snapshot)
-        text, is_lookup = query, False
-        conditions: tuple[QueryCondition, ...] = ()
-        if options.syntax:
-            parsed, more = read_query(engine, query, snapshot)
-            text, conditions, is_lookup = parsed.text, parsed.conditions, parsed.is_lookup
+        query = SearchQuery(request.query)
+        if request.syntax:
+            query, more = read_query(engine, request.query, snapshot)
             notes += more
-            if not text.strip():
+            if not query.text.strip():
                 return Ranking((), notes=notes)
         ranked = searchers.search(
-            text,
+            query.text,
             k if least is None and reranker is None else max(k, fusion.pool),
             tree,
             legs,
             fusion,
             snapshot=snapshot,
-            explain=options.explain,
-            exact=options.exact,
+            explain=request.explain,
+            exact=request.exact,
             deadline=deadline,
-            conditions=conditions,
+            conditions=query.conditions,
         )
-        if is_lookup and not ranked.keys:
-            ranked = looked_up(ranked, conditions, searchers, snapshot, tree)
-        elif least is not None and not is_lookup:
-            ranked = in_common(engine, text, ranked, snapshot, least)
-        items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), options, engine.scope)
+        if query.is_lookup and not ranked.keys:
+            ranked = looked_up(ranked, query.conditions, searchers, snapshot, tree)
+        elif not query.is_lookup:
+            ranked = in_common(engine, query.text, ranked, snapshot, least)
+        items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), request, engine.scope)
     if reranker is not None:
-        items = list(reranker.rerank(text, items))[:k]
+        items = list(reranker.rerank(query.text, items))[:k]
     return Ranking(items, ranked.parts, notes)
 
 
@@ -131,16 +99,18 @@ def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> NotedQuer
 
     searchers = engine.searchers_of(snapshot)
     parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot, engine.scope)))
+    notes = parsed.notes()
     if not parsed.text.strip():
-        return NotedQuery(parsed, ["a query must hold a word to look for, not only words to leave out"])
+        notes.append("a query must hold a word to look for, not only words to leave out")
+        return NotedQuery(parsed, notes)
     analyzer = get_analyzer(engine.settings.analyzer)
     try:
-        notes = suggestions(parsed.words, searchers, snapshot, analyzer, engine.scope)
+        notes += suggestions(parsed.words, searchers, snapshot, analyzer, engine.scope)
         for condition in parsed.conditions:
             if condition.field and not condition.excluded and not searchers.fulfils(condition, snapshot):
                 notes.append(f"no passage has {condition.text!r} under {condition.field!r}")
     except RetrievalError:  # a shard is missing, as the ranking says: nobody knows what it holds
-        return NotedQuery(parsed)
+        return NotedQuery(parsed, parsed.notes())
     return NotedQuery(parsed, notes)
 
 
@@ -158,16 +128,25 @@ def looked_up(
 
 
 def in_common(
-    engine: Engine, query: str, ranked: RankedRows, snapshot: IndexSnapshot, least: float
+    engine: Engine, query: str, ranked: RankedRows, snapshot: IndexSnapshot, least: float | None
 ) -> RankedRows:
-    """Return the rows that share at least so much with the query, and more than nothing."""
+    """Leave out what has nothing in common with the query.
+
+    Args:
+        least: the share that each row must have in common. None leaves out all rows where nothing in the index has
+            anything in common with the query, and otherwise none.
+    """
     legs = engine.searchers_of(snapshot).legs
     certain = [hits for name, hits in ranked.hits.items() if legs[name].is_certain]
+    if least is None and (any(map(len, certain)) or _holds_a_word(engine, query, snapshot)):
+        return ranked
     similarities: dict[int, float] = {}
     for name, hits in ranked.hits.items():
         if not legs[name].is_certain:
             for key, similarity in similar_rows(legs[name], query, hits, engine.idf).items():
                 similarities[key] = max(similarity, similarities.get(key, 0.0))
+    if least is None:
+        return ranked if similarities else replace(ranked, keys=[], scores=[])
     if least or not certain:
         analyzer = get_analyzer(engine.settings.analyzer)
         shares = shares_of(
@@ -188,42 +167,40 @@ def in_common(
     )
 
 
+def _holds_a_word(engine: Engine, query: str, snapshot: IndexSnapshot) -> bool:
+    """Return whether any passage in the scope holds a word of the query, also one that a filter leaves out."""
+    try:
+        selection = engine.searchers_of(snapshot).select(snapshot, engine.scope, query=query)
+        return selection.count().passages > 0
+    except RetrievalError:  # a shard is missing: nobody knows what it holds
+        return True
+
+
 def _items(
-    snapshot: IndexSnapshot, ranked: RankedRows, most: int, options: RetrieveOptions, scope: Filter | None
+    snapshot: IndexSnapshot, ranked: RankedRows, most: int, request: SearchRequest, scope: Filter | None
 ) -> list[RetrievedItem]:
-    """Return the first passages of a ranking, explained and grown as the options say."""
+    """Return the first passages of a ranking, explained and grown as the request says."""
     keys = ranked.keys[:most]
     items = read_items(snapshot, keys, ranked.scores[:most])
-    if options.explain:
+    if request.explain:
         for i, item in enumerate(items):
             item.extra["explanation"] = ranked.explain(i)
-    if options.expand is not None:
-        items = grow(snapshot, snapshot.rows(keys), items, options.expand, scope)
+    if request.expand is not None:
+        items = grow(snapshot, snapshot.rows(keys), items, request.expand, scope)
     return items
 
 
-def check_min_score(value: float | None) -> float | None:
-    """Refuse a least score that is none.
-
-    Raises:
-        ArgumentError: not a number from 0 to 1.
-    """
-    if value is None or (type(value) in (int, float) and 0 <= value <= 1):
-        return value
-    raise ArgumentError(f"min_score must be a number from 0 to 1, or None, got {value!r}")
-
-
 def as_reranker(value: Reranker | str | None) -> Reranker | None:
-    """Convert what users give to a reranker: a reranker, the name of a cross-encoder, or None.
+    """Return the reranker that a request names.
 
     Raises:
-        ArgumentError: none of these.
         MissingPackageError: a name, without the package that loads it.
     """
-    if isinstance(value, str):
-        from sleuth.compose import CrossEncoderReranker
+    return _cross_encoder(value) if isinstance(value, str) else value
 
-        return CrossEncoderReranker(value)
-    if value is not None and not hasattr(value, "rerank"):
-        raise ArgumentError(f"rerank must be a Reranker, the name of a cross-encoder or None, got {value!r}")
-    return value
+
+@lru_cache(maxsize=2)
+def _cross_encoder(name: str) -> Reranker:
+    from sleuth.compose import CrossEncoderReranker
+
+    return CrossEncoderReranker(name)

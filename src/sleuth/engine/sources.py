@@ -12,17 +12,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import check_count
 from sleuth.compose import FusedRetriever, LabelledRetriever
 from sleuth.engine.answering import Answering
-from sleuth.engine.hooked import is_hooked, retrieve_by_hooks
+from sleuth.engine.hooked import Unhooked
+from sleuth.engine.queries import parse_query
+from sleuth.engine.request import SearchRequest
+from sleuth.engine.retrieval import RERANKED, as_reranker
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
+from sleuth.text import get_analyzer
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
@@ -40,6 +44,12 @@ _SPELLING = re.compile(r"docs|code|web|(?:code|kb):.+")
 POOL = 100
 """Items asked of each source; beyond them nothing is found."""
 
+_DOCUMENTS = ("legs", "fusion", "expand", "min_score")
+"""Options that need the documents alone."""
+
+_FIELDS = {"title", "source", "source_type", "path", "language", "symbol", "name", "kind", "category"}
+"""Metadata keys that the search syntax knows in sources other than documents."""
+
 
 class Sources(Answering):
     """Several sources that answer as one: a `Retriever` that also writes answers, as an `Engine` does.
@@ -50,12 +60,10 @@ class Sources(Answering):
     named in `Ranking.failures`, and the others answer.
 
     Attributes:
-        retrievers: by name, each labelled.
+        retrievers: by name.
         engine: of the documents, None where they are no source.
         warnings: how sources may differ from what they were read from, such as code from its worktree; a line each.
     """
-
-    _retrieve_options = ("filter", "explain")
 
     def __init__(
         self,
@@ -75,53 +83,66 @@ class Sources(Answering):
             warnings: how they may differ from what they were read from.
             close: called by `close`.
         """
-        self.retrievers = {
-            name: LabelledRetriever(retriever, label_of(name)) for name, retriever in retrievers.items()
-        }
+        self.retrievers = dict(retrievers)
         self.engine = engine
         self.settings = engine.settings if engine else IndexSettings()
         self.warnings = tuple(warnings)
         self._close = close
-        self._fused = FusedRetriever(self.retrievers, method="rrf", pool=POOL, deadline=deadline)
+        self._deadline = deadline
 
-    def retrieve(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        filter: Filter | Mapping[str, Any] | str | None = None,
-        explain: bool = False,
-    ) -> Ranking:
+    def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """Return the best `k` items of all sources, ties by id.
 
         Args:
-            filter: honoured by every source; `source_type` is a key too.
-            explain: keep how each score comes about.
+            options: of a `SearchRequest`. `sources` chooses among those that are open. Every source honours `filter`,
+                of which `source_type` is a key too, and `syntax`. Only the documents take `legs`, `fusion`, `expand`
+                and `min_score`, and only where they are searched alone.
 
         Raises:
-            ArgumentError: a query that is not a string, or a wrong k.
+            ArgumentError: a query that is not a string, a wrong k, or an option that breaks its rule.
             FilterError: a filter that cannot be read, or that a source cannot apply.
             RetrievalError: no source answered; names each with its error.
         """
-        k = check_count(k)
-        if not isinstance(query, str):
-            raise ArgumentError(f"query must be a string, got {query!r}")
-        if not is_hooked(self, query, k):
-            return self._retrieve(query, k, filter=filter, explain=explain)
-        options = {"filter": filter, "explain": explain}
-        changed = {name: value for name, value in options.items() if value not in (None, False)}
-        return retrieve_by_hooks(self, query, k, changed)
-
-    def _retrieve(self, query: str, k: int = 10, *, filter: Any = None, explain: bool = False) -> Ranking:
-        """`retrieve`, without hooks."""
-        only = next(iter(self.retrievers.values())) if len(self.retrievers) == 1 else None
-        ranking = (only or self._fused).retrieve(query, k, filter=filter)
-        if not explain:
-            for item in ranking:
-                item.extra.pop("explanation", None)
-        return ranking
+        return self.run(SearchRequest.of(query, k, options))
 
     aretrieve = async_twin(retrieve)
+
+    def _answer(self, request: SearchRequest) -> Ranking:
+        names = self._names(request.sources)
+        reranker = None
+        if names != ["docs"]:
+            _check_shared(request)
+            reranker, request = as_reranker(request.rerank), replace(request, rerank=None)
+        asked = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
+        k = request.k if reranker is None else max(request.k, RERANKED)
+        if len(asked) == 1:
+            ranking = asked[names[0]].retrieve(request.query, k, filter=request.filter)
+        else:
+            seconds = [each for each in (self._deadline, request.deadline) if each is not None]
+            fused = FusedRetriever(asked, method="rrf", pool=POOL, deadline=min(seconds, default=None))
+            ranking = fused.retrieve(request.query, k, filter=request.filter)
+        if not request.explain:
+            for item in ranking:
+                item.extra.pop("explanation", None)
+        if reranker is None or not request.k:
+            return ranking
+        items = reranker.rerank(request.query, ranking.items)[: request.k]
+        return Ranking(items, ranking.parts, ranking.notes)
+
+    def _names(self, sources: Sequence[str] | None) -> list[str]:
+        """Return the names of the retrievers that a request asks.
+
+        Raises:
+            ArgumentError: none, or one that is not open.
+        """
+        if sources is None:
+            return list(self.retrievers)
+        asked = [sources] if isinstance(sources, str) else list(sources)
+        names = [name for name in self.retrievers if name in asked or name.partition(":")[0] in asked]
+        kinds = {*names, *(name.partition(":")[0] for name in names)}
+        if not asked or not kinds.issuperset(asked):
+            raise ArgumentError(f"sources must be among {', '.join(self.retrievers)}, got {sources!r}")
+        return names
 
     async def __aenter__(self) -> Sources:
         return self
@@ -158,6 +179,63 @@ class Sources(Answering):
 
     def __repr__(self) -> str:
         return f"Sources({', '.join(self.retrievers)})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One source with a request: a `Retriever` of labelled items that fulfil the search syntax of the request."""
+
+    source: Retriever
+    request: SearchRequest
+    label: str
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        """Return the hits of the source, labelled."""
+        return LabelledRetriever(self._with_options(), self.label).retrieve(query, k, filter=filter)
+
+    def _with_options(self) -> Retriever:
+        if isinstance(self.source, Unhooked):
+            options = {"sources": None, "filter": None}
+            return replace(self.source, options=self.request.changed() | options)
+        return _Conditioned(self.source) if self.request.syntax else self.source
+
+
+@dataclass(frozen=True, slots=True)
+class _Conditioned:
+    """A source without a search syntax of its own: its best hits are compared with the conditions of the query."""
+
+    source: Retriever
+
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
+    ) -> Ranking:
+        parsed = parse_query(query, _FIELDS)
+        if not parsed.conditions:
+            return self.source.retrieve(query, k, filter=filter)
+        if not parsed.text.strip():
+            return Ranking((), notes=parsed.notes())
+        ranking = self.source.retrieve(parsed.text, max(k, POOL), filter=filter)
+        analyzer = get_analyzer(IndexSettings().analyzer)
+        items = [
+            item for item in ranking if all(each.holds_for(item, analyzer) for each in parsed.conditions)
+        ]
+        return Ranking(items[:k], ranking.parts, [*parsed.notes(), *ranking.notes])
+
+
+def _check_shared(request: SearchRequest) -> None:
+    """Refuse what only the documents alone can be asked for.
+
+    Raises:
+        ArgumentError: names the option.
+    """
+    for name in _DOCUMENTS:
+        if (value := getattr(request, name)) is not None:
+            raise ArgumentError(
+                f"{name} must be left out where other sources than docs are searched, got {value!r}; "
+                'sources ["docs"] searches the documents alone'
+            )
 
 
 def open_sources(

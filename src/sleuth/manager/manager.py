@@ -34,6 +34,9 @@ SYNTHESIZE = "indiana_jones_synthesize"
 _RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "kwargs"})
 """What hooks are given under these names by Sleuth."""
 
+_SAID = ("searched_query", "notes")
+"""What a search repeats of the `extra` of its retrieval."""
+
 R = TypeVar("R", bound=BaseResult)
 
 
@@ -147,7 +150,7 @@ class RetrievalManager:
         if retrieved.is_error():
             items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
             return SearchResult.fail(retrieved.detail, query=query, items=items, extra=retrieved.extra)
-        searched = {key: retrieved.extra[key] for key in ("searched_query",) if key in retrieved.extra}
+        searched = {key: value for key, value in retrieved.extra.items() if key in _SAID}
         start = SearchResult.success(
             query=query, items=retrieved.items, detail=retrieved.detail, extra=searched
         )
@@ -298,6 +301,8 @@ def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
         result.items = list(ranking)
         result.detail = _detail_of(ranking)
         result.status = "success" if ranking else "error"
+        if ranking.notes:
+            result.extra["notes"] = list(ranking.notes)
         return result
 
     return retrieve

@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from sleuth import Engine
+from sleuth import Engine, Ranking
+from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import Extension, ServerSettings, bind, log_formatter, threads_per_worker
 from tests.surfaces.project import make_project
@@ -76,19 +77,18 @@ def test_what_was_accepted_is_answered_when_the_server_ends(tmp_path: Path) -> N
 
 def test_a_full_queue_refuses_at_once(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With one thread and no room to wait, searches beside a slow one get 503 with Retry-After."""
-    release, retrieve = Event(), Engine.retrieve
+    release, run = Event(), Engine.run
 
-    def slow_retrieve(engine: Engine, *arguments: Any, **options: Any) -> Any:
+    def slow_run(engine: Engine, request: SearchRequest) -> Ranking:
         release.wait(600)
-        return retrieve(engine, *arguments, **options)
+        return run(engine, request)
 
     with serving(index, threads=1, queue=0, deadline=600, cache=0) as started, ThreadPoolExecutor(8) as pool:
         started.client.post("/v1/search", json={"query": "tokens"})
-        monkeypatch.setattr(Engine, "retrieve", slow_retrieve)
+        monkeypatch.setattr(Engine, "run", slow_run)
 
         def search(_: int) -> httpx.Response:
-            body = {"query": "tokens", "explain": True}  # never so short that the event loop does it
-            return httpx.post(f"{started.url}/v1/search", json=body, timeout=600)
+            return httpx.post(f"{started.url}/v1/search", json={"query": "tokens"}, timeout=600)
 
         searches = [pool.submit(search, number) for number in range(16)]
         try:

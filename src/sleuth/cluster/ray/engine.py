@@ -24,6 +24,7 @@ from sleuth.store import Finding, Repair
 from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
+    from sleuth.engine import SearchRequest
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder
     from sleuth.types import Ranking
@@ -51,14 +52,14 @@ class RayEngine(GatheredEngine):
         super().__init__(store, len(store.router.names), legs, embedder, scope=scope)
         self._served = store
 
-    def _retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
-        """`retrieve`, without hooks; begun anew without the shards whose searcher died meanwhile."""
+    def _answer(self, request: SearchRequest) -> Ranking:
+        """Answer without hooks; begun anew without the shards whose searcher died meanwhile."""
         for _ in range(_ATTEMPTS - 1):
             try:
-                return super()._retrieve(query, k, **options)
+                return super()._answer(request)
             except ShardsMissingError as error:
                 logger.warning("a query is begun anew: %s", error)
-        return super()._retrieve(query, k, **options)
+        return super()._answer(request)
 
     def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
         """Return 0: a published index has all its vectors."""

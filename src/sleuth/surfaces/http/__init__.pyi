@@ -21,8 +21,5 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.surfaces.http.app import ROUTERS as ROUTERS
 from sleuth.surfaces.http.cache import AnswerCache as AnswerCache
-from sleuth.surfaces.http.durations import SHORT as SHORT
-from sleuth.surfaces.http.durations import Durations as Durations
 from sleuth.surfaces.http.lanes import Lane as Lane
-from sleuth.surfaces.http.routes import direct_routes as direct_routes
 from sleuth.surfaces.http.settings import threads_per_worker as threads_per_worker

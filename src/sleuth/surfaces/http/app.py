@@ -23,7 +23,6 @@ from sleuth.surfaces.http import ask, code, dify, documents, openai, rerank, sea
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
 from sleuth.surfaces.http.problems import EXPECTED, Dialect, problem, refusal_of
-from sleuth.surfaces.http.routes import direct_routes
 from sleuth.surfaces.http.service import Service
 from sleuth.surfaces.http.warming import Warmer, warm
 
@@ -118,7 +117,6 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
     app.outermost = Gate(
         app.answer,
         service,
-        direct=direct_routes(ROUTERS),
         public=frozenset(public),
         dialects=DIALECTS,
     )

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
+from sleuth.engine import SearchRequest
 from sleuth.errors import SleuthError
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal, problem, refusal_of
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.search import MOST_QUERY, FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
@@ -25,17 +26,17 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["ask"], route_class=JsonRoute)
 
 
-class AskRequest(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskBody(SearchRequest):
     """A question."""
 
-    query: str = Field(max_length=MOST_QUERY, examples=["how do I rotate a key"])
-    k: int = Field(default=8, ge=1, le=100, description="Passages that the answer is written from, at most.")
-    filter: FilterField = None
-    sources: list[str] | None = Field(default=None, max_length=20)
-    passages: bool = Field(default=False, description="Give the passages too.")
-    stream: bool = Field(
-        default=False, description="Answer by server-sent events: `text` pieces, then `result`."
-    )
+    k: Annotated[
+        int, Field(ge=1, le=100, description="Passages that the answer is written from, at most.")
+    ] = 10
+    passages: Annotated[bool, Field(description="Give the passages too.")] = False
+    stream: Annotated[
+        bool, Field(description="Answer by server-sent events: `text` pieces, then `result`.")
+    ] = False
 
 
 class AskResponse(BaseModel):
@@ -49,6 +50,7 @@ class AskResponse(BaseModel):
         sources: what was read, by number.
         citations: where `response` cites which source.
         used_source_ids: ids of the passages that are cited.
+        notes: sentences for whoever wrote the question.
         items: the passages, where they were asked for.
     """
 
@@ -61,6 +63,7 @@ class AskResponse(BaseModel):
     sources: list[dict[str, Any]]
     citations: list[dict[str, Any]]
     used_source_ids: list[str]
+    notes: list[str]
     items: list[dict[str, Any]] | None
 
 
@@ -71,7 +74,7 @@ _EVENTS = {
 
 
 @router.post("/v1/ask", response_model=AskResponse, responses=PROBLEMS | MISSING | {200: _EVENTS})
-async def ask(body: AskRequest, request: Request, call: CurrentCall) -> Response:
+async def ask(body: AskBody, request: Request, call: CurrentCall) -> Response:
     """Answer a question from the passages that are found for it."""
     call.require("read")
     writing = Writing(body, call)
@@ -87,18 +90,21 @@ _NO_BUFFER = {"cache-control": "no-store", "x-accel-buffering": "no"}
 class Writing:
     """An answer that is being written in a thread. Leaving it stops the model."""
 
-    def __init__(self, body: AskRequest, call: Call) -> None:
+    def __init__(self, body: AskBody, call: Call) -> None:
         self.call = call
-        engine = call.retriever(body.sources)
-        self._stream: SearchStream = engine.stream_search(
-            body.query, body.k, "with_items" if body.passages else "minimal", filter=call.filter(body.filter)
+        options = call.request(body).changed()
+        del options["deadline"]  # of the search, which is shorter than that of the answer
+        if body.deadline is not None:
+            options["deadline"] = body.deadline
+        self._stream: SearchStream = call.retriever(body.sources).stream_search(
+            body.query, body.k, "with_items" if body.passages else "minimal", **options
         )
         self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.create_task(call.service.answers.run(self._pump, body))
         self._task.add_done_callback(lambda _: self._pieces.put_nowait(None))
 
-    def _pump(self, body: AskRequest) -> SearchResult:
+    def _pump(self, body: AskBody) -> SearchResult:
         """Read the stream in a thread of the queue."""
         with self.call.retrieval_span(body.query, body.k), self._stream:
             for piece in self._stream:
@@ -184,4 +190,5 @@ def answer_values(result: SearchResult) -> dict[str, Any]:
         "synthesizer": extra.get("synthesizer"),
         "sources": extra.get("sources", []),
         "citations": extra.get("citations", []),
+        "notes": extra.get("notes", []),
     }

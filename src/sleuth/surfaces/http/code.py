@@ -11,10 +11,11 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
+from sleuth.request import MOST_QUERY
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.search import MOST_QUERY, LegReport
+from sleuth.surfaces.http.search import LegReport
 from sleuth.surfaces.http.service import Call, CurrentCall, Service
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from sleuth.engine import Fusion
+from sleuth.engine import Fusion, as_fusion
 from sleuth.errors import ArgumentError
 
 MOST_DEPTH = 10_000
@@ -37,16 +37,21 @@ def offset_of(cursor: str, stated: Mapping[str, Any]) -> int:
     return offset
 
 
-def depth(legs: Sequence[str] | None, fusion: str | None) -> int:
+def depth(legs: Sequence[str] | None, fusion: Fusion | str | None) -> int:
     """Return how many hits the pages of a search hold: those that its fusion fuses, since rankings agree that far."""
     if legs is not None and len(set(legs)) == 1:
         return MOST_DEPTH
-    return min(MOST_DEPTH, (Fusion.parse(fusion) if fusion else Fusion()).pool)
+    return min(MOST_DEPTH, as_fusion(fusion).pool)
 
 
 _WRITER = json.JSONEncoder(sort_keys=True, default=str)  # making one takes longer than writing a request
 
 
+def written(stated: Mapping[str, Any]) -> str:
+    """Return the values of a request as one text, equal for equal requests."""
+    return _WRITER.encode(stated)
+
+
 def _mark(stated: Mapping[str, Any]) -> str:
-    text = _WRITER.encode(stated)
+    text = written(stated)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -12,11 +12,11 @@ from starlette.responses import Response
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
+from sleuth.request import MOST_QUERY
 from sleuth.surfaces.http.answers import json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.scores import scored_hits
-from sleuth.surfaces.http.search import MOST_QUERY
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 router = APIRouter(tags=["Dify"], route_class=JsonRoute)

@@ -13,7 +13,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sleuth.surfaces.http import tracing
 from sleuth.surfaces.http.keys import EVERYONE, Key
 from sleuth.surfaces.http.problems import EXPECTED, Dialect, Refusal, problem, refusal_of
-from sleuth.surfaces.http.routes import JsonRoute, read_body
 from sleuth.surfaces.http.service import Call, Service, logger
 from sleuth.surfaces.http.sites import check_host, check_origin
 
@@ -25,13 +24,9 @@ _REQUEST_ID = re.compile(rb"[\w.-]{1,64}")
 
 
 class Gate:
-    """Stands before the whole application, and answers some routes itself.
-
-    FastAPI's middleware, routing and dependencies cost a request as much as all else that the server does for it (see
-    docs/decisions/thin-requests.md), so that fixed paths with JSON do not pass them.
+    """Stands before the whole application.
 
     Args:
-        direct: the routes that it answers itself, by method and path.
         public: paths that need no key.
         dialects: by path, who writes refusals there; problem documents elsewhere.
     """
@@ -41,12 +36,11 @@ class Gate:
         app: ASGIApp,
         service: Service,
         *,
-        direct: Mapping[tuple[str, str], JsonRoute],
         public: frozenset[str],
         dialects: Mapping[str, Dialect],
     ) -> None:
         self.app, self.service = app, service
-        self.direct, self.public, self.dialects = direct, public, dialects
+        self.public, self.dialects = public, dialects
         self._hosts = {name.lower() for name in service.settings.allowed_hosts}
         self._origins = frozenset(service.settings.cors_origins)
 
@@ -71,15 +65,7 @@ class Gate:
             try:
                 async with asyncio.timeout(seconds + _SLACK):
                     self._admit(call, scope, headers, body)
-                    route = self.direct.get((scope["method"], path))
-                    if route is None or route.direct is None:
-                        await self.app(scope, body.receive, answer.send)
-                    else:
-                        scope["route"] = route
-                        content_type = headers.get(b"content-type", b"").decode("latin-1")
-                        data = await read_body(body.receive)
-                        response = await route.direct(call, content_type, data)
-                        await response(scope, body.receive, answer.send)
+                    await self.app(scope, body.receive, answer.send)
             except TimeoutError:
                 await self._refuse(scope, answer, _late(body))
             except EXPECTED as error:

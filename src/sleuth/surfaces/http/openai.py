@@ -12,11 +12,11 @@ from starlette.responses import Response
 
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or
+from sleuth.request import MOST_QUERY
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.scores import scored_hits
-from sleuth.surfaces.http.search import MOST_QUERY
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from sleuth.request import MOST_QUERY
 from sleuth.surfaces.http.answers import PROBLEMS, json_response
 from sleuth.surfaces.http.openai import Usage
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.search import MOST_QUERY
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 router = APIRouter(tags=["rerank"], route_class=JsonRoute)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.surfaces.http.search import SearchRequest, retrieve
+from sleuth.engine import SearchRequest
+from sleuth.surfaces.http.search import retrieve
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, Request
 
-from sleuth.engine import open_code, open_sources
+from sleuth.engine import SearchRequest, open_code, open_sources
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.cache import AnswerCache
-from sleuth.surfaces.http.durations import Durations
 from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
@@ -48,7 +47,6 @@ class Service:
         keys: None where the server has none.
         warming: the queue of what is loaded before the first request.
         is_warm: whether all of that is loaded.
-        durations: how long searches took lately.
         cache: answers of the newest version.
         freshness: compares worktrees with the newest snapshots; it does not index.
     """
@@ -62,7 +60,6 @@ class Service:
         self.is_warm = False
         self.keys = KeyFile(settings.keys) if settings.keys else None
         self.metrics = Metrics()
-        self.durations = Durations()
         self.cache = AnswerCache(settings.cache)
         self.resources = ExitStack()
         """What is closed with the service."""
@@ -190,6 +187,25 @@ class Call:
         """Return a filter of the request, ANDed with that of its key."""
         return all_of(self.key.filter, as_filter(filter))
 
+    def request(self, body: SearchRequest, **changes: Any) -> SearchRequest:
+        """Return what a body asks, within what its key may see, its deadline and the rerankers of the server.
+
+        Args:
+            changes: of the options; `filter` is ANDed with that of the key.
+
+        Raises:
+            ArgumentError: a reranker that the server does not offer: it would load a model.
+        """
+        offered = self.service.settings.rerankers
+        if body.rerank is not None and body.rerank not in offered:
+            raise ArgumentError(
+                f"rerank must be among {', '.join(offered) or 'none'}, got {body.rerank!r}; "
+                "`sleuth serve --rerank NAME` offers a model"
+            )
+        seconds = min(self.remaining or 1e-3, body.deadline or float("inf"))
+        options = {"filter": body.filter, "deadline": seconds, **changes}
+        return SearchRequest.like(body, **options | {"filter": self.filter(options["filter"])})
+
     @property
     def engine(self) -> Engine:
         """The documents that the key of this call may see."""
@@ -208,11 +224,6 @@ class Call:
         """Run a function in the queue of searches."""
         self.require("read")
         return await self.service.reads.run(function, *args, **kwargs)
-
-    async def read_here(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function that is short in the queue of searches, but in the thread of the event loop."""
-        self.require("read")
-        return await self.service.reads.run_here(function, *args, **kwargs)
 
     async def write(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of changes."""

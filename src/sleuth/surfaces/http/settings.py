@@ -26,6 +26,7 @@ class ServerSettings:
         read_only: refuse to add and delete.
         sources: what requests may search: "docs", "code", "code:REPOSITORY", "web", "kb:ID".
         model: who writes answers, as of `Engine.use_model`; the best sentences are quoted where None.
+        rerankers: names of cross-encoders that a search may ask for; each is loaded when it is first asked for.
         allowed_hosts: names under which clients may address the server, besides localhost and addresses.
         cors_origins: pages of other sites that may call the server; none by default.
         threads: requests that are worked on at a time.
@@ -44,6 +45,7 @@ class ServerSettings:
     read_only: bool = False
     sources: Sequence[str] = ("docs",)
     model: str | None = None
+    rerankers: Sequence[str] = ()
     allowed_hosts: Sequence[str] = ()
     cors_origins: Sequence[str] = ()
     threads: int = CORES

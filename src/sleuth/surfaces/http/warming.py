@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from sleuth.surfaces.http.search import SearchRequest, search_page
+from sleuth.surfaces.http.search import SearchBody, search_page
 from sleuth.surfaces.http.service import Call, Service, logger
 
 Warmer: TypeAlias = Callable[[Call, str], object]
@@ -40,4 +40,4 @@ def sample_query(service: Service) -> str:
 
 
 def _search(call: Call, query: str) -> None:
-    search_page(SearchRequest(query=query, k=1, snippets=True), call)
+    search_page(SearchBody(query=query, k=1, snippets=True), call)

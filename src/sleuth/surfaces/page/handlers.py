@@ -80,7 +80,7 @@ class PageHandlers:
 
     async def answer(self, request: Request) -> Response:
         """Answer with a stream of events."""
-        from sleuth.surfaces.http.ask import AskRequest, ask
+        from sleuth.surfaces.http.ask import AskBody, ask
 
         call = call_of(request)
         if not admit(request, call):
@@ -88,7 +88,7 @@ class PageHandlers:
         state = PageState.of(request.query_params, self._offered)
         tree = lookup.filter_of(state)
         filter = None if tree is None else to_text(tree)
-        body = AskRequest(query=state.query, filter=filter, sources=list(state.sources), stream=True)
+        body = AskBody(query=state.query, filter=filter, sources=list(state.sources), stream=True)
         return await ask(body, request, call)
 
     async def sign_in(self, request: Request) -> Response:

@@ -1,0 +1,97 @@
+"""What a search for passages asks, with every option of retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from sleuth.engine.expansion import Expansion, check_expansion
+from sleuth.engine.fusion import Fusion, as_fusion
+from sleuth.engine.search import check_deadline
+from sleuth.errors import ArgumentError
+from sleuth.filters import Filter
+from sleuth.protocols import Reranker
+from sleuth.request import BaseRequest, Wire
+
+_Count = Annotated[int, Field(ge=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest(BaseRequest):
+    """A search for passages. `Engine.retrieve` documents the options.
+
+    Attributes:
+        sources: where to look, such as "docs" and "code"; all that is open where None.
+
+    Raises:
+        ArgumentError: a value that breaks its rule.
+    """
+
+    sources: Annotated[
+        Sequence[str] | None,
+        Wire(list[str] | None),
+        Field(max_length=20, description="Where to look: docs, code, code:REPOSITORY, web or kb:ID."),
+    ] = None
+    filter: Annotated[
+        Filter | Mapping[str, Any] | str | None,
+        Wire(str | dict[str, Any] | None),
+        Field(
+            description='Use only passages that match, as in "year>=2020 lang:en".',
+            examples=["year>=2020 lang:en", {"year": {"$gte": 2020}}],
+        ),
+    ] = None
+    legs: Annotated[
+        Sequence[str] | None,
+        Wire(list[str] | None),
+        Field(max_length=20, description="Search only by these: words (lexical), meaning (dense)."),
+    ] = None
+    fusion: Annotated[
+        Fusion | str | None,
+        Wire(str | None),
+        Field(
+            max_length=200,
+            description='How the legs are fused, as in "rrf" or "minmax(dense=1)".',
+            examples=["minmax(lexical=1,dense=0.4,pool=200)"],
+        ),
+    ] = None
+    expand: Annotated[
+        Expansion,
+        Wire(_Count | Literal["section", "document"] | None),
+        Field(description="Give each passage with its neighbours (1, 2 …), section or document."),
+    ] = None
+    explain: Annotated[bool, Field(description="Say how each score comes about.")] = False
+    exact: Annotated[bool, Field(description="Give up no passage by an estimate of its score.")] = False
+    deadline: Annotated[
+        float | None, Field(gt=0, description="Seconds that the search may take; late legs are left out.")
+    ] = None
+    syntax: Annotated[bool, Field(description='Read "phrases", -word and field:word in the query.')] = False
+    min_score: Annotated[
+        float | None,
+        Field(
+            ge=0,
+            le=1,
+            description="Omit passages with less in common with the query, from 0 (nothing) to 1 (all words).",
+        ),
+    ] = None
+    rerank: Annotated[
+        Reranker | str | None,
+        Wire(str | None),
+        Field(max_length=200, description="Cross-encoder that scores the best 100 again."),
+    ] = None
+
+    def __post_init__(self) -> None:
+        super(SearchRequest, self).__post_init__()
+        check_expansion(self.expand)
+        check_deadline(self.deadline)
+        as_fusion(self.fusion)
+        if self.min_score is not None and not (
+            type(self.min_score) in (int, float) and 0 <= self.min_score <= 1
+        ):
+            raise ArgumentError(f"min_score must be a number from 0 to 1, or None, got {self.min_score!r}")
+        if self.rerank is not None and not isinstance(self.rerank, str | Reranker):
+            raise ArgumentError(
+                f"rerank must be a Reranker, the name of a cross-encoder or None, got {self.rerank!r}"
+            )

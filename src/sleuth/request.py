@@ -1,0 +1,128 @@
+"""What a search asks: one frozen dataclass for each kind of search, from which every door makes its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
+
+from sleuth.arguments import check_count, check_names
+from sleuth.errors import ArgumentError, SleuthError
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema
+
+
+MOST_QUERY = 100_000
+"""Characters of a query at most, where a program sends it as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """In an annotation: the forms of a value that JSON and a command line have, where Python has more."""
+
+    form: Any
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return handler.generate_schema(self.form)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseRequest:
+    """A question, and how it is answered; each kind of search adds its options.
+
+    The annotation of a field is all that doors know of it: its type (with `Wire`), its limits and a sentence for
+    people (pydantic's `Field`). Flags, forms and JSON schemas are made from it.
+
+    Raises:
+        ArgumentError: a query that is not a string, or a `k` that is negative or not an int.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    query: Annotated[str, Field(max_length=MOST_QUERY, description="The question, or words.")]
+    k: Annotated[int, Field(ge=0, description="How many results.")] = 10
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.query, str):
+            raise ArgumentError(f"query must be a string, got {self.query!r}")
+        object.__setattr__(self, "k", check_count(self.k))
+
+    @classmethod
+    def of(cls, query: str, k: int, options: Mapping[str, Any]) -> Self:
+        """Return the request of a call.
+
+        Raises:
+            ArgumentError: an unknown option, with the nearest one; a value that breaks its rule.
+        """
+        check_names(options, defaults(cls))
+        return cls(query=query, k=k, **options)
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Return the request of plain values, as JSON and forms have them; texts are converted.
+
+        Raises:
+            ArgumentError: an unknown name, or a value that breaks its rule.
+        """
+        check_names(values, {"query", "k", *defaults(cls)}, "arguments")
+        try:
+            request: Self = adapter_of(cls).validate_python(values)
+        except ValidationError as error:
+            raise argument_error(error) from error
+        return request
+
+    @classmethod
+    def like(cls, other: BaseRequest, **changes: Any) -> Self:
+        """Return a request of this kind with the values of another one, which may have more, and with changes."""
+        names = ("query", "k", *defaults(cls))
+        return cls(**{name: getattr(other, name) for name in names} | changes)
+
+    def changed(self) -> dict[str, Any]:
+        """Return the options that differ from the default, by name."""
+        values = ((name, getattr(self, name), default) for name, default in defaults(type(self)).items())
+        return {name: value for name, value, default in values if value is not default and value != default}
+
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """Return the JSON schema of a request."""
+        return adapter_of(cls).json_schema()
+
+
+def defaults(kind: type[BaseRequest]) -> Mapping[str, Any]:
+    """Return the default of each option of a kind of request, in order; `query` and `k` are no options."""
+    return _defaults(cast("Any", kind))
+
+
+@cache
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    return {each.name: each.default for each in fields(kind) if each.name not in ("query", "k")}
+
+
+def adapter_of(kind: type[Any]) -> TypeAdapter[Any]:
+    """Return what reads JSON and plain values as a kind of request, or as another type."""
+    return _adapter(cast("Any", kind))
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def argument_error(error: ValidationError) -> SleuthError:
+    """Return the first fault of plain values in the words of Sleuth."""
+    if (fault := own_fault(error)) is not None:
+        return fault
+    first = error.errors()[0]
+    name = ".".join(map(str, first["loc"])) or "request"
+    return ArgumentError(f"{name}: {first['msg']}, got {first['input']!r}")
+
+
+def own_fault(error: ValidationError) -> SleuthError | None:
+    """Return the fault that a request itself found in its values; None where they do not even have its types."""
+    causes = (each.get("ctx", {}).get("error") for each in error.errors())
+    return next((cause for cause in causes if isinstance(cause, SleuthError)), None)
