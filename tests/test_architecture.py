@@ -18,7 +18,18 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
-BASE = {"arguments", "vectors", "errors", "types", "results", "protocols", "lazy", "logs", "threads", "request"}
+BASE = {
+    "arguments",
+    "vectors",
+    "errors",
+    "types",
+    "results",
+    "protocols",
+    "lazy",
+    "logs",
+    "threads",
+    "request",
+}
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
 FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}

@@ -63,6 +63,10 @@ ModelOption = Annotated[
         "--model", help="Model that writes answers, such as llama3.1. Without one, passages are quoted."
     ),
 ]
+RerankOption = Annotated[
+    list[str] | None,
+    typer.Option("--rerank", help="Cross-encoder that searches may ask for; repeat it for several."),
+]
 AllowHostOption = Annotated[
     list[str] | None, typer.Option("--allow-host", help="Host name by which clients address the server.")
 ]
@@ -121,6 +125,7 @@ def run(
     read_only: ReadOnlyOption = False,
     sources: SourcesOption = None,
     model: ModelOption = None,
+    rerank: RerankOption = None,
     allow_host: AllowHostOption = None,
     cors: CorsOption = None,
     workers: WorkersOption = 1,
@@ -162,6 +167,7 @@ def run(
         read_only=read_only,
         sources=tuple(dict.fromkeys(sources or ["docs"])),
         model=model,
+        rerankers=tuple(rerank or ()),
         allowed_hosts=tuple(allow_host or ()),
         cors_origins=tuple(cors or ()),
         cache=cache,
