@@ -46,7 +46,10 @@ class SearchRequest(BaseRequest):
     legs: Annotated[
         Sequence[str] | None,
         Wire(list[str] | None),
-        Field(max_length=20, description="Search only by these: words (lexical), meaning (dense)."),
+        Field(
+            max_length=20,
+            description="Search only by these legs, such as lexical (words) and dense (meaning).",
+        ),
     ] = None
     fusion: Annotated[
         Fusion | str | None,
