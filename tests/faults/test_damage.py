@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store import Store
 from sleuth.store.catalogue import building
 from sleuth.types import Chunk, Document
+from tests.faults.damaging import PAGE
+from tests.faults.trial import rows
 from tests.store.words import SumsLeg, contents, faults, put
 
 ROUNDS = 12
@@ -61,6 +64,12 @@ def zero(data: bytes, rng: random.Random) -> bytes:
     start = rng.randrange(len(data))
     end = min(len(data), start + rng.randrange(1, 4096))
     return data[:start] + bytes(end - start) + data[end:]
+
+
+def garble(data: bytes, rng: random.Random) -> bytes:
+    start = rng.randrange(len(data))
+    end = min(len(data), start + rng.randrange(1, 64))
+    return data[:start] + rng.randbytes(end - start) + data[end:]
 
 
 def extend(data: bytes, rng: random.Random) -> bytes:
@@ -214,3 +223,35 @@ def test_a_schema_that_is_not_text(tmp_path: Path) -> None:
         with pytest.raises(IndexDamagedError):
             opening(tmp_path / "index")
         file.write_bytes(whole)
+
+
+def test_damaged_cached_vectors(tmp_path: Path) -> None:
+    """Damage among cached vectors never serves another vector; a check finds all that changes a row."""
+    models, names = ("one", "two"), [f"{i:04x}" for i in range(150)]
+    with Store.open(tmp_path / "sound", create=True, settings={}) as store:
+        with store.writer() as writer:
+            for model in models:
+                writer.put_embeddings(model, {name: f"{model} {name}".encode() * 8 for name in names})
+        store.compact()
+    whole = (tmp_path / "sound" / "record.sqlite").read_bytes()
+    places = [whole.index(f"{model} {name}".encode()) for model in models for name in names[::30]]
+    changes = 0
+    for seed in range(40):
+        rng = random.Random(seed)
+        start = rng.choice(places) // PAGE * PAGE
+        path = Path(shutil.copytree(tmp_path / "sound", tmp_path / str(seed)))
+        damaged = (
+            whole[:start]
+            + (flip, zero, garble)[seed % 3](whole[start : start + PAGE], rng)
+            + whole[start + PAGE :]
+        )
+        (path / "record.sqlite").write_bytes(damaged)
+        with Store.open(path) as store:
+            is_changed = rows(whole) != rows(damaged)
+            changes += is_changed
+            assert bool(faults(store)) == is_changed, seed
+            with suppress(IndexDamagedError), store.reader() as snapshot:
+                for model in models:
+                    for name, vector in snapshot.embeddings(model, names).items():
+                        assert vector == f"{model} {name}".encode() * 8
+    assert changes

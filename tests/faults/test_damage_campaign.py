@@ -48,6 +48,22 @@ def make_documents(path: Path, seed: int) -> None:
         engine.delete(["d3", "d120"])
 
 
+def make_logged(path: Path, seed: int) -> None:
+    """The same index of documents, whose last commits are in the log of its record; and its earlier version."""
+    make_documents(path / "made", seed)
+    shutil.copytree(path / "made" / "index", path / "open")
+    with Engine.open(path / "open", embedder=HashEmbedder()) as engine:
+        for n in range(3):
+            engine.add([Document(f"w{n} w{n + 1} a late word", {"year": 1950 + n}, id=f"late{n}")])
+            engine._store.wait()
+            if n == 1:
+                shutil.copytree(path / "open", path / "earlier")
+        shutil.copytree(path / "open", path / "index")
+    for copy in ("earlier", "index"):
+        (path / copy / "record.sqlite-shm").unlink()
+        assert (path / copy / "record.sqlite-wal").stat().st_size
+
+
 def make_code(path: Path, seed: int) -> None:
     """An index of code of two snapshots, and its version before the second."""
     root = path / "root"
@@ -69,11 +85,10 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(building, "INLINE_BYTES", 0)
         patch.setattr("sleuth.code.snapshots.shelf.SMALL", 0)
-        for name, make in (("documents", make_documents), ("code", make_code)):
+        for name, make in (("documents", make_documents), ("logged", make_logged), ("code", make_code)):
             make(home / name, 0)
             make(home / "other" / name, 1)
             shutil.copytree(home / "other" / name / "index", home / name / "foreign")
-            shutil.copytree(home / name / "earlier", home / name / "asked")  # asking may change files
     return home
 
 

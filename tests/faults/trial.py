@@ -1,6 +1,7 @@
 """Damages indexes and says what comes of it: `python -m tests.faults.trial FOLDER FIRST LAST`, a line of JSON each.
 
-FOLDER holds `documents` and `code`, each with an `index`, a `foreign` one of other contents, and an `earlier` version.
+FOLDER holds `documents`, `logged` (documents whose last commits are in the log) and `code`, each with an `index`, a
+`foreign` one of other contents, and an `earlier` version.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tests.faults.damaging import DAMAGES, Victim, restore
 
 FILES = {
     "documents": ("record.sqlite", "segments/lexical*", "segments/columns*", "segments/dense*", "version"),
+    "logged": ("record.sqlite-wal",),
     "code": ("code.db", "code/files*", "code/chunks*"),
 }
 KINDS = [(index, file) for index, files in FILES.items() for file in files]
@@ -60,7 +62,17 @@ def ask_code(path: Path) -> Answers:
         return texts, [[(hit.file_path, hit.start_line, hit.score) for hit in ranking] for ranking in hits]
 
 
-ASK: dict[str, Callable[[Path], Answers]] = {"documents": ask_documents, "code": ask_code}
+ASK: dict[str, Callable[[Path], Answers]] = {
+    "documents": ask_documents,
+    "logged": ask_documents,
+    "code": ask_code,
+}
+
+
+def ask(index: str, path: Path) -> Answers:
+    """Return the answers of a copy: asking changes files."""
+    with tempfile.TemporaryDirectory() as folder:
+        return ASK[index](Path(shutil.copytree(path, Path(folder, "copy"))))
 
 
 def doctor(index: str, path: Path) -> list[str]:
@@ -120,17 +132,21 @@ def matters(file: Path, before: bytes, after: bytes) -> bool:
     if file.name == "version":  # one with an earlier number is what a power cut leaves
         noted = mark.read(file.parent).version
         return noted is None or noted >= int(before[:20])
-    if file.suffix not in (".sqlite", ".db"):
+    log = file.name.endswith("-wal")
+    database = file.with_name(file.name.removesuffix("-wal"))
+    if database.suffix not in (".sqlite", ".db"):
         return True
-    whole, damaged = (rows(data) for data in (before, after))
+    whole, damaged = (rows(database.read_bytes(), data) if log else rows(data) for data in (before, after))
     return whole != damaged
 
 
-def rows(data: bytes) -> list[Any] | None:
-    """Return the schema and all rows of a database; None if its structure is damaged."""
+def rows(data: bytes, log: bytes = b"") -> list[Any] | None:
+    """Return the schema and all rows of a database with its log; None if its structure is damaged."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "database")
         file.write_bytes(data)
+        if log:
+            Path(folder, "database-wal").write_bytes(log)
         try:
             with closing(sqlite3.connect(file)) as connection:
                 if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
@@ -205,7 +221,7 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
 if __name__ == "__main__":
     home, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     sound, before = (
-        {index: ASK[index](home / index / version) for index in FILES} for version in ("index", "asked")
+        {index: ask(index, home / index / version) for index in FILES} for version in ("index", "earlier")
     )
     for number in range(first, last):
         sys.stdout.write(json.dumps({"begun": number}) + "\n")
