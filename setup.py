@@ -8,7 +8,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 
 ROOT = Path(__file__).parent
-AS_FAST_WITH_O2 = {"evidence", "terms", "union", "uses"}
+AS_FAST_WITH_O2 = {"evidence", "terms", "uses"}
 """Kernels that are as fast with -O2 as with -O3, and compile in less time."""
 SHARED = "sleuth._cyutility"
 """Cython's support for memoryviews, compiled once: each kernel would carry a copy and compile twice as long."""

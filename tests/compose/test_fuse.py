@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.compose import FORMULAS, Method, fuse_hits, normalise, union
+from sleuth.compose import FORMULAS, Method, fuse_hits, normalise, overlap
 from sleuth.errors import ArgumentError
 from tests.examples import examples
 
@@ -147,15 +147,17 @@ def test_no_pools_and_empty_pools() -> None:
 
 @given(st.lists(st.lists(st.integers(-(2**62), 2**62), unique=True, max_size=30), max_size=4))
 def test_union(lists: list[list[int]]) -> None:
-    """The union has each key once, in order of first appearance, with the sum of its values in the pools."""
-    pools = [np.array(keys, np.int64) for keys in lists]
-    weights = np.array([2.0**i for i in range(len(pools))], np.float64)
-    keys, scores, _, _ = union.fuse(pools, [np.ones(len(pool)) for pool in pools], weights, "minmax", 60, 0)
-    assert keys.tolist() == list(dict.fromkeys(key for some in lists for key in some))
-    expected = [
-        sum(weight for weight, some in zip(weights, lists, strict=True) if key in some) for key in keys
-    ]
-    assert scores.tolist() == expected
+    """The union has each key once, with the sum of its values in the pools."""
+    pools = {
+        str(i): Found(np.array(keys, np.int64), np.ones(len(keys), np.float32))
+        for i, keys in enumerate(lists)
+    }
+    fused = fuse_hits(pools, {str(i): 2.0**i for i in range(len(lists))})
+    expected = {
+        key: sum(2.0**i for i, some in enumerate(lists) if key in some) for keys in lists for key in keys
+    }
+    assert dict(zip(fused.keys.tolist(), fused.scores.tolist(), strict=True)) == expected
+    assert len(fused) == len(expected)
 
 
 @settings(max_examples=examples(100))
@@ -167,7 +169,7 @@ def test_rankings_overlap(some: list[int], others: list[int], first: int, among:
     expected = both / (len(a.head(first)) + len(b.head(first)))
     keys = np.array(a.keys, np.int64), np.array(b.keys, np.int64)
     scores = np.array(a.scores, np.float32), np.array(b.scores, np.float32)
-    assert union.overlap(keys[0], scores[0], keys[1], scores[1], first, among) == expected
+    assert overlap(Found(keys[0], scores[0]), Found(keys[1], scores[1]), first, among) == expected
 
 
 class Ranked(NamedTuple):

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from sleuth.compose import union
 from sleuth.dense import load_model
 from sleuth.errors import IndexDamagedError
 from sleuth.store import SegmentData
@@ -30,34 +29,6 @@ tried = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-
-FLOATS = st.floats(allow_nan=True, allow_infinity=True)
-COUNTS = st.one_of(st.integers(0, 20), st.sampled_from([1 << 20, 1 << 31, (1 << 62) - 1]))
-POOLS = st.lists(
-    st.lists(
-        st.tuples(st.one_of(st.integers(0, 9), st.integers(-(1 << 63), (1 << 63) - 1)), FLOATS),
-        max_size=12,
-        unique_by=lambda pair: pair[0],
-    ),
-    max_size=4,
-)
-
-
-@tried
-@given(POOLS, st.sampled_from(["rrf", "max", "minmax", "zscore", "combmnz", "?"]), FLOATS, COUNTS, st.data())
-def test_fusion(
-    pools: list[list[tuple[int, float]]], method: str, constant: float, k: int, data: st.DataObject
-) -> None:
-    """Pools of any keys and scores give each key once, and at most k best keys and their ties."""
-    weights = data.draw(arrays_of.arrays(np.float64, len(pools), elements=FLOATS))
-    keys = [np.array([key for key, _ in pool], np.int64) for pool in pools]
-    scores = [np.array([score for _, score in pool], np.float64) for pool in pools]
-    fused, sums, best, _ = union.fuse(keys, scores, weights, method, constant, k)
-    assert set(fused.tolist()) == {key for pool in pools for key, _ in pool}
-    assert len(fused) == len(set(fused.tolist())) == len(sums)
-    assert len(best) <= len(fused)
-    for own in scores:
-        assert len(union.normalise(own, method, constant)) == len(own)
 
 
 @tried

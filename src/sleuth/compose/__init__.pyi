@@ -20,5 +20,5 @@ from sleuth.compose.fuse import RANK_CONSTANT as RANK_CONSTANT
 from sleuth.compose.fuse import Method as Method
 from sleuth.compose.fuse import best_places as best_places
 from sleuth.compose.fuse import normalise as normalise
+from sleuth.compose.fuse import overlap as overlap
 from sleuth.compose.labelled import LabelledRetriever as LabelledRetriever
-from sleuth.compose.union import overlap as overlap

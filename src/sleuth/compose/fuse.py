@@ -18,7 +18,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.compose import union
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation
 
@@ -27,9 +26,6 @@ Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
 """Tie-break order of keys: returns a sortable value for each, such as its id."""
 
 RANK_CONSTANT = 60
-MOST = 1 << 62
-"""A `k` larger than any pool."""
-
 FORMULAS: Mapping[str, str] = {
     "minmax": "sum over legs of weight * (score - least) / (greatest - least) of the leg's pool",
     "zscore": "sum over legs of weight * (score - least) / deviation of the leg's pool",
@@ -154,18 +150,36 @@ def fuse_hits(
     """
     legs = tuple(hits_by_leg)
     checked = _check(legs, weights, method, rank_constant)
-    pools = tuple(hits_by_leg[name] for name in legs)
-    keys, scores, ranked, some_tie = union.fuse(
-        [np.ascontiguousarray(pool.keys, np.int64) for pool in pools],
-        [np.ascontiguousarray(pool.scores, np.float64) for pool in pools],
-        checked,
-        method,
-        rank_constant,
-        MOST if k is None else k,
-    )
-    best = _settled(keys, scores, ranked, order) if some_tie else ranked
-    best = best[:k]
+    pools = tuple(hits_by_leg.values())
+    keys, scores = _united(pools, checked, method, rank_constant)
+    best = best_places(keys, scores, len(keys) if k is None else k, order)
     return Fused(keys[best], scores[best], legs, checked, method, rank_constant, pools)
+
+
+def _united(
+    pools: Sequence[RankedKeys], weights: NDArray[np.float64], method: Method, rank_constant: float
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the keys of all pools, each once, and their scores, both of shape (n,)."""
+    if not pools:
+        return np.zeros(0, np.int64), np.zeros(0, np.float64)
+    keys = np.concatenate([pool.keys for pool in pools])
+    shares = [
+        weight * normalise(pool.scores, method, rank_constant)
+        for weight, pool in zip(weights.tolist(), pools, strict=True)
+    ]
+    by_key = keys.argsort(kind="stable")  # pools are added in their order, to the last bit
+    keys = keys[by_key]
+    is_first = np.ones(len(keys), np.bool_)
+    np.not_equal(keys[1:], keys[:-1], out=is_first[1:])
+    starts = is_first.nonzero()[0]
+    if not len(starts):
+        return keys, np.zeros(0, np.float64)
+    add = np.maximum if method == "max" else np.add
+    scores = add.reduceat(np.concatenate(shares)[by_key], starts)
+    if method == "combmnz":
+        counted = np.repeat(weights > 0, [len(pool.keys) for pool in pools])
+        scores *= np.add.reduceat(counted[by_key], starts, dtype=np.int64)
+    return keys[starts], scores
 
 
 def normalise(
@@ -176,7 +190,17 @@ def normalise(
     If all scores are equal, min-max and z-scores are 1, so that a hit counts more than a miss. z-scores are measured
     from the lowest score of the pool instead of from the mean: the ranking is the same, and a miss adds 0.
     """
-    return union.normalise(np.ascontiguousarray(scores, np.float64), method, rank_constant)
+    values = scores.astype(np.float64)
+    if method == "max" or not len(values):
+        return values
+    if method == "rrf":
+        return 1 / (rank_constant + np.arange(1, len(values) + 1))
+    least = values.min()
+    scale = values.max() - least
+    if method == "zscore":
+        deviations = values - values.cumsum()[-1] / len(values)
+        scale = np.sqrt((deviations * deviations).cumsum()[-1] / len(values))
+    return (values - least) / scale if scale > 0 else np.ones(len(values))
 
 
 def _check(
@@ -199,21 +223,48 @@ def best_places(
     keys: NDArray[np.int64], scores: NDArray[np.float64], k: int, order: Order | None
 ) -> NDArray[np.int64]:
     """Return the places of the best `k` scores, best first, ties by `order`."""
-    ranked, some_tie = union.best(scores, k)
-    return (_settled(keys, scores, ranked, order) if some_tie else ranked)[:k]
+    if k >= len(scores):
+        ranked = (-scores).argsort(kind="stable")
+    elif k:
+        places = (scores >= np.partition(scores, -k)[-k]).nonzero()[0]
+        ranked = places[(-scores[places]).argsort(kind="stable")]
+    else:
+        return np.zeros(0, np.int64)
+    return _settled(keys, scores, ranked, order)[:k]
 
 
 def _settled(
     keys: NDArray[np.int64], scores: NDArray[np.float64], ranked: NDArray[np.int64], order: Order | None
 ) -> NDArray[np.int64]:
-    """Return places in order of score, with equal scores in order of `order`."""
+    """Return places in order of score, with equal scores in order of `order`, which is called once for all of them."""
     values = scores[ranked]
-    ties = np.flatnonzero(values[1:] == values[:-1]).tolist()
-    while ties:
-        start = end = ties.pop(0)
-        while ties and ties[0] == end + 1:
-            end = ties.pop(0)
-        tied = ranked[start : end + 2]
-        names = keys[tied] if order is None else order(keys[tied])
-        ranked[start : end + 2] = tied[sorted(range(len(tied)), key=names.__getitem__)]
+    is_tied = np.zeros(len(ranked) + 1, np.bool_)
+    np.equal(values[1:], values[:-1], out=is_tied[1:-1])
+    if not is_tied.any():
+        return ranked
+    places = (is_tied[1:] | is_tied[:-1]).nonzero()[0]
+    tied = ranked[places]
+    names = keys[tied] if order is None else order(keys[tied])
+    by_score = sorted(zip((-scores[tied]).tolist(), names, tied.tolist(), strict=True))
+    ranked[places] = [place for *_, place in by_score]
     return ranked
+
+
+def overlap(one: RankedKeys, other: RankedKeys, first: int, among: int) -> float:
+    """Return which share of the first hits of each of two rankings is among more of the first hits of the other.
+
+    Args:
+        one, other: at least one hit each.
+        first: hits of each, 1 or more, and those that tie with the last of them, whose order is not settled.
+        among: hits of the other, likewise.
+    """
+    heads = _head(one, first), _head(other, first)
+    both = len(heads[0] & _head(other, among)) + len(heads[1] & _head(one, among))
+    return both / sum(map(len, heads))
+
+
+def _head(ranking: RankedKeys, n: int) -> set[int]:
+    """Return the first n keys, and those that tie with the last of them."""
+    if n < len(ranking.scores):
+        n += int(np.count_nonzero(ranking.scores[n:] == ranking.scores[n - 1]))
+    return set(ranking.keys[:n].tolist())

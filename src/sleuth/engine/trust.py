@@ -29,4 +29,4 @@ def agreement(one: Hits, other: Hits) -> float:
     """Return which share of the first 20 hits of each leg is among the first 100 of the other; 1 if a leg has none."""
     if not len(one) or not len(other):
         return 1.0
-    return overlap(one.keys, one.scores, other.keys, other.scores, _FIRST, _AMONG)
+    return overlap(one, other, _FIRST, _AMONG)

@@ -6,15 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.compose import RANK_CONSTANT, fuse_hits
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
-RANK_CONSTANT: Final = 60
+_CHUNK: Final = (1 << 32) - 1
+"""The bits of a key that number a chunk in its file."""
 LEG_WEIGHTS: Final[Mapping[str, float]] = {"keyword": 1.0, "vector": 0.001}
 """Of reciprocal ranks. In a hybrid search the keyword leg already counts meaning among its signals, which measured
 better than ranks do; what the vector leg alone finds comes after what both find (docs/code.md)."""
@@ -55,6 +60,13 @@ def _is_weight(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < math.inf
 
 
+class _Pool(NamedTuple):
+    """The pieces of a leg, as fusion takes them: each has its file above the 32 bits of its chunk."""
+
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float64]
+
+
 def fuse(
     snapshot: Snapshot, answers: Mapping[str, Sequence[Piece]], weights: Mapping[str, float] = LEG_WEIGHTS
 ) -> list[Piece]:
@@ -62,26 +74,34 @@ def fuse(
 
     A leg of weight 0 does not count, and what it alone found is left out.
     """
-    total = sum(weights[name] for name in answers) / (RANK_CONSTANT + 1)
-    parts: dict[tuple[int, int], list[Explanation]] = {}
-    for name, pieces in answers.items():
-        for rank, hit in enumerate(pieces if weights[name] else (), 1):
-            value = weights[name] / (RANK_CONSTANT + rank) / total
-            facts: dict[str, float | int | str] = {"rank": rank, "score": hit.score, "weight": weights[name]}
-            formula = "weight / (60 + rank), of all legs' first"
-            parts.setdefault((hit.file, hit.chunk), []).append(
-                Explanation(name, value, formula, facts, (hit.explanation,))
-            )
-    fused = [
-        Piece(
-            file,
-            chunk,
-            sum(p.value for p in why),
-            Explanation("hybrid", sum(p.value for p in why), "sum", {}, tuple(why)),
+    counting = {name: pieces for name, pieces in answers.items() if weights[name]}
+    scale = (RANK_CONSTANT + 1) / sum(weights[name] for name in counting)
+    pools = {
+        name: _Pool(
+            np.array([piece.file << 32 | piece.chunk for piece in pieces], np.int64),
+            np.array([piece.score for piece in pieces], np.float64),
         )
-        for (file, chunk), why in parts.items()
+        for name, pieces in counting.items()
+    }
+    reasons = {
+        name: dict(zip(pools[name].keys.tolist(), (piece.explanation for piece in pieces), strict=True))
+        for name, pieces in counting.items()
+    }
+
+    def order(keys: NDArray[np.int64]) -> list[tuple[str, int]]:
+        return [(snapshot.files[key >> 32].path, key & _CHUNK) for key in keys.tolist()]
+
+    fused = fuse_hits(pools, {name: weights[name] * scale for name in counting}, "rrf", order=order)
+    scored = enumerate(zip(fused.keys.tolist(), fused.scores.tolist(), strict=True))
+    return [
+        Piece(
+            key >> 32,
+            key & _CHUNK,
+            score,
+            fused.explain(i, {name: some[key] for name, some in reasons.items() if key in some}),
+        )
+        for i, (key, score) in scored
     ]
-    return ordered(snapshot, fused)
 
 
 def ordered(snapshot: Snapshot, pieces: Sequence[Piece]) -> list[Piece]:
