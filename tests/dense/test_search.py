@@ -36,7 +36,7 @@ def exhaustive(
 ) -> list[tuple[int, float]]:
     """Return every live, allowed row by score, then by key."""
     scored: list[tuple[float, int]] = []
-    vector = searcher.embed(query)
+    vector = searcher.ask(query)
     for view, mask in zip(segments, masks, strict=True):
         live = np.ones(len(view), bool) if view.live is None else unpack(view.live, len(view))
         allowed = live if mask is None else live & mask
@@ -106,7 +106,7 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
         for i, v in enumerate(segments)
         if len(v)
     ]
-    query = searcher.embed("q")
+    query = searcher.ask("q")
     _, keys, _, _ = codes.scan(*codes.steps(query, 31)[:3], parts, query, 1000, 1000)
     assert sorted(keys.tolist()) == sorted(key for key, _ in expected)
 
@@ -257,7 +257,7 @@ def test_scores_and_vectors_of_keys() -> None:
     assert searcher.scores("q", hits.keys).tolist() == hits.scores.tolist()
     assert searcher.scores("q", np.array([0, 999])).tolist() == [0, 0]
     vectors = searcher.vectors(np.append(hits.keys, 999))
-    assert np.allclose(vectors[:-1] @ searcher.embed("q"), hits.scores, atol=1e-6)
+    assert np.allclose(vectors[:-1] @ searcher.ask("q"), hits.scores, atol=1e-6)
     assert not vectors[-1].any()
 
 

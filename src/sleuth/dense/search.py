@@ -126,20 +126,16 @@ class DenseSearcher(LegSearcher[Vector]):
     # --- as a leg of an index
 
     def ask(self, query: str) -> Vector:
-        """Return the vector of a query; see `embed`."""
-        return self.embed(query)
+        """Return the vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
+        vector = self.leg.embedder.embed_query(query)
+        if not isinstance(vector, np.ndarray) or vector.dtype != np.float32 or not _is_finite(vector):
+            vector = as_vector(vector, self.leg.embedder.fingerprint)
+        return self._prepare(vector)
 
     def pool(self, query: Vector, request: LegRequest) -> Hits:
         """Return the best rows; see `search`."""
-        return self.search(
-            query,
-            request.k,
-            allowed=request.allowed,
-            depth=POOL_DEPTH * request.k if request.pooled and request.k else None,
-            ordered=request.ordered,
-            exact=request.exact,
-            ids=request.ids,
-        )
+        depth = POOL_DEPTH * request.k if request.pooled else None
+        return self._best(self._prepare(query), request, depth)
 
     @property
     def matcher(self) -> TokenMatcher:
@@ -147,13 +143,6 @@ class DenseSearcher(LegSearcher[Vector]):
         return TokenMatcher(self, self.leg.token_weight)
 
     # --- searching
-
-    def embed(self, query: str) -> Vector:
-        """Return the vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
-        vector = self.leg.embedder.embed_query(query)
-        if not isinstance(vector, np.ndarray) or vector.dtype != np.float32 or not _is_finite(vector):
-            vector = as_vector(vector, self.leg.embedder.fingerprint)
-        return self._prepare(vector)
 
     def search(
         self,
@@ -178,21 +167,25 @@ class DenseSearcher(LegSearcher[Vector]):
             exact: score every row that may answer, so that no row is given up by its estimate.
             ids: names of rows, instead of those that the searcher was made with.
         """
-        k = check_count(k)
         if depth is not None and depth < 1:
             raise ArgumentError(f"depth must be at least 1, got {depth!r}")
-        vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
+        vector = self.ask(query) if isinstance(query, str) else self._prepare(query)
+        return self._best(vector, LegRequest(check_count(k), allowed, ordered, exact=exact, ids=ids), depth)
+
+    def _best(self, vector: Vector, request: LegRequest, depth: int | None) -> Hits:
+        """Return the best rows for a vector of length 1 or 0."""
+        k, allowed = request.k, request.allowed
         if k == 0 or not np.count_nonzero(vector):
             return no_hits()
         parts = self._whole
         if allowed is not None:
             parts = [(*self._arrays[i], self._mask(i, allowed[i])) for i in self._by_size]
         table, step, least, error = codes.steps(vector, STEPS)
-        few = self._rows if exact else max(EXACT_BELOW, 2 * max(k, depth or 0), self._rows // SPARSE)
-        margin, near = (
-            -1.0 if depth is not None else margin_of(spread, error, len(vector))
-            for spread in (self._spread, LIST_CERTAINTY / CERTAINTY * self._list_spread)
-        )
+        few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), self._rows // SPARSE)
+        margin = near = -1.0
+        if depth is None:
+            margin = margin_of(self._spread, error, len(vector))
+            near = margin_of(LIST_CERTAINTY / CERTAINTY * self._list_spread, error, len(vector))
         try:
             owners, keys, scores, tied = codes.scan(
                 table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
@@ -200,11 +193,12 @@ class DenseSearcher(LegSearcher[Vector]):
             )  # fmt: skip
         except ValueError as error:
             raise self._damage(error) from error
-        return best_hits(self._numbers[owners], keys, scores, tied, k, ids or self._ids, ordered=ordered)
+        ids = request.ids or self._ids
+        return best_hits(self._numbers[owners], keys, scores, tied, k, ids, ordered=request.ordered)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
-        vector = self.embed(query) if isinstance(query, str) else self._prepare(query)
+        vector = self.ask(query) if isinstance(query, str) else self._prepare(query)
         scores = np.zeros(len(keys), np.float32)
         for i, places, rows in self._locate(keys):
             scores[places] = codes.dots(self._halves[i], vector, rows)

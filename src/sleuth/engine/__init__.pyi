@@ -57,6 +57,7 @@ from sleuth.engine.search import SearchersOfNewest as SearchersOfNewest
 from sleuth.engine.search import ask_leg as ask_leg
 from sleuth.engine.search import check_in_time as check_in_time
 from sleuth.engine.search import check_legs as check_legs
+from sleuth.engine.search import matchers_of as matchers_of
 from sleuth.engine.search import vector_leg as vector_leg
 from sleuth.engine.search import words_among as words_among
 from sleuth.engine.selection import Selection as Selection

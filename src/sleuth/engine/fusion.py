@@ -33,6 +33,7 @@ class Fusion:
         rank_constant: of "rrf", above 0.
         tokens: of the best score, what the best match of tokens gains among the best hits, 0 for none; where None,
             what was measured best for "minmax" over the default embedder, and none otherwise.
+        is_default: whether each leg has its own default weight.
     """
 
     method: Method = "minmax"
@@ -40,6 +41,7 @@ class Fusion:
     pool: int = 200
     rank_constant: float = RANK_CONSTANT
     tokens: float | None = None
+    is_default: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, Mapping):
@@ -55,11 +57,7 @@ class Fusion:
         _check_number("rank_constant", self.rank_constant)
         fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
         object.__setattr__(self, "weights", {**dict.fromkeys(WEIGHTS, 1.0), **self.weights})
-
-    @property
-    def is_weighted_by_default(self) -> bool:
-        """Whether each leg has its own default weight."""
-        return self.weights == WEIGHTS
+        object.__setattr__(self, "is_default", self.weights == WEIGHTS)
 
     def __str__(self) -> str:
         settings: dict[str, float] = {**self.weights, "pool": self.pool}

@@ -68,8 +68,9 @@ class Rankable(Protocol):
         """The legs that rank, by name."""
         ...
 
-    def matcher(self, leg: str) -> RowMatcher | None:
-        """Return what compares the best rows once more for a leg; None where the leg has nothing for that."""
+    @property
+    def matchers(self) -> Mapping[str, RowMatcher]:
+        """What compares the best rows once more, by the leg that has it."""
         ...
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
@@ -187,22 +188,24 @@ def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Seq
     Args:
         legs: that were asked, whether they answered or not.
     """
-    is_default = fusion.is_weighted_by_default
-    weights: dict[str, float] = {}
+    weights = {name: fusion.weights.get(name, 1.0) for name in pools.hits}
     reasons: dict[str, Mapping[str, float]] = {}
-    knowledge = dict.fromkeys(pools.hits, 1.0)
-    certain = next((hits for leg, hits in pools.hits.items() if version.legs[leg].is_certain), None)
-    for name, hits in pools.hits.items():
-        leg = version.legs[name]
-        weights[name] = leg.weight if is_default else fusion.weights.get(name, 1.0)
-        if is_default and certain is not None and not leg.is_certain:
-            knowledge[name], trust = leg.knowledge(query), trust_in(hits, certain)
-            weights[name] *= knowledge[name] * trust
-            reasons[name] = {"knowledge": knowledge[name], "trust": trust}
-    for name in legs:
-        if matcher := version.matcher(name):
-            weight = matcher.weight * knowledge.get(name, 1.0) if fusion.method == "minmax" else 0.0
-            weight = weight if fusion.tokens is None else fusion.tokens
+    if fusion.is_default:
+        certain: Hits | None = None
+        for name, hits in pools.hits.items():
+            leg = version.legs[name]
+            weights[name] = leg.weight
+            if leg.is_certain:
+                certain = hits if certain is None else certain
+            elif certain is not None:
+                knowledge, trust = leg.knowledge(query), trust_in(hits, certain)
+                weights[name] *= knowledge * trust
+                reasons[name] = {"knowledge": knowledge, "trust": trust}
+    for name, matcher in version.matchers.items():
+        if name in legs:
+            weight = matcher.weight * reasons[name]["knowledge"] if name in reasons else matcher.weight
+            if fusion.tokens is not None or fusion.method != "minmax":
+                weight = fusion.tokens or 0.0
             return LegWeights(weights, reasons, name, matcher if weight else None, weight)
     return LegWeights(weights, reasons)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     )
     from sleuth.types import RetrievedItem
 
-    Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
-
 READ_TOGETHER = 5_000
 """Passages that are read at once: between two such reads, a search can be cancelled."""
 
@@ -56,7 +54,8 @@ class Searchers:
         version, generation: of the snapshot that they were made from.
         legs: the legs that rank, by name, in order.
         by_leg: their searchers.
-        words: the one of these that knows which words rows hold.
+        matchers: what compares the best rows of a fused ranking once more, by the leg that has it.
+        words: the one of the searchers that knows which words rows hold.
         columns: filters rows.
     """
 
@@ -85,6 +84,7 @@ class Searchers:
             )
             for name, leg in self.legs.items()
         }
+        self.matchers = matchers_of(self.by_leg)
         self._word_leg, self.words = words_among(self.by_leg)
         (filtering,) = (leg for leg in legs if isinstance(leg, FilterLeg))
         self._filtering = filtering.name
@@ -144,7 +144,7 @@ class Searchers:
             EmbeddingError: the embedder failed and no other leg was asked for.
             RetrievalError: no leg answered before the deadline.
         """
-        pinned = Pinned(self, snapshot, deadline)
+        pinned = Pinned(self, snapshot, self.legs, self.matchers, deadline)
         return rank(
             pinned,
             query,
@@ -220,9 +220,7 @@ class Searchers:
         self, leg: str, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot
     ) -> NDArray[np.float64]:
         """Return how well rows match the query, as the matcher of a leg says, shape (len(keys),)."""
-        matcher = self.by_leg[leg].matcher
-        assert matcher is not None  # noqa: S101 - for the type checker
-        return matcher.match(query, keys, lambda: snapshot.rows(keys.tolist()))
+        return self.matchers[leg].match(query, keys, lambda: snapshot.rows(keys.tolist()))
 
     def idf(self, terms: Iterable[str], snapshot: IndexSnapshot) -> dict[str, float]:
         """Return how rare each term is among the rows."""
@@ -306,15 +304,13 @@ class Searchers:
 
     def search_leg(self, leg: str, query: Any, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
         """Return the best rows of one leg, which is asked in its own form."""
-        allowed = self.allowed(request.tree, leg)
+        allowed = None if request.tree is None else self.allowed(request.tree, leg)
         if request.conditions:
             allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
-        return self.by_leg[leg].pool(
-            query,
-            LegRequest(
-                request.depth, allowed, request.ordered, request.pooled, request.exact, order_of(snapshot)
-            ),
+        whole = LegRequest(
+            request.depth, allowed, request.ordered, request.pooled, request.exact, snapshot.order
         )
+        return self.by_leg[leg].pool(query, whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,16 +319,9 @@ class Pinned:
 
     searchers: Searchers
     snapshot: IndexSnapshot
+    legs: Mapping[str, RankingLeg[Any]]
+    matchers: Mapping[str, RowMatcher]
     deadline: Deadline | None = None
-
-    @property
-    def legs(self) -> Mapping[str, RankingLeg[Any]]:
-        """The legs that rank, by name."""
-        return self.searchers.legs
-
-    def matcher(self, leg: str) -> RowMatcher | None:
-        """Return what compares the best rows once more for a leg."""
-        return self.searchers.by_leg[leg].matcher
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg, asked one after the other."""
@@ -354,7 +343,7 @@ class Pinned:
                 seconds = time.perf_counter() - started
                 parts.append(PartReport(leg, "failed", seconds, error=str(error), exception=error))
             else:
-                parts.append(PartReport(leg, "ok", time.perf_counter() - started, len(hits[leg])))
+                parts.append(PartReport(leg, "ok", time.perf_counter() - started, len(hits[leg].keys)))
         return Pools(queries, hits, parts)
 
     def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
@@ -424,6 +413,12 @@ def ask_leg(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, deadli
     return queries[leg.name]
 
 
+def matchers_of(searchers: Mapping[str, LegSearcher[Any]]) -> dict[str, RowMatcher]:
+    """Return what compares the best rows once more, by the leg that has it."""
+    matchers = {name: searcher.matcher for name, searcher in searchers.items()}
+    return {name: matcher for name, matcher in matchers.items() if matcher is not None}
+
+
 def words_among(searchers: Mapping[str, LegSearcher[Any]]) -> tuple[str, TermSearcher[Any]]:
     """Return the leg that knows which words rows hold, and its searcher; every index has one."""
     return next((name, some) for name, some in searchers.items() if isinstance(some, TermSearcher))
@@ -449,11 +444,6 @@ def read_items(snapshot: IndexSnapshot, keys: Sequence[int], scores: Sequence[fl
         some = slice(start, start + READ_TOGETHER)
         items += snapshot.items(keys[some], scores[some])
     return items
-
-
-def order_of(snapshot: IndexSnapshot) -> Order:
-    """Return what names rows, for equal scores: by document id, then by place in the document."""
-    return lambda keys: snapshot.order(keys.tolist())
 
 
 def check_legs(legs: Sequence[str] | None, available: Collection[str]) -> Sequence[str]:

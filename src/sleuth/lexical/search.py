@@ -144,9 +144,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def pool(self, query: str | Terms, request: LegRequest) -> Hits:
         """Return the best rows; see `search`."""
-        return self.search(
-            query, request.k, allowed=request.allowed, ordered=request.ordered, ids=request.ids
-        )
+        return self._best(weigh(self._count(query)), request)
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return the terms of a query by field, each with how often it comes, whether the index holds it or not."""
@@ -226,10 +224,15 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         Raises:
             ArgumentError: k, allowed, weighting or a weight breaks its rule.
         """
-        k = check_count(k)
         terms = self._weigh(query, weighting, weights)
-        hits = blockmax.search(terms, self._parts, k, self._masks(allowed), weighting == "tfidf")
-        return best_hits(*hits, k, ids or self._ids or _by_key, ordered=ordered)
+        request = LegRequest(check_count(k), allowed, ordered, ids=ids)
+        return self._best(terms, request, classic=weighting == "tfidf")
+
+    def _best(self, terms: list[Weighed], request: LegRequest, *, classic: bool = False) -> Hits:
+        """Return the best rows for weighed terms."""
+        masks = self._lives if request.allowed is None else self._masks(request.allowed)
+        hits = blockmax.search(terms, self._parts, request.k, masks, classic)
+        return best_hits(*hits, request.k, request.ids or self._ids or _by_key, ordered=request.ordered)
 
     def scores(
         self,
@@ -374,9 +377,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return whether so few rows have a field that none of its terms is dense, and these rows have no other."""
         return len(self.leg.fields) == 1 and not is_dense(segment.facts[name]["filled"], segment.n)
 
-    def _masks(self, allowed: Sequence[Bitmap | None] | None) -> list[Bitmap | None]:
-        if allowed is None:
-            return self._lives
+    def _masks(self, allowed: Sequence[Bitmap | None]) -> list[Bitmap | None]:
         if len(allowed) != len(self._segments):
             raise ArgumentError(
                 f"allowed must hold one bitmap per segment, {len(self._segments)}, got {len(allowed)}"

@@ -24,6 +24,7 @@ from sleuth.engine import (
     ask_leg,
     check_in_time,
     legs_that_rank,
+    matchers_of,
     rank,
     vector_leg,
     words_among,
@@ -65,6 +66,7 @@ class GatheredSearchers:
     Attributes:
         version: grows with every commit of a shard.
         legs: the legs that rank, by name, in order.
+        matchers: what compares the best rows of a fused ranking once more, by the leg that has it.
         corpora: by leg, the numbers of all shards.
     """
 
@@ -83,6 +85,7 @@ class GatheredSearchers:
         self._by_leg: dict[str, LegSearcher[Any]] = {
             name: leg.searcher([], corpus=self.corpora[name]) for name, leg in self.legs.items()
         }
+        self.matchers = matchers_of(self._by_leg)
         self._word_leg, self._words = words_among(self._by_leg)
         self._name = uuid.uuid4().hex
         self._key_names: dict[Filter | None, frozenset[str]] = {}
@@ -111,7 +114,7 @@ class GatheredSearchers:
     ) -> RankedRows:
         """Return the best `k` rows of all shards that match the filter; see `Searchers.search`."""
         return rank(
-            GatheredVersion(self, replace(snapshot, deadline=deadline)),
+            GatheredVersion(self, replace(snapshot, deadline=deadline), self.legs, self.matchers),
             query,
             k,
             tree,
@@ -203,10 +206,6 @@ class GatheredSearchers:
             if not answers.failures:
                 self._key_names[scope] = names
         return names
-
-    def matcher(self, leg: str) -> RowMatcher | None:
-        """Return what compares the best rows once more for a leg."""
-        return self._by_leg[leg].matcher
 
     def gather(
         self, queries: Mapping[str, Any], request: PoolRequest, snapshot: GatheredSnapshot
@@ -344,15 +343,8 @@ class GatheredVersion:
 
     searchers: GatheredSearchers
     snapshot: GatheredSnapshot
-
-    @property
-    def legs(self) -> Mapping[str, RankingLeg[Any]]:
-        """The legs that rank, by name."""
-        return self.searchers.legs
-
-    def matcher(self, leg: str) -> RowMatcher | None:
-        """Return what compares the best rows once more for a leg."""
-        return self.searchers.matcher(leg)
+    legs: Mapping[str, RankingLeg[Any]]
+    matchers: Mapping[str, RowMatcher]
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg over all shards, asked for all legs at once."""

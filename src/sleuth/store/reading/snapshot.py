@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -77,6 +78,9 @@ class _Gathered(NamedTuple):
     source: str | None
     title: str | None
     bytes: int
+
+
+_SIZE = attrgetter("bytes")
 
 
 class _Stored(NamedTuple):
@@ -200,8 +204,8 @@ class IndexSnapshot:
         """Return the chunks with these keys, after they and their documents were compared with their checksums."""
         numbers, rows = list(map(int, keys)), dict[int, _Stored]()
         for lines, texts in self._gather(_ROWS, numbers):
-            if lines is not None:
-                rows |= {row.values.key: row for row in self._proven(lines, texts)}
+            for row in self._proven(lines, texts) if lines is not None else ():
+                rows[row.values.key] = row
         return _in_order(numbers, rows)
 
     def _proven(self, lines: str, joined: bytes) -> Iterable[_Stored]:
@@ -214,25 +218,24 @@ class IndexSnapshot:
         values = parsed[::_LINES]
         try:
             rows = list(map(_Gathered._make, values))
-            ends = list(accumulate([row.bytes for row in rows]))
+            ends = list(accumulate(map(_SIZE, rows)))
             texts = [joined[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
             place = first_damaged(values, texts, lines, -SIGN, self._connection.salt)
         except (IndexError, OverflowError, TypeError, ValueError) as error:  # other values than were written
             raise damaged_row("a row of the record") from error
         if place >= 0:
             raise damaged_row(f"{rows[place].document_id}#{rows[place].n}")
-        mappings = (parsed[line::_LINES] for line in range(1, _LINES))
-        return map(_Stored, rows, *mappings, texts)
+        fields, own, metadata = parsed[1::_LINES], parsed[2::_LINES], parsed[3::_LINES]
+        return map(_Stored, rows, fields, own, metadata, texts)
 
-    def _gather(self, columns: str, keys: list[int]) -> Iterator[tuple[Any, ...]]:
-        """Yield columns of the rows with these keys, each gathered into one value, of some rows at a time."""
+    def _gather(self, columns: str, keys: list[int]) -> list[tuple[Any, ...]]:
+        """Return columns of the rows with these keys, each gathered into one value, of some rows at a time."""
         try:
-            yield from list(select_in(self._connection, columns, _JOINED, "c.key", keys))
+            return list(select_in(self._connection, columns, _JOINED, "c.key", keys))
         except sqlite3.DataError:  # more than SQLite holds in one value
             if len(keys) == 1:
                 raise
-            yield from self._gather(columns, keys[::2])
-            yield from self._gather(columns, keys[1::2])
+            return self._gather(columns, keys[::2]) + self._gather(columns, keys[1::2])
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """Return the chunk ids of these keys, in this order."""
@@ -240,13 +243,11 @@ class IndexSnapshot:
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return the tie-break rank of each key (document id, n)."""
-        numbers = list(map(int, keys))
-        names = {
-            key: (document_id, n)
-            for (names,) in self._gather(_NAMES, numbers)
-            for key, document_id, n in _parsed(names)
-        }
-        return _in_order(numbers, names)
+        numbers, order = list(map(int, keys)), dict[int, tuple[str, int]]()
+        for (names,) in self._gather(_NAMES, numbers):
+            for key, document_id, n in _parsed(names):
+                order[key] = document_id, n
+        return _in_order(numbers, order)
 
     def key_of(self, chunk_id: str) -> int | None:
         """Return the key of the chunk `document_id#n`; None where there is none."""
@@ -392,7 +393,7 @@ def _parsed(values: str | None) -> list[Any]:
 
 def _in_order(keys: list[int], values: Mapping[int, T]) -> list[T]:
     try:
-        return [values[key] for key in keys]
+        return list(map(values.__getitem__, keys))
     except KeyError as error:
         raise IndexDamagedError(
             f"the record has lost the row {error.args[0]}, which a segment holds: `sleuth doctor --full` says more"
