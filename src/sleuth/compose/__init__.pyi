@@ -18,6 +18,7 @@ from sleuth.compose.dedupe import by_metadata as by_metadata
 from sleuth.compose.fuse import FORMULAS as FORMULAS
 from sleuth.compose.fuse import RANK_CONSTANT as RANK_CONSTANT
 from sleuth.compose.fuse import Method as Method
+from sleuth.compose.fuse import Pool as Pool
 from sleuth.compose.fuse import best_places as best_places
 from sleuth.compose.fuse import normalise as normalise
 from sleuth.compose.fuse import overlap as overlap

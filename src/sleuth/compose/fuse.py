@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,13 @@ class RankedKeys(Protocol):
     def scores(self) -> NDArray[np.floating[Any]]:
         """Shape (m,), higher is better."""
         ...
+
+
+class Pool(NamedTuple):
+    """`RankedKeys` from arrays: keys of shape (m,), int64, and their scores, float64."""
+
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float64]
 
 
 @dataclass(frozen=True)

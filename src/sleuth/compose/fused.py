@@ -9,10 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
-from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, fuse_hits
+from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, Pool, fuse_hits
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.remote import async_twin
@@ -21,12 +20,6 @@ from sleuth.types import PartReport, Ranking, RetrievedItem
 if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.protocols import Retriever
-
-
-@dataclass(frozen=True, slots=True)
-class _Pool:
-    keys: NDArray[np.int64]
-    scores: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -56,7 +49,7 @@ class FusedRetriever:
         if not self.retrievers:
             raise ArgumentError(f"retrievers must name at least one, got {self.retrievers!r}")
         check_count(self.pool, "pool", least=1)
-        empty = _Pool(np.zeros(0, np.int64), np.zeros(0, np.float64))
+        empty = Pool(np.zeros(0, np.int64), np.zeros(0, np.float64))
         fuse_hits(
             dict.fromkeys(self.retrievers, empty), self.weights, self.method, rank_constant=self.rank_constant
         )
@@ -134,16 +127,16 @@ def _by_id(rankings: Mapping[str, Ranking]) -> dict[str, RetrievedItem]:
     return dict(sorted(first.items()))
 
 
-def _pools(rankings: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) -> dict[str, _Pool]:
+def _pools(rankings: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) -> dict[str, Pool]:
     """Return rankings as pools, keyed by place in order of id. A ranking without scores counts down from its length."""
     place = {name: i for i, name in enumerate(items)}
-    pools: dict[str, _Pool] = {}
+    pools: dict[str, Pool] = {}
     for name, ranking in rankings.items():
         scores: dict[int, float] = {}
         for rank, item in enumerate(ranking):
             score = len(ranking) - rank if item.score is None else item.score
             scores.setdefault(place[item.id], score)
-        pools[name] = _Pool(
+        pools[name] = Pool(
             np.fromiter(scores.keys(), np.int64, len(scores)),
             np.fromiter(scores.values(), np.float64, len(scores)),
         )

@@ -6,12 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.compose import RANK_CONSTANT, fuse_hits
+from sleuth.compose import RANK_CONSTANT, Pool, fuse_hits
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 _CHUNK: Final = (1 << 32) - 1
-"""The bits of a key that number a chunk in its file."""
+"""The bits of a key that number a chunk in its file; the file is above them."""
 LEG_WEIGHTS: Final[Mapping[str, float]] = {"keyword": 1.0, "vector": 0.001}
 """Of reciprocal ranks. In a hybrid search the keyword leg already counts meaning among its signals, which measured
 better than ranks do; what the vector leg alone finds comes after what both find (docs/code.md)."""
@@ -60,13 +60,6 @@ def _is_weight(value: object) -> bool:
     return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) < math.inf
 
 
-class _Pool(NamedTuple):
-    """The pieces of a leg, as fusion takes them: each has its file above the 32 bits of its chunk."""
-
-    keys: NDArray[np.int64]
-    scores: NDArray[np.float64]
-
-
 def fuse(
     snapshot: Snapshot, answers: Mapping[str, Sequence[Piece]], weights: Mapping[str, float] = LEG_WEIGHTS
 ) -> list[Piece]:
@@ -77,7 +70,7 @@ def fuse(
     counting = {name: pieces for name, pieces in answers.items() if weights[name]}
     scale = (RANK_CONSTANT + 1) / sum(weights[name] for name in counting)
     pools = {
-        name: _Pool(
+        name: Pool(
             np.array([piece.file << 32 | piece.chunk for piece in pieces], np.int64),
             np.array([piece.score for piece in pieces], np.float64),
         )
