@@ -265,9 +265,9 @@ def overlap(one: RankedKeys, other: RankedKeys, first: int, among: int) -> float
         first: hits of each, 1 or more, and those that tie with the last of them, whose order is not settled.
         among: hits of the other, likewise.
     """
-    heads = _head(one, first), _head(other, first)
-    both = len(heads[0] & _head(other, among)) + len(heads[1] & _head(one, among))
-    return both / sum(map(len, heads))
+    head, other_head = _head(one, first), _head(other, first)
+    both = len(head & _head(other, among)) + len(other_head & _head(one, among))
+    return both / (len(head) + len(other_head))
 
 
 def _head(ranking: RankedKeys, n: int) -> set[int]:
