@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.code.parsing import (
+    BINDING_NUMBERS,
     LANGUAGES,
     PURPOSES,
     ROLE_NUMBERS,
@@ -81,12 +82,20 @@ def test_queries_compile(language: str) -> None:
     imports = language not in ("sql", "graphql", "docker")  # they have no such statement
     markup = language in ("html", "vue", "svelte")
     calls = language != "docker" and not markup  # nor these have calls
-    assert [bool(query_text(language, purpose)) for purpose in PURPOSES] == [True, True, imports, markup]
+    variables = calls and language not in ("bash", "css", "graphql", "hcl", "sql")  # those call none
+    assert [bool(query_text(language, purpose)) for purpose in PURPOSES] == [
+        True,
+        True,
+        variables,
+        imports,
+        markup,
+    ]
     subjects = {pattern.subject for pattern in grammar(language).patterns}
     assert ({"reference.call"} if calls else set()) | ({"import"} if imports else set()) < subjects
     assert any(subject.startswith("definition.") for subject in subjects)
     assert all(
-        s in ROLE_NUMBERS or s.partition(".")[0] in ("definition", "doc", "import", "injection", "wrapper")
+        s in ROLE_NUMBERS | BINDING_NUMBERS
+        or s.partition(".")[0] in ("definition", "doc", "import", "injection", "wrapper")
         for s in subjects
     )
 
@@ -313,14 +322,14 @@ def test_lines_are_those_that_newlines_end(text: str) -> None:
 NUMBERS = st.integers(-(1 << 31), (1 << 31) - 1)
 
 
-@given(st.lists(st.lists(NUMBERS, min_size=30, max_size=30), max_size=20), st.booleans())
+@given(st.lists(st.lists(NUMBERS, min_size=38, max_size=38), max_size=20), st.booleans())
 def test_tables_survive_packing(rows: list[list[int]], sound: bool) -> None:
     """Any 32-bit numbers are unpacked unchanged."""
-    table = np.array(rows, np.int32).reshape(-1, 30)
-    tables = Tables(table[:, :15], table[:3, 15:22], table[:, 22:26], table[1:, 26:], sound)
+    table = np.array(rows, np.int32).reshape(-1, 38)
+    tables = Tables(table[:, :15], table[:3, 15:22], table[2:, 22:30], table[:, 30:34], table[1:, 34:], sound)
     unpacked, language = unpack_tables(pack_tables(tables, 7))
     assert (unpacked.sound, language) == (sound, 7)
-    assert all(a.tolist() == b.tolist() for a, b in zip(unpacked[:4], tables[:4], strict=True))
+    assert all(a.tolist() == b.tolist() for a, b in zip(unpacked[:5], tables[:5], strict=True))
 
 
 @given(st.integers(min_value=0), st.binary(max_size=3))

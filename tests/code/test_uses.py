@@ -10,19 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.parsing import ReferenceRow, place_uses, read_uses
+from sleuth.code.parsing import BindingRow, ReferenceRow, place_bindings, place_uses, read_uses
 from tests.examples import examples
 
 SIZE = 60
-ROLES = np.array([-1, 0, 2, 3], np.int32)
+ROLES = np.array([-1, 0, 2, 3, -1, -1], np.int32)
+KINDS = np.array([-1, -1, -1, -1, 0, 2], np.int32)
 MOST = 5
 PLACES = st.integers(0, SIZE)
 NODES = st.builds(lambda a, b: SimpleNamespace(start_byte=min(a, b), end_byte=max(a, b)), PLACES, PLACES)
 CAPTURES = st.fixed_dictionaries(
     {"name": st.lists(NODES, min_size=1, max_size=2)},
-    optional={"qualifier": st.lists(NODES, min_size=1, max_size=1)},
+    optional={name: st.lists(NODES, min_size=1, max_size=1) for name in ("qualifier", "type", "value")},
 )
-MATCHES = st.lists(st.tuples(st.integers(0, 3), CAPTURES), max_size=12)
+MATCHES = st.lists(st.tuples(st.integers(0, 5), CAPTURES), max_size=12)
 NEWLINES = st.lists(PLACES, unique=True, max_size=8).map(lambda places: np.array(sorted(places), np.int64))
 
 
@@ -53,8 +54,8 @@ def test_uses_are_placed(
     spans: np.ndarray[Any, np.dtype[np.int32]],
 ) -> None:
     """Each place is used once, with its first role and longest qualifier, in its line and innermost definition."""
-    uses, others = read_uses(matches, ROLES)
-    assert others == [match for match in matches if ROLES[match[0]] < 0]
+    uses, _, others = read_uses(matches, ROLES, KINDS)
+    assert others == [match for match in matches if match[0] == 0]
     expected: dict[tuple[int, int], ReferenceRow] = {}
     for number, captures in sorted(matches, key=lambda match: int(ROLES[match[0]])):
         for name in captures["name"] if ROLES[number] >= 0 else ():
@@ -74,6 +75,39 @@ def test_uses_are_placed(
     assert [without_ties(ReferenceRow(*row)) for row in table.tolist()] == [without_ties(row) for row in rows]
 
 
+@settings(max_examples=examples(100), deadline=None)
+@given(MATCHES, nested_spans())
+def test_bindings_are_placed(
+    matches: list[Any],
+    spans: np.ndarray[Any, np.dtype[np.int32]],
+) -> None:
+    """Each place binds once of a kind, with the type and value that end last, in its definition."""
+    _, bindings, _ = read_uses(matches, ROLES, KINDS)
+    ends: dict[tuple[int, int, int], tuple[int, int]] = {}
+    for number, captures in matches:
+        for name in captures["name"] if KINDS[number] >= 0 else ():
+            key = (name.start_byte, name.end_byte, int(KINDS[number]))
+            both = [captures[part][0].end_byte if part in captures else 0 for part in ("type", "value")]
+            old = ends.get(key, (0, 0))
+            ends[key] = (max(old[0], both[0]), max(old[1], both[1]))
+    names = {span[3]: i for i, span in enumerate(spans.tolist())}
+    expected = []
+    for (start, end, kind), (type_end, value_end) in sorted(ends.items()):
+        around = [i for i, span in enumerate(spans) if span[0] <= start < span[1]]
+        if end > start:
+            symbol = names.get(start, max(around, default=-1))
+            expected.append((start, end - start, kind, symbol, type_end, value_end))
+    rows = [BindingRow(*row) for row in place_bindings(bindings, spans).tolist()]
+    assert expected == [
+        (
+            row.name, row.name_size, row.kind, row.symbol,
+            row.name + row.type + row.type_size if row.type or row.type_size else 0,
+            row.name + row.value + row.value_size if row.value or row.value_size else 0,
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
 def reach(row: ReferenceRow) -> int:
     """Return where the qualifier of a use ends, or 0 without one."""
     return row.name - row.qualifier + row.qualifier_size if row.qualifier_size else 0
@@ -87,4 +121,4 @@ def without_ties(row: ReferenceRow) -> tuple[int, ...]:
 def test_unknown_patterns_are_refused() -> None:
     """A match of a pattern that the query does not have raises ValueError."""
     with pytest.raises(ValueError, match="known pattern"):
-        read_uses([(9, {})], ROLES)
+        read_uses([(9, {})], ROLES, KINDS)

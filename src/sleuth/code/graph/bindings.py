@@ -1,51 +1,65 @@
-"""Finds the names that a function binds itself: its parameters, and what it assigns, loops over or declares."""
+"""Decides whether a plain name is a variable where it is used: the scopes around the use bind it."""
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-_NAME: Final = r"[$@%]?[^\W\d]\w*"
-_ASSIGNED: Final = re.compile(
-    rf"""^[ \t]*
-    (?:[\w:<>,\[\]*&.?]+[ \t*&]+){{0,4}}?                       # words and types before it
-    \(?\*?[ \t]*({_NAME}(?:[ \t]*,[ \t]*{_NAME})*)\)?           # one name, or several
-    (?:[ \t]*:[^=\n]{{1,80}}|\([^()\n]{{0,80}}\))?              # a type, or the parameters of a pointer to a function
-    [ \t]*(?::=|=(?![=>~]))(?!.*,[ \t]*$)                       # an argument on a line of its own ends in a comma
-    """,
-    re.MULTILINE | re.VERBOSE,
+from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.detail import Binding, Detail, Reference
+
+_DECLARING: Final = frozenset({"variable", "element"})
+_CALLS_APART: Final = frozenset({"java", "ruby", "php", "elixir"})
+"""Languages in which a call without a receiver never calls a variable."""
+_TYPES_APART: Final = frozenset(
+    {"java", "csharp", "rust", "go", "c", "cpp", "php", "kotlin", "scala", "swift", "dart"}
 )
-_DECLARED: Final = re.compile(
-    r"\b(?:let|const|var|val|auto|local|for|foreach|as|catch|except|with)\b[ \t]*\(?[ \t]*"
-    rf"(?:mut[ \t]+|const[ \t]+|let[ \t]+|auto[ \t&*]+)?({_NAME}(?:[ \t]*,[ \t]*{_NAME})*)"
-)
-_TYPED_LOOP: Final = re.compile(rf"\bfor(?:each)?[ \t]*\([^()\n;]*?({_NAME})[ \t]*(?::|\bin\b)")
-_PARAMETERS: Final = re.compile(
-    rf"\|([^|\n]{{1,80}})\||({_NAME})[ \t]*=>|\(([^()\n]{{0,120}})\)[ \t]*=>|\blambda\b([^:\n]{{0,80}}):"
-    rf"|\{{[ \t]*([^{{}}\n]{{1,80}}?)[ \t]*->"
-)
-_WORD: Final = re.compile(_NAME)
+"""Languages in which a variable is never instantiated."""
 
 
-def bound_in(signature: str, body: str) -> frozenset[str]:
-    """Return the names that a definition binds, and other words of its signature, without sigils.
+def is_variable(detail: Detail, reference: Reference, root: str, first: int = 0, last: int = 0) -> bool:
+    """Return whether the first name of a use is a parameter or a variable of the definitions around it.
 
-    It reads text, not syntax, so that it does for all languages; types in a signature are among the names.
+    Outside of functions, only variables that get their value in lines `first` to `last` count.
 
     Args:
-        signature: with the parameters; "" for code outside of functions.
-        body: the text of the definition.
+        root: the first name of the use, as written.
     """
-    head, _, rest = signature.partition("(")
-    own = set(_WORD.findall(head)[-1:])
-    names = {name for name in _WORD.findall(rest) if name not in own}
-    lines = body.split(
-        "\n"
-    )  # a pattern takes ten times as long as `in` to tell a line where it does not match
-    with_equals = "\n".join(line for line in lines if "=" in line)
-    with_arrows = "\n".join(line for line in lines if ">" in line or "|" in line or "lambda" in line)
-    places = ((_ASSIGNED, with_equals), (_DECLARED, body), (_TYPED_LOOP, body), (_PARAMETERS, with_arrows))
-    for pattern, text in places:
-        for match in pattern.finditer(text):
-            names.update(word for group in match.groups() if group for word in _WORD.findall(group))
-    return frozenset(name.lstrip("$@%") for name in names)
+    bindings = detail.bindings.get(root)
+    if bindings is None or (not reference.qualifier and detail.language in _APART.get(reference.role, ())):
+        return False
+    symbols = detail.symbols
+    at, in_function = reference.symbol, False
+    while True:
+        is_inner = at >= 0 and symbols[at].kind not in CONTAINERS
+        here = [binding for binding in bindings if _scope(detail, binding) == at]
+        if not any(binding.kind == "outer" for binding in here) and any(
+            _hides(binding, reference) and (is_inner or (not in_function and first <= binding.line <= last))
+            for binding in here
+        ):
+            return True
+        if at < 0:
+            return False
+        in_function = in_function or (is_inner and symbols[at].kind not in YIELDING)
+        at = symbols[at].parent
+
+
+_APART: Final = {"call": _CALLS_APART, "instantiation": _TYPES_APART}
+
+
+def _scope(detail: Detail, binding: Binding) -> int:
+    """Return the position of the definition in which a binding holds; -2 for what a function returns."""
+    if not binding.defines:
+        return binding.symbol
+    symbol = detail.symbols[binding.symbol]
+    return symbol.parent if symbol.kind in YIELDING else -2
+
+
+def _hides(binding: Binding, reference: Reference) -> bool:
+    """Return whether a binding hides what a name means elsewhere; `user := user.New()` does not in its own value."""
+    own_value = binding.line == reference.line and re.search(
+        rf"(?<![\w$@]){re.escape(binding.name)}\b", binding.value
+    )
+    return binding.kind in _DECLARING and not own_value

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.code.graph.bindings import bound_in
+from sleuth.code.graph.bindings import is_variable
 from sleuth.code.graph.resolve import resolver_of
-from sleuth.code.parsing.detail import Reference, Symbol
+from sleuth.code.parsing.detail import Detail, Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
 from sleuth.errors import ArgumentError
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
-_ROOT = re.compile(r"[^\W\d]\w*")
+_ROOT = re.compile(r"(?:[^\w$@]|(?:await|new)\b)*([$@]*[^\W\d]\w*)")
 _PLAIN = re.compile(r"[\w.$:@\\>-]+$")
 _LANGUAGE_WORDS = """
 self this cls super print len range str int float bool list dict set tuple isinstance issubclass getattr
@@ -62,41 +63,29 @@ class GraphWalker:
 
         Left out are what these lines define themselves, parameters, variables, and names whose use says nothing.
         """
-        used: dict[tuple[str, str], dict[str, Any] | None] = {}
-        bound: dict[int, frozenset[str]] = {}
-        for reference in self.references_in(file, first, last):
+        detail = self._snapshot.detail(file)
+        inner = _defined_inside(detail, first, last)
+        used: dict[tuple[str, str], dict[str, Any]] = {}
+        seen: set[tuple[str, str, int]] = set()
+        for reference in detail.references_between(first, last):
             name = full_name(reference)
-            if not name or (name, reference.role) in used or reference.name in _LANGUAGE_NAMES:
+            key = (name, reference.role, reference.symbol)
+            if not name or key in seen:
                 continue
-            function = self._function_around(file, reference)
-            if function not in bound:
-                bound[function] = self._bound(file, function, first, last)
+            seen.add(key)
             described = self._described(file, reference, name)
-            is_own = _root(name) in bound[function] if reference.role != "import" else False
-            used[name, reference.role] = (
-                described if _is_elsewhere(described, file, first, last, is_own) else None
+            root = _root(reference)
+            is_own = reference.role != "import" and (
+                root in inner or is_variable(detail, reference, root, first, last)
             )
-        return [described for described in used.values() if described is not None]
-
-    def _function_around(self, file: FileRow, reference: Reference) -> int:
-        """Return the outermost function or method around a reference, by its place among the symbols; -1 outside."""
-        symbols = self._snapshot.detail(file).symbols
-        at, outermost = reference.symbol, -1
-        while at >= 0:
-            if symbols[at].kind in ("function", "method"):
-                outermost = at
-            at = symbols[at].parent
-        return outermost
-
-    def _bound(self, file: FileRow, function: int, first: int, last: int) -> frozenset[str]:
-        if function < 0:
-            return bound_in("", self._snapshot.lines(file, first, last))
-        symbol = self._snapshot.detail(file).symbols[function]
-        return bound_in(symbol.signature, self._snapshot.lines(file, symbol.line, symbol.end))
-
-    def references_in(self, file: FileRow, first: int, last: int) -> list[Reference]:
-        """References between two lines, in order."""
-        return self._snapshot.detail(file).references_between(first, last)
+            if "file_path" not in described:
+                is_elsewhere = not is_own and _says_something(reference)
+            else:
+                is_inside = described["file_path"] == file.path and first <= described["line"] <= last
+                is_elsewhere = not is_inside and (not is_own or bool(reference.qualifier))
+            if is_elsewhere:
+                used.setdefault((name, reference.role), described)
+        return list(used.values())
 
     def _described(self, file: FileRow, reference: Reference, name: str) -> dict[str, Any]:
         out: dict[str, Any] = {"name": name, "role": reference.role}
@@ -228,23 +217,32 @@ def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
     return {"name": symbol.qualified, "type": symbol.kind, "file_path": file.path, "line": symbol.line}
 
 
-def _root(name: str) -> str:
-    """Return the first part of a name that is written with dots or other signs."""
-    match = _ROOT.search(name)
-    return match[0] if match else name
+def _root(reference: Reference) -> str:
+    """Return the first name of a use, with the signs that its language writes before a variable."""
+    match = _ROOT.match(reference.qualifier or reference.name)
+    return match[1] if match else ""
 
 
-def _is_elsewhere(described: dict[str, Any], file: FileRow, first: int, last: int, is_own: bool) -> bool:
-    """Return whether a used name is defined in another place.
+def _defined_inside(detail: Detail, first: int, last: int) -> set[str]:
+    """Return the names that functions in lines `first` to `last` define inside of them."""
+    symbols = detail.symbols
+    at = bisect_left(symbols, first, key=lambda symbol: symbol.start)
+    names = set()
+    while at < len(symbols) and symbols[at].start <= last:
+        parent = symbols[at].parent
+        if parent >= 0 and symbols[parent].kind not in CONTAINERS:
+            names.add(symbols[at].name)
+        at += 1
+    return names
 
-    Args:
-        is_own: whether the function that uses it binds a name that is spelled like it.
-    """
-    if "file_path" not in described:
-        return described["role"] != "reference" and not is_own
-    if described["file_path"] == file.path and first <= described["line"] <= last:
+
+def _says_something(reference: Reference) -> bool:
+    """Return whether a name is worth listing though its definition is not known; `"".join` and `len` are not."""
+    if reference.role == "reference":
         return False
-    return not is_own or described["role"] != "call" or "." in described["name"]
+    if reference.qualifier:
+        return _PLAIN.match(reference.qualifier) is not None
+    return reference.name not in _LANGUAGE_NAMES
 
 
 def full_name(reference: Reference) -> str:
@@ -256,6 +254,6 @@ def full_name(reference: Reference) -> str:
             else f"{reference.qualifier.rstrip('.')}.{reference.name}"
         )
     qualifier = reference.qualifier
-    if not qualifier or not _PLAIN.match(qualifier) or len(qualifier) > 40:
+    if not qualifier or not _PLAIN.match(qualifier) or len(qualifier) >= 80:
         return reference.name
     return f"{qualifier}.{reference.name}"

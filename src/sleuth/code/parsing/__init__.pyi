@@ -5,6 +5,7 @@ from sleuth.code.parsing.chunks import CONTAINER_LINES as CONTAINER_LINES
 from sleuth.code.parsing.chunks import PART_LINES as PART_LINES
 from sleuth.code.parsing.chunks import WHOLE_LINES as WHOLE_LINES
 from sleuth.code.parsing.chunks import CodeChunk as CodeChunk
+from sleuth.code.parsing.detail import Binding as Binding
 from sleuth.code.parsing.detail import Detail as Detail
 from sleuth.code.parsing.detail import Reference as Reference
 from sleuth.code.parsing.detail import Symbol as Symbol
@@ -18,6 +19,7 @@ from sleuth.code.parsing.grammars import PURPOSES as PURPOSES
 from sleuth.code.parsing.grammars import grammar as grammar
 from sleuth.code.parsing.grammars import query_text as query_text
 from sleuth.code.parsing.imports import imports_of as imports_of
+from sleuth.code.parsing.kinds import BINDING_NUMBERS as BINDING_NUMBERS
 from sleuth.code.parsing.kinds import ROLE_NUMBERS as ROLE_NUMBERS
 from sleuth.code.parsing.labels import category_of as category_of
 from sleuth.code.parsing.languages import LANGUAGES as LANGUAGES
@@ -30,10 +32,12 @@ from sleuth.code.parsing.limits import seconds_for as seconds_for
 from sleuth.code.parsing.lines import LineIndex as LineIndex
 from sleuth.code.parsing.notebooks import code_of_notebook as code_of_notebook
 from sleuth.code.parsing.parse import parse_source as parse_source
+from sleuth.code.parsing.tables import BindingRow as BindingRow
 from sleuth.code.parsing.tables import ReferenceRow as ReferenceRow
 from sleuth.code.parsing.tables import Tables as Tables
 from sleuth.code.parsing.tables import pack_tables as pack_tables
 from sleuth.code.parsing.tables import unpack_tables as unpack_tables
+from sleuth.code.parsing.uses import place_bindings as place_bindings
 from sleuth.code.parsing.uses import place_uses as place_uses
 from sleuth.code.parsing.uses import read_uses as read_uses
 from sleuth.code.parsing.workers import Workers as Workers

@@ -15,11 +15,13 @@ import numpy as np
 
 from sleuth.code.parsing.chunks import CHUNK_KINDS, CodeChunk
 from sleuth.code.parsing.imports import Import, imported_names, imports_of
-from sleuth.code.parsing.kinds import CONTAINERS, KINDS, ROLES
+from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, KINDS, ROLES
 from sleuth.code.parsing.labels import labels_of
 from sleuth.code.parsing.languages import LANGUAGES, SCRIPTS
+from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.parsing.naming import OUTSIDE, Name, clean_comment, clean_doc, name_of, short_text
 from sleuth.code.parsing.tables import (
+    BindingRow,
     ChunkRow,
     DefinitionRow,
     ImportRow,
@@ -38,6 +40,7 @@ _BEFORE: Final = {
 }
 """Attributes that stand beside what they are about."""
 _MAX_SIGNATURE: Final = 300
+_MAX_EXPRESSION: Final = 200
 _BROKEN: Final = re.compile(r"(?<=[(\[])[ \t\r]*\n\s*|,?[ \t\r]*\n\s*(?=[)\]])")
 """Line breaks after an opening and before a closing bracket, with the comma before the last one."""
 _LAST_LINE: Final = 1 << 31
@@ -114,6 +117,26 @@ class Reference(NamedTuple):
     role: str
     line: int
     symbol: int
+
+
+class Binding(NamedTuple):
+    """A name that gets a value.
+
+    Attributes:
+        name: as written, with the `$` or `@` of its language.
+        kind: one of `BINDINGS`.
+        type: its declared type or ""; `value` is what it is assigned. At most 200 bytes of each.
+        symbol: position of the definition around it, -1 at the file's top.
+        defines: whether it is the name of that definition.
+    """
+
+    name: str
+    kind: str
+    type: str
+    value: str
+    line: int
+    symbol: int
+    defines: bool
 
 
 class Detail:
@@ -308,6 +331,33 @@ class Detail:
         used = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
         statements = [source[row.start : row.end] for row in self._import_rows]
         return " ".join([used.decode("utf-8", "replace"), *imported_names(statements, self.language)])
+
+    # bindings
+
+    @cached_property
+    def bindings(self) -> dict[str, list[Binding]]:
+        """What gives names their values, by name, in order of place."""
+        bindings: dict[str, list[Binding]] = {}
+        definitions = self._tables.definitions
+        names = (definitions[:, _START] + definitions[:, _NAME]).tolist()
+        table = self._tables.bindings
+        lines = LineIndex(self.source).lines_of(table[:, BindingRow._fields.index("name")])
+        for row, line in zip(starmap(BindingRow, table.tolist()), lines.tolist(), strict=True):
+            name = self.text(row.name, row.name + row.name_size)
+            binding = Binding(
+                name,
+                BINDINGS[row.kind],
+                self._expression(row.name + row.type, row.type_size),
+                self._expression(row.name + row.value, row.value_size),
+                line,
+                row.symbol,
+                row.symbol >= 0 and names[row.symbol] == row.name,
+            )
+            bindings.setdefault(name, []).append(binding)
+        return bindings
+
+    def _expression(self, start: int, size: int) -> str:
+        return self.text(start, start + min(size, _MAX_EXPRESSION)) if size else ""
 
     # imports and chunks
 

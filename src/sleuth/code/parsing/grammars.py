@@ -1,8 +1,9 @@
 """Grammars of languages with their queries, loaded when a file first needs them.
 
 The queries of a language are files of `queries/LANGUAGE`, in tree-sitter's query language: `definitions.scm`,
-`references.scm`, `imports.scm`, and `injections.scm` where a file can hold parts in other languages. A first line
-`; inherits: ecma, jsx` puts the queries of other folders before them. The captures have one meaning in every language:
+`references.scm`, `bindings.scm`, `imports.scm`, and `injections.scm` where a file can hold parts in other languages. A
+first line `; inherits: ecma, jsx` puts the queries of other folders before them. The captures have one meaning in every
+language:
 
 - `@definition.KIND`: the node of a definition; `@name` is its name and `@scope` what the name belongs to, such as a
   receiver. Where C hides the name, `@declarator` is what it is inside of. `@body` is where its signature ends. After
@@ -10,8 +11,11 @@ The queries of a language are files of `queries/LANGUAGE`, in tree-sitter's quer
 - `@wrapper` around `@wrapped`: what belongs to a definition, such as decorators or `export`.
 - `@doc`: a string that documents the definition it stands in.
 - `@reference.call`, `.instantiation`, `.inheritance`, `.type`, `.value`: a use of `@name`, which stands after
-  `@qualifier`. `.mention`, a name that may be a variable, `.binding`, `.elsewhere` and `.quoted` are decided by
+  `@qualifier`. `.mention`, a name that may be a variable, `.elsewhere` and `.quoted` are decided by
   `sleuth.code.parsing.mentions`.
+- `@binding.variable`, `.element`, `.member`, `.assigned`, `.outer`: `@name` gets a value; `kinds.BINDINGS` explains
+  the kinds. `@type` is its declared type. `@value` is what it is assigned, or the collection of an element. On the name
+  of a definition, `@type` is what a function returns or a field holds.
 - `@import`: a whole import statement, read by `sleuth.code.parsing.imports`.
 - `@injection.LANGUAGE`: a part in another language, such as a script of a page; `none` is a language that is not read.
   Of several patterns that find a part, the last one counts.
@@ -32,21 +36,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.parsing.kinds import KINDS, ROLE_NUMBERS
+from sleuth.code.parsing.kinds import BINDING_NUMBERS, KINDS, ROLE_NUMBERS
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.errors import CodeError, MissingPackageError
 
 if TYPE_CHECKING:
     import tree_sitter
 
-PURPOSES: Final = ("definitions", "references", "imports", "injections")
+PURPOSES: Final = ("definitions", "references", "bindings", "imports", "injections")
 INJECTED: Final = ("javascript", "typescript", "tsx", "css", "none")
 """What a part of a file can be written in."""
 _QUERIES: Final = Path(__file__).parent / "queries"
 _INHERITS: Final = re.compile(r"; inherits: ([\w, ]+)\n")
 _CAPTURE: Final = re.compile(r"@([\w.]+)")
 _SUBJECTS: Final = (
-    "import", "doc", "wrapper", *(f"definition.{kind}" for kind in KINDS), *ROLE_NUMBERS,
+    "import", "doc", "wrapper", *(f"definition.{kind}" for kind in KINDS), *ROLE_NUMBERS, *BINDING_NUMBERS,
     *(f"injection.{name}" for name in INJECTED),
 )  # fmt: skip
 
@@ -77,6 +81,7 @@ class Grammar:
         patterns: of the query, by number.
         roles: by pattern the number of the role of the uses that it finds, -1 where it finds something else;
             shape (patterns,).
+        bindings: by pattern the number of the kind of the bindings that it finds, or -1; shape (patterns,).
     """
 
     name: str
@@ -84,6 +89,7 @@ class Grammar:
     query: tree_sitter.Query
     patterns: tuple[Pattern, ...]
     roles: NDArray[np.int32]
+    bindings: NDArray[np.int32]
 
 
 @cache
@@ -118,12 +124,17 @@ def grammar(name: str) -> Grammar:
         ) from error
     patterns = tuple(_pattern(query, number, text) for number in range(query.pattern_count))
     for subject in _SUBJECTS:
-        if subject in ROLE_NUMBERS and any(pattern.subject == subject for pattern in patterns):
+        if subject in ROLE_NUMBERS | BINDING_NUMBERS and any(
+            pattern.subject == subject for pattern in patterns
+        ):
             query.disable_capture(
                 subject
             )  # the pattern's number says it; a node for each use would cost time
-    roles = [ROLE_NUMBERS.get(pattern.subject, -1) for pattern in patterns]
-    return Grammar(name, language, query, patterns, np.array(roles, np.int32))
+    roles, bindings = (
+        np.array([numbers.get(pattern.subject, -1) for pattern in patterns], np.int32)
+        for numbers in (ROLE_NUMBERS, BINDING_NUMBERS)
+    )
+    return Grammar(name, language, query, patterns, roles, bindings)
 
 
 def query_text(language: str, purpose: str) -> str:

@@ -24,7 +24,7 @@ PRECEDENCE: Final = (
 ROLES: Final = ("inheritance", "instantiation", "call", "reference")
 """What a reference can do, by number; the first of these wins where several patterns find the same name."""
 
-PARSED_ROLES: Final = (*ROLES, "quoted", "elsewhere", "binding", "mention")
+PARSED_ROLES: Final = (*ROLES, "quoted", "elsewhere", "mention")
 """What a query can find, by number. What comes after `ROLES` becomes a reference or is left out: see `mentions`."""
 
 ROLE_NUMBERS: Final = {
@@ -34,3 +34,10 @@ ROLE_NUMBERS: Final = {
     )
 }  # fmt: skip
 """The number of the role that each capture of a query stands for."""
+
+BINDINGS: Final = ("variable", "assigned", "element", "member", "outer")
+"""What a binding can be, by number: a variable or parameter; a value for a variable that is declared elsewhere; an
+element of a value; a member of the object around; a name that the function takes from outside."""
+
+BINDING_NUMBERS: Final = {f"binding.{name}": number for number, name in enumerate(BINDINGS)}
+"""The number of the binding that each capture of a query stands for."""

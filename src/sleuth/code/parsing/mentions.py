@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from sleuth.code.parsing.kinds import CONTAINERS, PARSED_ROLES, ROLES
-from sleuth.code.parsing.tables import ReferenceRow, Table
+from sleuth.code.parsing.kinds import BINDINGS, CONTAINERS, PARSED_ROLES, ROLES
+from sleuth.code.parsing.tables import BindingRow, ReferenceRow, Table
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.definitions import ParsedDefinition
 
 _REFERENCE: Final = ROLES.index("reference")
 _QUOTED: Final = PARSED_ROLES.index("quoted")
-_BINDING: Final = PARSED_ROLES.index("binding")
+_STARTS: Final = ReferenceRow._fields.index("name")
+_BOUND: Final = [BindingRow._fields.index(field) for field in ("name", "name_size", "kind", "symbol")]
+_OUTER: Final = BINDINGS.index("outer")
 _MENTION: Final = PARSED_ROLES.index("mention")
 _NAME: Final = rb"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _WORD: Final = re.compile(_NAME)
@@ -44,14 +46,19 @@ def split_quoted(source: bytes, uses: Table) -> Table:
 
 
 def keep_meant(
-    source: bytes, references: Table, definitions: Sequence[ParsedDefinition], imports: Table
+    source: bytes,
+    references: Table,
+    bindings: Table,
+    definitions: Sequence[ParsedDefinition],
+    imports: Table,
 ) -> Table:
-    """Return references without bindings, and of the mentions those that mean an import or a definition of the file.
+    """Return references, and of the mentions those that mean an import or a definition of the file.
 
     A name means what the innermost scope around it binds or defines, else what is imported anywhere in the file.
 
     Args:
         references: rows of `ReferenceRow`, whose role is a position in `PARSED_ROLES`.
+        bindings: rows of `BindingRow`; their names are no mentions.
         definitions: in order of start, containers first.
         imports: rows of `ImportRow`.
     """
@@ -65,7 +72,12 @@ def keep_meant(
     possible = imported | {name for name, _ in defined}
     names = [source[start : start + size] for start, size in references[:, 1:3].tolist()]
     scopes = references[:, ReferenceRow._fields.index("symbol")].tolist()
-    bound = {(names[at], scopes[at]) for at in np.flatnonzero(roles == _BINDING).tolist()}
+    bound: set[tuple[bytes, int]] = set()
+    outer: set[tuple[bytes, int]] = set()
+    for start, size, kind, symbol in bindings[:, _BOUND].tolist():
+        if symbol < 0 or definitions[symbol].name.start != start:
+            (outer if kind == _OUTER else bound).add((source[start : start + size], symbol))
+    bound -= outer
 
     def is_meant(name: bytes, scope: int) -> bool:
         at, in_function = scope, False
@@ -80,8 +92,9 @@ def keep_meant(
         return (name, -1) in defined or name in imported or everything
 
     kept = roles < len(ROLES)
+    starts = set(bindings[:, BindingRow._fields.index("name")].tolist())
     for at in np.flatnonzero(roles == _MENTION).tolist():
-        if everything or names[at] in possible:
+        if (everything or names[at] in possible) and int(references[at, _STARTS]) not in starts:
             kept[at] = is_meant(names[at], scopes[at])
     references[roles == _MENTION, ReferenceRow._fields.index("role")] = _REFERENCE
     return references[kept]

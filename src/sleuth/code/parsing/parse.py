@@ -19,9 +19,9 @@ from sleuth.code.parsing.detail import Detail
 from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.parsing.layers import layers_of
 from sleuth.code.parsing.lines import LineIndex
-from sleuth.code.parsing.references import imports_of_matches, references_of
+from sleuth.code.parsing.references import imports_of_matches, references_of, spans_of
 from sleuth.code.parsing.tables import Tables
-from sleuth.code.parsing.uses import read_uses
+from sleuth.code.parsing.uses import place_bindings, read_uses
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.definitions import Match
@@ -53,32 +53,43 @@ def tables_of(source: bytes, language: str) -> Tables:
     """
     layers = layers_of(source, language)
     lines = LineIndex(source)
-    uses, by_subject = _read(layers)
+    uses, bound, by_subject = _read(layers)
     definitions = definitions_of(
         by_subject["definition"], [match for _, match in by_subject["wrapper"]],
         [match for _, match in by_subject["doc"]], lines, LANGUAGES[language].comment,
     )  # fmt: skip
     imports = imports_of_matches([match for _, match in by_subject["import"]], lines, definitions)
+    spans = spans_of(definitions)
+    bindings = place_bindings(bound, spans)
     return Tables(
         definition_table(definitions, lines),
-        references_of(uses, lines, definitions, imports, capitals=language in _CAPITALS),
+        references_of(
+            uses, bindings, lines, definitions, imports, spans=spans, capitals=language in _CAPITALS
+        ),
+        bindings,
         imports,
         cut_definitions([layer.root for layer in layers], definitions, lines),
         sound=not any(layer.root.has_error for layer in layers),
     )
 
 
-def _read(layers: Sequence[Layer]) -> tuple[Table, dict[str, list[tuple[Pattern, Match]]]]:
-    """Return the uses in order of place, and the other matches by the group of their pattern, in its order."""
-    tables = []
+def _read(layers: Sequence[Layer]) -> tuple[Table, Table, dict[str, list[tuple[Pattern, Match]]]]:
+    """Return uses and bindings in order of place, and the other matches by the group of their pattern, in its order."""
+    uses, bindings = [], []
     groups: dict[str, list[tuple[Pattern, Match]]] = defaultdict(list)
     for layer in layers:
-        uses, others = read_uses(layer.matches, layer.grammar.roles)
-        tables.append(uses)
+        table, bound, others = read_uses(layer.matches, layer.grammar.roles, layer.grammar.bindings)
+        uses.append(table)
+        bindings.append(bound)
         for number, match in sorted(others, key=itemgetter(0)):
             pattern = layer.grammar.patterns[number]
             groups[pattern.group].append((pattern, match))
+    return _in_order(uses), _in_order(bindings), groups
+
+
+def _in_order(tables: Sequence[Table]) -> Table:
+    """Return the rows of several tables by their first column."""
     if len(tables) == 1:
-        return tables[0], groups
-    uses = np.concatenate(tables)
-    return uses[np.argsort(uses[:, 0], kind="stable")], groups
+        return tables[0]
+    table = np.concatenate(tables)
+    return table[np.argsort(table[:, 0], kind="stable")]

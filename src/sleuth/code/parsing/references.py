@@ -26,23 +26,37 @@ _NAME_SIZE = ReferenceRow._fields.index("name_size")
 
 
 def references_of(
-    uses: Table, lines: LineIndex, definitions: Sequence[ParsedDefinition], imports: Table, *, capitals: bool
+    uses: Table,
+    bindings: Table,
+    lines: LineIndex,
+    definitions: Sequence[ParsedDefinition],
+    imports: Table,
+    *,
+    spans: Table,
+    capitals: bool,
 ) -> Table:
     """Return the used names in order of place, each once, without names of definitions; rows of `ReferenceRow`.
 
     Args:
         uses: as `uses.read_uses` returns them.
+        bindings: rows of `BindingRow`.
         definitions: in order of start, containers first.
         imports: rows of `ImportRow`.
+        spans: of the definitions, as `spans_of` returns them.
         capitals: whether a call of a capitalised name makes an object.
     """
-    spans = [(d.start, d.end, d.parent, d.name.start) for d in definitions]
     uses = split_quoted(lines.source, uses)
-    placed = place_uses(uses, lines.newlines, np.array(spans, np.int32).reshape(-1, 4), _MAX_QUALIFIER)
-    table = keep_meant(lines.source, placed, definitions, imports)
+    placed = place_uses(uses, lines.newlines, spans, _MAX_QUALIFIER)
+    table = keep_meant(lines.source, placed, bindings, definitions, imports)
     if capitals:
         _mark_instantiations(lines.source, table)
     return table
+
+
+def spans_of(definitions: Sequence[ParsedDefinition]) -> Table:
+    """Return start, end, container and start of the name of each definition, shape (definitions, 4)."""
+    spans = [(d.start, d.end, d.parent, d.name.start) for d in definitions]
+    return np.array(spans, np.int32).reshape(-1, 4)
 
 
 def _mark_instantiations(source: bytes, table: Table) -> None:

@@ -71,6 +71,27 @@ class ReferenceRow(NamedTuple):
     symbol: int
 
 
+class BindingRow(NamedTuple):
+    """A name that gets a value.
+
+    Attributes:
+        name, name_size: its bytes.
+        type, type_size: its declared type; `type` counts from `name`, and the size is 0 where there is none.
+        value, value_size: what it is assigned, likewise.
+        kind: position in `BINDINGS`.
+        symbol: row of the definition around it, or of the definition that has this name; -1 at the file's top.
+    """
+
+    name: int
+    name_size: int
+    type: int
+    type_size: int
+    value: int
+    value_size: int
+    kind: int
+    symbol: int
+
+
 class ImportRow(NamedTuple):
     """An import statement, from byte `start` to `end`, inside the definition of row `symbol` or -1."""
 
@@ -98,12 +119,13 @@ class Tables(NamedTuple):
 
     definitions: Table
     references: Table
+    bindings: Table
     imports: Table
     chunks: Table
     sound: bool = True
 
 
-ROWS: tuple[type[Any], ...] = (DefinitionRow, ReferenceRow, ImportRow, ChunkRow)
+ROWS: tuple[type[Any], ...] = (DefinitionRow, ReferenceRow, BindingRow, ImportRow, ChunkRow)
 
 
 def table_of(rows: Sequence[Any], kind: type[Any]) -> Table:
@@ -113,8 +135,8 @@ def table_of(rows: Sequence[Any], kind: type[Any]) -> Table:
 
 def empty_tables() -> Tables:
     """Return the tables of a file in which nothing was found."""
-    a, b, c, d = (table_of([], kind) for kind in ROWS)
-    return Tables(a, b, c, d)
+    a, b, c, d, e = (table_of([], kind) for kind in ROWS)
+    return Tables(a, b, c, d, e)
 
 
 def pack_tables(tables: Tables, language: int) -> bytes:
@@ -123,7 +145,7 @@ def pack_tables(tables: Tables, language: int) -> bytes:
     Args:
         language: a number that `unpack_tables` gives back.
     """
-    columns = tables[:4]
+    columns = tables[:5]
     head = np.array([tables.sound, language, *map(len, columns)], np.int32)
     numbers = np.concatenate([head, *map(_differences, columns)])
     return zlib.compress(numbers.astype("<i4", copy=False).tobytes(), 1)
@@ -168,8 +190,8 @@ def _read_tables(numbers: Table) -> tuple[Tables, int]:
     head, *parts, rest = np.split(numbers, np.cumsum([2 + len(ROWS), *sizes]))
     if len(head) + sum(sizes) != len(numbers) or len(rest):
         raise ValueError("there are more or fewer numbers than rows")
-    a, b, c, d = (
+    a, b, c, d, e = (
         np.cumsum(part.reshape(len(row._fields), -1 if len(part) else 0), axis=1, dtype=np.int32).T
         for part, row in zip(parts, ROWS, strict=True)
     )
-    return Tables(a, b, c, d, bool(sound)), language
+    return Tables(a, b, c, d, e, bool(sound)), language

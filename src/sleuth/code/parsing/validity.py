@@ -12,8 +12,16 @@ from typing import Any
 import numpy as np
 
 from sleuth.code.parsing.chunks import CHUNK_KINDS
-from sleuth.code.parsing.kinds import KINDS, ROLES
-from sleuth.code.parsing.tables import ChunkRow, DefinitionRow, ImportRow, ReferenceRow, Table, Tables
+from sleuth.code.parsing.kinds import BINDINGS, KINDS, ROLES
+from sleuth.code.parsing.tables import (
+    BindingRow,
+    ChunkRow,
+    DefinitionRow,
+    ImportRow,
+    ReferenceRow,
+    Table,
+    Tables,
+)
 
 
 def validate_tables(tables: Tables, source: bytes) -> None:
@@ -33,6 +41,10 @@ def validate_tables(tables: Tables, source: bytes) -> None:
     })  # fmt: skip
     _check(tables.references, ReferenceRow, place, {
         "line": line, "role": (0, len(ROLES) - 1), "symbol": symbol,
+    })  # fmt: skip
+    around = (-len(source), len(source))
+    _check(tables.bindings, BindingRow, place, {
+        "type": around, "value": around, "kind": (0, len(BINDINGS) - 1), "symbol": symbol,
     })  # fmt: skip
     _check(tables.imports, ImportRow, place, {"line": line, "symbol": symbol})
     _check(tables.chunks, ChunkRow, (1, lines), {"symbol": symbol, "kind": (0, len(CHUNK_KINDS) - 1)})

@@ -18,7 +18,7 @@ from sleuth.store.catalogue import schema
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed
 
-FORMAT = 1
+FORMAT = 2
 MOST_CONTENT = 8_000_000
 """Bytes of a file's text as UTF-8: no file of more than 2,000,000 bytes is read, and a byte takes at most three."""
 _MOST_MEMBERS = 1 << 28

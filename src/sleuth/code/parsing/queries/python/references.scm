@@ -19,24 +19,6 @@
   (import_from_statement (dotted_name (identifier) @name))
   (aliased_import (dotted_name (identifier) @name) alias: (identifier) @name)
 ] @reference.elsewhere
-[
-  (parameters (identifier) @name)
-  (lambda_parameters (identifier) @name)
-  (default_parameter name: (identifier) @name)
-  (typed_parameter . (identifier) @name)
-  (typed_default_parameter name: (identifier) @name)
-  (assignment left: (identifier) @name)
-  (augmented_assignment left: (identifier) @name)
-  (named_expression name: (identifier) @name)
-  (for_statement left: (identifier) @name)
-  (for_in_clause left: (identifier) @name)
-  (as_pattern_target (identifier) @name)
-  (pattern_list (identifier) @name)
-  (tuple_pattern (identifier) @name)
-  (list_pattern (identifier) @name)
-  (list_splat_pattern (identifier) @name)
-  (dictionary_splat_pattern (identifier) @name)
-] @reference.binding
 
 (type [
   (identifier) @name

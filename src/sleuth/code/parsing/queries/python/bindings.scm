@@ -1,0 +1,37 @@
+(parameters (identifier) @name) @binding.variable
+(lambda_parameters (identifier) @name) @binding.variable
+(typed_parameter . (identifier) @name type: (type) @type) @binding.variable
+(default_parameter name: (identifier) @name) @binding.variable
+(typed_default_parameter name: (identifier) @name type: (type) @type) @binding.variable
+; A literal tells nothing of a class of the repository.
+(assignment left: (identifier) @name type: (type)? @type right: [
+  (call) (identifier) (attribute) (await) (boolean_operator) (conditional_expression)
+]? @value) @binding.variable
+(assignment
+  left: (attribute object: (identifier) @_self attribute: (identifier) @name)
+  type: (type)? @type right: [
+    (call) (identifier) (attribute) (await) (boolean_operator) (conditional_expression)
+  ]? @value
+  (#eq? @_self "self")) @binding.member
+(augmented_assignment left: (identifier) @name) @binding.variable
+(named_expression name: (identifier) @name value: (_) @value) @binding.variable
+(with_item value: (as_pattern . (_) @value alias: (as_pattern_target (identifier) @name))) @binding.variable
+(except_clause value: (as_pattern . (_) @type alias: (as_pattern_target (identifier) @name))) @binding.variable
+(for_statement left: (identifier) @name right: (_) @value) @binding.element
+(for_in_clause left: (identifier) @name right: (_) @value) @binding.element
+[
+  (as_pattern_target (identifier) @name)
+  (as_pattern_target (tuple (identifier) @name))
+  (as_pattern_target (list (identifier) @name))
+  (pattern_list (identifier) @name)
+  (tuple_pattern (identifier) @name)
+  (list_pattern (identifier) @name)
+  (list_splat_pattern (identifier) @name)
+  (dictionary_splat_pattern (identifier) @name)
+  (case_pattern (dotted_name . (identifier) @name .))
+  (keyword_pattern (identifier) (dotted_name . (identifier) @name .))
+  (splat_pattern (identifier) @name)
+  (as_pattern (case_pattern) (identifier) @name .)
+] @binding.variable
+[(global_statement (identifier) @name) (nonlocal_statement (identifier) @name)] @binding.outer
+(function_definition name: (identifier) @name return_type: (type) @type) @binding.variable
