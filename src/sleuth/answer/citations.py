@@ -12,7 +12,8 @@ from sleuth.answer.sentences import split_sentences
 
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _CITED = re.compile(r"[\[【]\s*\^?(\d{1,3}(?:\s*(?:,|;|-|–|and|\^)\s*\^?\d{1,3})*)\s*[\]】]")
-_RANGE = re.compile(r"(\d+)\s*[-–]\s*(\d+)")
+_RANGE = re.compile(r"(\d{1,3}+)\s*+[-–]\s*+(\d{1,3})")
+_CITED_AFTER_SPACE = re.compile(rf"(?<!\s)\s*+{_CITED.pattern}")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{4,}")
 
 
@@ -76,7 +77,7 @@ def cited_numbers(text: str) -> list[int]:
 
 def without_citations(text: str) -> str:
     """Return `text` in one line, without the numbers that it cites: a source has numbers of its own."""
-    return " ".join(re.sub(rf"\s*{_CITED.pattern}", "", text).split())
+    return " ".join(_CITED_AFTER_SPACE.sub("", text).split())
 
 
 def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:

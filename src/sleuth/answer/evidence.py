@@ -38,7 +38,7 @@ ALIKE = 0.6
 RIVALS = 3
 """Passages with which the best one is compared."""
 
-_IDENTIFIER = re.compile(r"([a-z0-9])(?=[A-Z])|[_./]+(?=\w)")
+_IDENTIFIER = re.compile(r"([a-z0-9])(?=[A-Z])|(?<![_./])[_./]+(?=\w)")
 """Where the words of an identifier or a path meet."""
 
 _WORD = re.compile(r"[^\W_]+")

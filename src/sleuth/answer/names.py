@@ -18,7 +18,8 @@ def names_of(text: str, language: str = "") -> list[str]:
     Args:
         language: ISO 639-1 code of the text; "" for English.
     """
-    return (_AMONG_NOUNS if language in _CAPITAL_NOUNS else _NAME).findall(text)
+    pattern = _AMONG_NOUNS if language in _CAPITAL_NOUNS else _NAME
+    return pattern.findall(text)
 
 
 def names_and_numbers_of(text: str, language: str = "") -> list[str]:

@@ -24,9 +24,9 @@ _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]|[ \t]*={3,}[ \t]*$|[ \t]*-{3,}[ \t]*$|[ \t]*[~^\"'`*+#]{4,}[ \t]*$")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
-_RULE = re.compile(r"[ \t]*\|?[ \t:|+=-]*-[ \t:|+=-]*\|?[ \t]*$")
+_RULE = re.compile(r"[ \t:|+=]*+-[ \t:|+=-]*+$")
 _NOISE = re.compile(
-    r"[ \t]*(?:<a\s[^>]*(?:name|id)=[^>]*>(?:</a>)?|\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\]\([^)]*\)|<[^>]+>|"
+    r"[ \t]*(?:<a\s(?=[^>]*?(?:name|id)=)[^>]*+>(?:</a>)?|\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\]\([^)]*\)|<[^>]+>|"
     r"\.\.\s[\w:-]+::.*|\.\.\s_.*|:\w[\w-]*:(?!`).*)[ \t]*$"
 )
 _TERM = re.compile(
@@ -47,11 +47,13 @@ _LINES: dict[BlockKind, re.Pattern[str]] = {
     "row": _ROW,
 }
 """Blocks of a single line."""
-_LINK = re.compile(r"!?\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
-_REFERENCE = re.compile(r":[\w:+-]+:`~?([^`<]+?)(?:\s*<[^`]*>)?`")
+_LINK = re.compile(r"!?\[([^\[\]]*+)\]\((?:[^()\s]++|\([^()]*+\))*+(?:\s+\"[^\"]*\")?\)")
+_REFERENCE = re.compile(r"(?<![\w:+-])([\w+-]*+):[\w:+-]{2,}+(?<=:)`~?([^`<]*[^`<\s])\s*+(?:<[^`]*+(?<=>))?`")
 _HYPERLINK = re.compile(r"(?<!`)`(?![\s`])([^`<>]+?)(?<!\s)(?:\s*<[^`<>]*>)?`__?(?![\w`])")
-_STARS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])(.+?)(?<=[^\s*])\1(?![\w*])")
-_UNDERSCORES = re.compile(r"(?<![\w\"'(.])(?:_([a-z]+)_|(__?)(?=[^\s_])([^_]*\s[^_]*)(?<=\S)\2)(?![\w\"'(.])")
+_STARS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])(.{1,200}?)(?<=[^\s*])\1(?![\w*])")
+_UNDERSCORES = re.compile(
+    r"(?<![\w\"'(.])(?:_([a-z]+)_|(__?)(?=[^\s_])([^_\s]++\s[^_]*+)(?<=\S)\2)(?![\w\"'(.])"
+)
 """Not around identifiers: `__init__` is one, and so is what stands in quotes or before a parenthesis."""
 _TAG = re.compile(
     r"</?(?:a|abbr|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|small|span|strong|sub|summary|sup|"
@@ -63,7 +65,7 @@ _DOCSTRING = re.compile(r'"""(.*?)(?:"""|\Z)|\'\'\'(.*?)(?:\'\'\'|\Z)|/\*\*(.*?)
 _SPACED = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
 """What lines add to a signature when they are joined."""
 _LINE_COMMENT = re.compile(r"\s(?:#|//)\s.*")
-_NAME = re.compile(r"\w+(?=\s*[(<\[]|$)")
+_NAME = re.compile(r"\b\w++(?=\s*+[(<\[]|$)")
 _COMMENT = re.compile(r"[ \t]*(?://|#|--)")
 _COMMENT_SIGN = re.compile(r"^[ \t]*(?:///?!?|#+|--+|\*)?[ \t]?")
 _LITERAL = re.compile(r"    |\t|[ ]*>>> |[ ]+\$ |[ ]+\S+[ ]+::=")
@@ -185,7 +187,7 @@ def _documentation(text: str, name: re.Match[str] | None) -> str:
 def without_markup(text: str) -> str:
     """Return a sentence in one line without Markdown's, reStructuredText's and HTML's markup; code keeps its ticks."""
     pieces = re.split(
-        r"(``[^`]+``|`[^`]+`)", _REFERENCE.sub(r"`\1`", _HYPERLINK.sub(r"\1", " ".join(text.split())))
+        r"(``[^`]+``|`[^`]+`)", _REFERENCE.sub(r"\1`\2`", _HYPERLINK.sub(r"\1", " ".join(text.split())))
     )
     for i in range(0, len(pieces), 2):
         piece = _LINK.sub(r"\1", pieces[i])
@@ -248,7 +250,7 @@ def _shown(text: str, block: _Block) -> str:
 
 def _is_fragment(text: str, part: Part) -> bool:
     """Return whether a sentence is cut off by an end of the passage."""
-    announces = part.text.partition("\n")[0].endswith(":") and not _ITEM.match(text, part.start)
+    announces = part.text.partition("\n")[0].endswith(":") and not _ITEM.match(text[part.start : part.end])
     if part.kind != "sentence" and not announces:
         return False
     begins = part.text[:1]

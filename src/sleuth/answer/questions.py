@@ -46,7 +46,7 @@ _STEPS = re.compile(
 )
 _PLACE = re.compile(r"\b(?:in|at|on|near|under|below|inside|from|to)\b|[/\\]\w", re.IGNORECASE)
 _SUBJECT = re.compile(
-    r"^\W*(?:what(?:'s| is| are| does)|define|explain)\s+(?:an?\s+|the\s+)?|\s+(?:mean|stand for)\b",
+    r"^\W*(?:what(?:'s| is| are| does)|define|explain)\s+(?:an?\s+|the\s+)?|(?<!\s)\s++(?:mean|stand for)\b",
     re.IGNORECASE,
 )
 _IS = re.compile(r"is|are|was|means?|refers?|stands?|denotes?|describes?|consists?|defines?")
@@ -89,7 +89,9 @@ def _defines(text: str, question: str) -> float:
     if not subject:
         return 0.0
     name = re.escape(subject.casefold().removesuffix("s"))
-    begins = re.match(rf"\W*(?:an?\s+|the\s+)?[`*]*{name}\w{{0,2}}[`*]*\W+(\w+)", text.casefold())
+    begins = re.match(
+        rf"(?>\W*?(?=\w|{name}))(?:(?:an?|the)\s++[`*]*)?{name}\w{{0,2}}\W+(\w+)", text.casefold()
+    )
     if begins is None:
         return 0.0
     return 1.0 if _IS.fullmatch(begins.group(1)) else 0.5

@@ -16,10 +16,12 @@ _BLOCK = re.compile(
     r"|\n(?=[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>|\|)[ \t])"  # before a list item, heading, quotation or table row
     r"|(?<=\|)[ \t]*\n"  # after a table row
 )
-_CLOSERS = r"[\"'”’»)\]]*(?:\[\d{1,3}\])*"
+_CLOSERS = r"[\"'”’»)\]]*+(?:\[\d{1,3}\])*+"
 """Quotation marks and brackets after a stop, and citations, which belong to the sentence before them."""
 
-_END = re.compile(rf"(?:[.!?…]+{_CLOSERS}(?=\s|$)|[。！？]+[”’」』）]*)")
+_END = re.compile(rf"(?:(?<![.!?…])[.!?…]++{_CLOSERS}(?=\s|$)|[。！？]+[”’」』）]*)")
+_LONGEST_WORD = 40
+"""Characters before a full stop that decide whether it ends an abbreviation."""
 _OPENER = re.compile(r"\s*[\"'“‘«(\[¿¡]*")
 
 # Words that end in a full stop in the middle of a sentence.
@@ -73,7 +75,7 @@ def _paragraphs(text: str, start: int, end: int) -> list[Span]:
 def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
     if after >= end or text[mark] != ".":
         return True
-    word = text[begin:mark].rsplit(None, 1)[-1:] or [""]
+    word = text[max(begin, mark - _LONGEST_WORD) : mark].rsplit(None, 1)[-1:] or [""]
     last = word[0].lstrip("\"'“‘«([")
     if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isupper()):
         return False

@@ -22,7 +22,7 @@ MAX_BYTES: Final = 256 << 10
 """Only this much of an ignore file is read: each pattern costs time for each file that it is compared with."""
 _escaped_slash = re.compile(r"(?<!\\)((?:\\\\)*)\\/")
 _wild = re.compile(r"[*?\[\\]")
-_class_name = re.compile(r":([^\]]*):\]")
+_class_name = re.compile(r":([^\]]{0,30}):\]")
 _SHORTEST: Final = r"(?:[^/]+/)*?"
 _POSIX: Final = {
     "alnum": "a-zA-Z0-9", "alpha": "a-zA-Z", "blank": r" \t", "cntrl": r"\x00-\x1f\x7f", "digit": "0-9",

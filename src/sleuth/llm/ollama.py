@@ -107,7 +107,7 @@ class _OllamaFailures:
         return f"answered {cause}"
 
     def _missing_model(self, said: str) -> str:
-        match = re.search(r"model\b.*\bnot found", said, re.DOTALL | re.IGNORECASE)
+        match = re.match(r"(?>.*?model\b).*?\bnot found", said, re.DOTALL | re.IGNORECASE)
         return f"has no model {self.model!r}; get it with: ollama pull {self.model}" if match else ""
 
 

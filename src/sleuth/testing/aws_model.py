@@ -53,7 +53,7 @@ def routes(service: str) -> list[Route]:
     for name in model.operation_names:
         operation = model.operation_model(name)
         path = urlsplit(operation.http["requestUri"]).path.rstrip("/")
-        fixed = len(re.sub(r"\{[^}]*\}", "", path))
+        fixed = len(re.sub(r"\{[^{}]*\}", "", path))
         pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", path))
         operations.append((fixed, Route(operation.http["method"], re.compile(f"{pattern}/?"), operation)))
     return [route for _, route in sorted(operations, key=lambda pair: -pair[0])]

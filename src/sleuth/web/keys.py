@@ -20,7 +20,9 @@ BASE_NAME = "TAVILY_BASE_URL"
 PUBLIC_BASE = "https://api.tavily.com"
 _LONGEST_FILE = 1_000_000
 """Characters of a `.env` that are read."""
-_LINE = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w*)\s*=\s*(?:'([^']*)'|\"([^\"]*)\"|([^#\n]*?))\s*(?:#.*)?$")
+_LINE = re.compile(
+    r"\s*+(?:export\s++)?([A-Za-z_]\w*)\s*+=\s*+(?:'([^']*)'|\"([^\"]*)\"|([^#\n]*+))\s*+(?:#.*)?$"
+)
 
 
 def read_env_file(path: Path) -> dict[str, str]:
@@ -30,8 +32,10 @@ def read_env_file(path: Path) -> dict[str, str]:
         text = file.read(_LONGEST_FILE)
     for line in text.splitlines():
         if match := _LINE.match(line):
-            name, *forms = match.groups()
-            values[name] = next((form for form in forms if form is not None), "")
+            name, *quoted, plain = match.groups()
+            values[name] = (
+                plain.rstrip() if plain is not None else next(form for form in quoted if form is not None)
+            )
     return values
 
 

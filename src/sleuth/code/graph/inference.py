@@ -50,7 +50,9 @@ def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
 def _of_member(text: str, name: str, language: str) -> str:
     escaped = re.escape(name)
     declared = re.search(
-        rf"(?:\bself\.|\bthis\.|->|^\s+(?:[a-z]+\s+)*){escaped}\??\s*:\s*(?P<all>[^=\n;,)]+)", text, re.M
+        rf"(?:\bself\.|\bthis\.|->|^[ \t]++(?:[a-z]++[ \t]++)*){escaped}\??\s*:\s*(?P<all>[^=\n;,)]{{1,200}})",
+        text,
+        re.M,
     )
     if declared and (annotation := _named_type(declared["all"])):
         return annotation
@@ -69,19 +71,21 @@ def _of_member(text: str, name: str, language: str) -> str:
 
 def _in_text(text: str, name: str, language: str) -> str:
     escaped = re.escape(name)
-    declared = re.search(rf"(?<![\w.$]){escaped}\??\s*:\s*(?P<all>[&*]*(?:mut\s+)?[^=\n;,)]+)", text)
+    declared = re.search(rf"(?<![\w.$]){escaped}\??\s*:\s*(?P<all>[&*]*(?:mut\s+)?[^=\n;,)]{{1,200}})", text)
     if declared and (annotation := _named_type(declared["all"])):
         return annotation
     creation = re.search(
-        rf"(?<![\w.$]){escaped}\s*:?=\s*(?:new\s+|await\s+|&)?{_TYPE}(?:::new)?(?:<[^>\n]*>)?\s*[({{]", text
-    ) or re.search(rf"\bwith\s+{_TYPE}\s*\([^\n]*\)\s+as\s+{escaped}\b", text)
+        rf"(?<![\w.$]){escaped}\s*:?=\s*(?:new\s+|await\s+|&)?{_TYPE}(?:::new)?(?:<[^<>\n]*>)?\s*[({{]", text
+    ) or re.search(rf"\bwith\s+{_TYPE}\s*\([^\n]{{0,200}}\)\s+as\s+{escaped}\b", text)
     if creation:
         return creation["type"].strip("\"'")
     if language in _BEFORE_NAME:
         if language == "go":
             typed = re.search(rf"(?<![\w.]){escaped}\s+\*?{_TYPE}", text)
         else:
-            typed = re.search(rf"{_TYPE}(?:<[^>\n]*>)?[\s*&]+{escaped}\s*[;=,):]", text)
+            typed = re.search(
+                rf"(?<![\w.])(?<!::)(?:::)?{_TYPE}(?:<[^<>\n]*>)?[\s*&]+{escaped}\s*[;=,):]", text
+            )
         if typed:
             return typed["type"]
     return ""

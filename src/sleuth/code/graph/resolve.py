@@ -276,7 +276,8 @@ class Resolver:
 
     def _owner(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
         """Return a member of the class or module that the qualifier names."""
-        steps = [s for s in re.split(r"\.|::|->|\\", re.sub(r"\(.*\)$|^new ", "", head)) if s]
+        called = head.partition("(")[0] if head.endswith(")") else head
+        steps = [step for step in re.split(r"\.|::|->|\\", called.removeprefix("new ")) if step]
         if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
             return None
         for item in self._snapshot.detail(file).imports:

@@ -41,7 +41,7 @@ _BEFORE: Final = {
 """Attributes that stand beside what they are about."""
 _MAX_SIGNATURE: Final = 300
 _MAX_EXPRESSION: Final = 200
-_BROKEN: Final = re.compile(r"(?<=[(\[])[ \t\r]*\n\s*|,?[ \t\r]*\n\s*(?=[)\]])")
+_BROKEN: Final = re.compile(r"(?<=[(\[])[ \t\r]*+\n\s*+|(?:,|(?<![\s,]))[ \t\r]*+\n\s*+(?=[)\]])")
 """Line breaks after an opening and before a closing bracket, with the comma before the last one."""
 _LAST_LINE: Final = 1 << 31
 _NAME = DefinitionRow._fields.index("name")

@@ -55,7 +55,7 @@ def _aliases(text: str, word: str) -> Iterator[tuple[str, str]]:
 
 def _python(text: str) -> Iterator[Import]:
     text = re.sub(r"#[^\n]*|\\\n", " ", text)
-    match = re.match(r"\s*from\s+(\.*\s*[\w.]*)\s+import\s+\(?([^)]*)\)?", text, re.S)
+    match = re.match(r"\s*+from\s++(\.*+(?:\s++(?!import\b))?+[\w.]*+)\s++import\s++\(?([^)]*)", text, re.S)
     if match:
         module = match[1].replace(" ", "")
         for name, alias in _aliases(match[2], "as"):
@@ -71,18 +71,18 @@ def _javascript(text: str) -> Iterator[Import]:
         return
     module = source_match[1]
     head = text[: source_match.start()].replace("\n", " ")
-    required_match = re.search(r"(\{[^}]*\}|[\w$]+)\s*=\s*$", head)
+    required_match = re.search(r"(\{[^{}]*+\}|(?<![\w$])[\w$]++)\s*+=\s*+$", head)
     if "require" in source_match[0]:
         head = required_match[1].replace(":", " as ") if required_match else ""
     head = re.sub(r"^\s*(?:import|export|const|let|var)\b", "", head)
     head = re.sub(r"^\s*type\s+(?=[\w{])", "", head)
-    named_match = re.search(r"\{([^}]*)\}", head)
+    named_match = re.search(r"\{([^{}]*)\}", head)
     brought = False
     if named_match:
         for name, alias in _aliases(named_match[1], "as"):
             brought = True
             yield Import(module, name, alias)
-    rest = re.sub(r"\{[^}]*\}", "", head)
+    rest = re.sub(r"\{[^{}]*\}", "", head)
     star_match = re.search(r"\*(?:\s*as\s+([\w$]+))?", rest)
     if star_match:
         brought = True
@@ -96,7 +96,7 @@ def _javascript(text: str) -> Iterator[Import]:
 
 
 def _go(text: str) -> Iterator[Import]:
-    match = re.search(r'(?:([\w.]+)\s+)?["`]([^"`]+)["`]', text)
+    match = re.search(r'(?:(?<![\w.])([\w.]++)\s++)?["`]([^"`]+)["`]', text)
     if match:
         yield Import(match[2], "", match[1] or re.sub(r"/v\d+$", "", match[2]).rpartition("/")[2])
 
@@ -170,7 +170,7 @@ def _scala(text: str) -> Iterator[Import]:
 
 
 def _include(text: str) -> Iterator[Import]:
-    match = re.search(r"""["<]([^">]+)[">]""", text)
+    match = re.search(r"""["<]([^"<>]+)[">]""", text)
     if match:
         yield Import(match[1], "*", "*")
 
@@ -191,7 +191,9 @@ def _php(text: str) -> Iterator[Import]:
         yield Import(module, last, alias.rpartition("\\")[2])
 
 
-_SOURCED = re.compile(r"""\s["']?(?:\S.*[)}]|\$\w+)?/?((?<![\w$])[^\s"'$(){}`]+)["']*$""", re.S)
+_SOURCED = re.compile(
+    r"""(?:(?<=\s)|(?<=\s["'])|(?<=[)}])|(?:(?<=\s\$)|(?<=\s["']\$))\w++)/?+((?<![\w$])[^\s"'$(){}`]++)["']*+$"""
+)
 """The path in `source path`, without the folder that a variable or a command gives."""
 
 
@@ -202,7 +204,9 @@ def _bash(text: str) -> Iterator[Import]:
 
 
 def _lua(text: str) -> Iterator[Import]:
-    match = re.search(r"""(?:(\w+)\s*=\s*)?(?:require|dofile)\s*\(?\s*['"]([^'"]+)['"]""", text)
+    match = re.search(
+        r"""(?:(?<!\w)(\w++)\s*+=\s*+)?(?:require|dofile)\s*+(?:\(\s*+)?['"]([^'"]+)['"]""", text
+    )
     if match:
         yield Import(match[2], "", match[1] or match[2].rpartition(".")[2])
 
@@ -213,7 +217,9 @@ def _swift(text: str) -> Iterator[Import]:
 
 def _elixir(text: str) -> Iterator[Import]:
     match = re.match(
-        r"(\w+)\s*\(?\s*([\w.]+?)(?:\.\{([^}]*)\})?(?:\s*,.*\bas:\s*([\w.]+).*|\s*,.*|\W*)$", text, re.S
+        r"(\w++)\s*+(?:\(\s*+)?(\w++(?:\.\w++)*+)(?:\.\{([^}]*)\})?(?:\s*+,(?:.*\bas:\s*([\w.]+))?.*|\W*)$",
+        text,
+        re.S,
     )
     if match is None:
         return
@@ -233,7 +239,7 @@ def _dart(text: str) -> Iterator[Import]:
         return
     module, rest = match.groups()
     alias_match = re.search(r"\bas\s+(\w+)", rest)
-    shown_match = re.search(r"\bshow\s+([\w\s,]+?)\s*(?:\bhide\b|$)", rest)
+    shown_match = re.search(r"\bshow\s+([\w\s,]+)", re.split(r"\bhide\b", rest)[0])
     if alias_match:
         yield Import(module, "", alias_match[1])
     elif shown_match:

@@ -37,14 +37,14 @@ _ENDPOINT = re.compile(
     rb"|#\[\w*(?:::)?(?:get|post|put|patch|delete|route)\("
 )
 _RUST_TEST = re.compile(rb"#\[(?:\w+::)*(?:test|rstest|test_case|bench)\b")
-_GTEST = re.compile(rb"(?:\b|_)TEST(?:_\w+)?\s*\(\s*\w+\s*,\s*$")
+_GTEST = re.compile(rb"(?:\b|_)TEST(?:_\w{1,100})?\s*\(\s*\w+\s*,\s*$")
 _PUB = re.compile(rb"^\s*pub\b", re.M)
 _SCHEMA_BASE = re.compile(
     r"\b(?:BaseModel|TypedDict|NamedTuple|models\.Model|Schema|Struct|Serializer|Message)\b"
 )
 _SCHEMA_HEAD = re.compile(
     rb"@\s*(?:dataclasses\.)?(?:dataclass|attrs?\.\w+|attr\.s|define|frozen|Entity|Data)\b"
-    rb"|#\[derive\([^\]]*\b(?:Serialize|Deserialize)\b"
+    rb"|#\[derive\([^\[\]]*\b(?:Serialize|Deserialize)\b"
 )
 _NODES = {"type": "type_definition", "constant": "constant_definition", "attribute": "attribute_definition"}
 

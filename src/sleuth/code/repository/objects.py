@@ -78,14 +78,15 @@ class Objects:
         Raises:
             CodeError: git does not have all of their folders.
         """
-        entry = re.compile(rb"([0-7]+) ([^\0]+)\0(.{%d})" % (len(after) // 2), re.DOTALL)
         differences: dict[bytes, Entry] = {}
         level = {b"": [f"{before}^{{tree}}", f"{after}^{{tree}}"]}
         while level:
             trees = self.read([name for names in level.values() for name in names if name])
             below: dict[bytes, list[str]] = {}
             for folder, names in level.items():
-                old, new = ({*entry.findall(next(trees))} if name else set() for name in names)
+                old, new = (
+                    set(_tree_entries(next(trees), len(after) // 2)) if name else set() for name in names
+                )
                 for side, others in enumerate((old - new, new - old)):
                     for mode, name, id in others:
                         path = folder + name
@@ -146,6 +147,15 @@ def commit_named(path: str, name: str) -> str | None:
         return Objects(Path(path)).commit(name) if Path(path).is_dir() else None
     except CodeError:
         return None
+
+
+def _tree_entries(tree: bytes, id_size: int) -> Iterator[tuple[bytes, bytes, bytes]]:
+    """Yield mode, name and id of each entry of a tree; what follows a damaged entry is left out."""
+    place = 0
+    while (name := tree.find(b" ", place) + 1) and (end := tree.find(b"\0", name)) > 0:
+        after = end + 1 + id_size
+        yield tree[place : name - 1], tree[name:end], tree[end + 1 : after]
+        place = after
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -22,7 +22,7 @@ _SENTENCE = re.compile(r"(?<=[^.]{12})(?:\. |  )")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|#|->)[A-Za-z_]\w*)*")
 _STEPS = re.compile(r"\.|::|#|->")
 _FILE = re.compile(
-    r"[\w\-./\\@+]*[\w\-]+\.(?:pyx?|pyi|rb|go|java|scala|[cm]?[jt]sx?|c|h|cc|cpp|hpp|rs|kts?|cs|php|sh|md|rst|toml|ya?ml|json)\b"
+    r"(?<![\w\-./\\@+])[\w\-./\\@+]*(?<=[\w\-])\.(?:pyx?|pyi|rb|go|java|scala|[cm]?[jt]sx?|c|h|cc|cpp|hpp|rs|kts?|cs|php|sh|md|rst|toml|ya?ml|json)\b"
 )
 _LINES = re.compile(rf"(?P<path>{_FILE.pattern})(?:#L|:)(?P<first>\d+)(?:-L?(?P<last>\d+))?")
 _QUOTED = re.compile(r"`([^`\n]{3,80})`|'([^'\n]{4,80})'|\"([^\"\n]{4,80})\"")
@@ -32,7 +32,8 @@ _FRAMES = (
     re.compile(r'File "(?P<path>[^"]+)", line (?P<line>\d+)(?:, in (?P<name>[\w<>]+))?'),
     re.compile(r"\bat (?P<name>[\w$.<>]+) ?\((?P<path>[\w\-./$]+\.\w+):(?P<line>\d+)(?::\d+)?\)"),
     re.compile(
-        r"(?P<path>[\w\-./]+\.(?:rb|go|rs|cs|php|ts|js)):(?P<line>\d+)(?::\d+)?(?::in [`'](?P<name>[^'`]+)')?"
+        r"(?<![\w\-./])(?P<path>[\w\-./]+\.(?:rb|go|rs|cs|php|ts|js)):(?P<line>\d+)(?::\d+)?"
+        r"(?::in [`'](?P<name>[^'`]+)')?"
     ),
 )
 _MAX_TITLE = 200

@@ -13,7 +13,9 @@ from sleuth.ingest.extraction.tables import name_columns
 from sleuth.ingest.extraction.zips import opened_zip
 
 _BODY: Final = "word/document.xml"
-_wrapping = re.compile(rb"(?s)</?w:(?:fldSimple|ruby|rubyBase)\b[^>]*>|<w:(rt|rubyPr)>.*?</w:\1>")
+_wrapping = re.compile(
+    rb"(?s)</?w:(?:fldSimple|ruby|rubyBase)\b[^<>]*>|<w:(rt|rubyPr)>[^<]*+(?:<(?!/?w:(?:rt|rubyPr)>)[^<]*+)*+</w:\1>"
+)
 
 
 def extract_docx(data: bytes, limit: int) -> Extracted:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
 from sleuth.ingest.extraction.tables import name_columns
 
-_row = re.compile(r"\\trowd\b.*?\\row\b", re.DOTALL)
+_row = re.compile(r"\\trowd\b(?:.*?(\\row)\b|.*)", re.DOTALL)
 _paragraph = re.compile(r"\\par(?![a-z])")
 _footnote = re.compile(r"\{\\footnote(?![a-z])")
 """striprtf leaves notes out; as groups of plain text they stand where they are referred to."""
@@ -32,7 +32,10 @@ def extract_rtf(data: bytes, limit: int) -> Extracted:
     source = _footnote.sub(r"{\\plain ", _without_pictures(data.decode("latin-1")))
     try:
         # The paragraphs of a cell would break its row into lines.
-        text = plain(_row.sub(lambda row: _paragraph.sub(r"\\~ ", row[0]), source), errors="replace")
+        text = plain(
+            _row.sub(lambda match: _paragraph.sub(r"\\~ ", match[0]) if match[1] else match[0], source),
+            errors="replace",
+        )
     except (ValueError, IndexError, LookupError) as error:
         raise ExtractionError(f"not readable as RTF: {error!r}") from error
     text = text.replace("\0", "").strip()

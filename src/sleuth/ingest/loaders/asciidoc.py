@@ -17,7 +17,7 @@ _block = re.compile(r"\[[^\]]{0,1000}\][ \t]*$")
 _macro = re.compile(
     r"(?:image|video|audio|include|toc|ifdef|ifndef|ifeval|endif)::[^\[]{0,1000}\[([^\]]{0,1000})\]"
 )
-_link = re.compile(r"(?:link|xref|mailto|footnote|kbd|btn|https?):[^\s\[]{0,2000}\[([^\]]{0,2000})\]")
+_link = re.compile(r"(?:link|xref|mailto|footnote|kbd|btn|https?):[^\s\[]{0,200}+\[([^\]]{0,200}+)\]")
 _reference = re.compile(r"<<[^,<>]{1,500}, ?([^<>]{1,500})>>")
 _items = re.compile(r"(\*{1,5}|\.{1,5}) (?=\S)")
 

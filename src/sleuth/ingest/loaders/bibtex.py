@@ -13,7 +13,7 @@ from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
 
 _entry = re.compile(r"@(\w{1,40})\s{0,20}[{(]\s{0,20}([^\s,{}()=]{0,300})\s{0,20},")
-_field = re.compile(r"\s{0,200},?\s{0,200}([\w-]{1,60})\s{0,20}=\s{0,20}")
+_field = re.compile(r"\s{0,200}+(?:,\s{0,200}+)?([\w-]{1,60})\s{0,20}=\s{0,20}")
 _SILENT: Final = frozenset(
     {"title", "file", "abstract", "owner", "timestamp", "date-added", "date-modified", "bdsk-url-1"}
 )

@@ -13,7 +13,7 @@ from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
 
-_charset = re.compile(rb"<meta[^>]{1,200}?charset\s*=\s*[\"']?\s*([\w.:-]{1,40})", re.IGNORECASE)
+_charset = re.compile(rb"<meta[^>]{1,200}?charset\s*+=\s*+(?:[\"']\s*+)?([\w.:-]{1,40})", re.IGNORECASE)
 
 
 def load_html(file: FileBytes, options: ReadOptions) -> Iterator[Document]:

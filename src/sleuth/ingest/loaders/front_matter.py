@@ -27,7 +27,8 @@ _WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": N
 _DEPTH: Final = 20
 _DOTS: Final = 32
 _TOML_HIDDEN: Final = re.compile(
-    r'#[^\n]*|"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\'|"(?:[^"\\\n]|\\.)*+"|\'[^\'\n]*+\'', re.DOTALL
+    r'#[^\n]*|"""(?:[^\\]|\\.?)*?(?:"""|\Z)|\'\'\'.*?(?:\'\'\'|\Z)|"(?:[^"\\\n]|\\.)*+"?|\'[^\'\n]*+\'?',
+    re.DOTALL,
 )
 """Comments and strings of TOML, longer marks first."""
 

@@ -12,7 +12,7 @@ from sleuth.ingest.options import ReadOptions
 from sleuth.types import Document
 
 _heading = re.compile(r"(\*{1,20}) (?:(?:TODO|DONE|NEXT|WAITING|CANCELLED) )?(?:\[#[A-Z]\] )?(.*)")
-_tags = re.compile(r"[ \t]{1,200}:[\w@#%:]{1,200}:[ \t]{0,200}$")
+_tags = re.compile(r"(?<![ \t])[ \t]++:[\w@#%:]{1,200}:[ \t]{0,200}$")
 _keyword = re.compile(r"[ \t]{0,200}#\+(\w{1,40})(?::|[ \t]|$)[ \t]*(.*)")
 _link = re.compile(r"\[\[[^\[\]]{1,2000}\]\[([^\[\]]{1,2000})\]\]")
 _rule = re.compile(r"[ \t]{0,200}\|[-+]{2,}\|?[ \t]*$")

@@ -68,7 +68,7 @@ def evaluate(
     from sleuth.engine import check_legs, ranking_legs
     from sleuth.evaluate import compare, open_collection, parse_measures, read_run, score, write_run
 
-    measure_names = [name.strip() for name in re.split(r",(?![^()]*\))", measures)]
+    measure_names = [name.strip() for name in re.findall(r"(?:\([^()]*\)|[^,])+", measures) or [""]]
     parse_measures(measure_names)
     check_paths(run, against, out, plot)
     legs = legs and list(check_legs(legs, ranking_legs()))

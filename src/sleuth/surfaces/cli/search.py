@@ -231,7 +231,7 @@ def styled_spans(line: str) -> str:
     """Replace the marks of matches by codes for a terminal, or remove them for a pipe."""
     if line.count(OPEN) > line.count(CLOSE):
         line += CLOSE
-    return re.sub(f"{OPEN}([^{CLOSE}]*){CLOSE}", lambda match: styled(match[1], "match"), line).replace(
+    return re.sub(f"{OPEN}([^{CLOSE}]*)(?:{CLOSE}|$)", lambda match: styled(match[1], "match"), line).replace(
         CLOSE, ""
     )
 
