@@ -24,7 +24,7 @@ Where = Filter | Mapping[str, Any] | str | None
 
 _LENGTHS = (
     re.compile(r"expecting embedding with dimension of (?P<index>\d+), got (?P<query>\d+)"),
-    re.compile(r"must have (?P<index>\d+) dimensions.*got shape \((?P<query>\d+),\)"),
+    re.compile(r"must have (?P<index>\d+) dimensions(?:(?!must have).)*got shape \((?P<query>\d+),\)"),
     re.compile(r"dimension (?P<query>\d+) does not match collection dimensionality (?P<index>\d+)"),
 )
 
