@@ -287,9 +287,9 @@ def test_an_open_index_finds_damage(indexed: Path, monkeypatch: pytest.MonkeyPat
         assert health.status(storage).damage == ()
         (repository,) = storage.repositories()
         CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
-        wait_until(lambda: storage.proof._watch._thread is None)
+        wait_until(lambda: storage.watch._thread is None)
         storage.open_snapshot(repository, storage.snapshot(repository))  # what was opened since
-        wait_until(lambda: storage.proof._watch._thread is None)
+        wait_until(lambda: storage.watch._thread is None)
         damage = " ".join(health.status(storage).damage)
         assert ROWS.get(change, "not as written") in damage
         if change == "segment":
@@ -303,7 +303,7 @@ def test_an_index_that_was_just_opened_waits_with_its_proof(indexed: Path) -> No
     with open_code(indexed) as storage:
         (repository,) = storage.repositories()
         storage.open_snapshot(repository, storage.snapshot(repository))
-        assert storage.proof._watch._thread is None
+        assert storage.watch._thread is None
 
 
 def test_the_database_of_another_index_is_refused(indexed: Path, tmp_path: Path, git: Git) -> None:

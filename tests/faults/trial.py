@@ -108,7 +108,7 @@ def watched(index: str, path: Path) -> bool:
                 for query in ("refill bucket", "class Cart"):  # an index that was just opened proves nothing
                     for repository in storage.repositories():
                         CodeRetriever(storage, None).retrieve(query, repository.id, strategy="keyword")
-                    finish(storage.proof._watch)
+                    finish(storage.watch)
                 if health.status(storage).damage:
                     return True
             return not doctor(index, path)  # a segment that does not open was built again

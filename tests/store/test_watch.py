@@ -192,7 +192,7 @@ def test_a_glance_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
             now += 0.001
         return True
 
-    once = watch.Watch(prove, lambda _: None, {})
+    once = watch.Watch(prove, lambda _: "", {})
     once.see(object(), lambda: {"a", "b"})
     now += 0.26
     once.stop()
@@ -213,7 +213,7 @@ def test_commands_together_look_at_every_segment(monkeypatch: pytest.MonkeyPatch
         return True
 
     for _ in range(8):
-        once = watch.Watch(prove, lambda _: None, {})
+        once = watch.Watch(prove, lambda _: "", {})
         once.see(object(), lambda: set("abcdefgh"))
         once.stop()
     assert looked == set("abcdefgh")

@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from sleuth.errors import IndexDamagedError, IndexLockedError, StoreError
+from sleuth.errors import IndexLockedError
 from sleuth.logs import logger_of
 from sleuth.store.catalogue import manifest, merging, schema
 from sleuth.store.catalogue.database import Database
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sleuth.store.health.checking import DocumentChecks
     from sleuth.store.record.batch import DocumentBatch
     from sleuth.store.writing.writer import Writer
 
@@ -76,7 +77,7 @@ class Store:
         self._views = Views(database.segments)
         self._merges = Merges(self._merge_once)
         self._watch = Watch(self._views.prove, self._prove_rows, self._views.damage)
-        self._lost = self._bad_rows = ""
+        self._lost = ""
         _STORES.add(self)
 
     # --- opening
@@ -353,19 +354,19 @@ class Store:
 
         with self._connection() as connection:
             connection.execute("BEGIN")
-            noted = (self._lost, self._bad_rows)
+            noted = (self._lost, self._watch.bad_rows)
             return checking.status(connection, self.path, self._views, self.settings, noted)
 
-    def _prove_rows(self, rest: Callable[[float], object]) -> None:
-        """Look at the record, a part at a time; note what is damaged."""
-        from sleuth.store.health import checking
+    def _checks(self) -> DocumentChecks:
+        from sleuth.store.health.checking import DocumentChecks
 
-        try:
-            self._bad_rows = checking.prove(self.path, self._connection, self._views, rest)
-        except IndexDamagedError as error:
-            self._bad_rows = str(error)
-        except StoreError:  # busy or closed: nothing is proven
-            return
+        return DocumentChecks(self.path, self._connection, self._views)
+
+    def _prove_rows(self, rest: Callable[[float], object]) -> str:
+        """Look at the record, a part at a time; return what is damaged."""
+        from sleuth.store.health.proofs import prove
+
+        return prove(self._checks(), rest)
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every chunk is covered exactly once by every leg and that files are as they were written.
@@ -376,9 +377,9 @@ class Store:
         Returns:
             Findings, the worst first; only "ok" ones for a healthy index.
         """
-        from sleuth.store.health import checking
+        from sleuth.store.health.proofs import check
 
-        return checking.check(self.path, self._connection, self._views, full=full)
+        return check(self._checks(), full=full)
 
     def repair(self, *, timeout: float = 10.0) -> list[Repair]:
         """Check fully, and mend what can be mended: segments from the record, then what is left of the record itself.
@@ -394,7 +395,8 @@ class Store:
             repairs = [Repair("record", f"{self._lost}; taken as it is")] if self._lost else []
             repairs += checking.repair(self.path, self._connection, writer, self._views)
             repairs += self._mend(writer)
-        self._lost = self._bad_rows = ""
+        self._lost = ""
+        self._watch.forget()
         return repairs
 
     @staticmethod
@@ -440,7 +442,6 @@ class Store:
     def _after_fork(self) -> None:
         self._views.after_fork()
         self._merges.after_fork()
-        self._watch.after_fork()
 
 
 class _Reading:

@@ -6,7 +6,7 @@ They are derived from git: a row that is lost or damaged is forgotten, and the n
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
@@ -195,10 +195,10 @@ def _texts(row: _Row) -> list[str] | None:
         return None
 
 
-def bad_commits(connection: Connection, first: int = 0, end: int = _LAST) -> list[int]:
-    """Return the keys of the commits that are not as they were written."""
+def bad_commits(connection: Connection, first: int, end: int) -> dict[int, str]:
+    """Return the keys of the commits from a first one on, below an end, that are not as they were written."""
     rows = connection.execute(f"SELECT {_COLUMNS} FROM commits WHERE key >= ? AND key < ?", (first, end))
-    return [row.key for row in map(_Row._make, rows) if _texts(row) is None]
+    return {row.key: "" for row in map(_Row._make, rows) if _texts(row) is None}
 
 
 class Tips(NamedTuple):
@@ -239,18 +239,20 @@ def _tips_checksum(repository: str, cut: str, tips: str) -> int:
     return zlib.crc32(f"{repository}\0{cut}\0{tips}".encode())
 
 
-def bad_histories(connection: Connection) -> list[str]:
-    """Return the repositories whose tips are not as they were written."""
-    rows = connection.execute("SELECT repository, cut, tips, checksum FROM histories")
-    return [row[0] for row in rows if _tips(*row) is None]
+def bad_histories(connection: Connection, first: int, end: int) -> dict[int, str]:
+    """Return the rows of tips from a first one on, below an end, that are not as they were written."""
+    rows = connection.execute(
+        "SELECT rowid, repository, cut, tips, checksum FROM histories WHERE rowid >= ? AND rowid < ?",
+        (first, end),
+    )
+    return {row: "" for row, *columns in rows if _tips(*columns) is None}
 
 
-def forget_commits(connection: Connection, keys: Sequence[int], repositories: Sequence[str] = ()) -> None:
+def forget_commits(connection: Connection, keys: Collection[int]) -> None:
     """Remove commits, given by key, and what is known to be whole; the next run reads again what is missing."""
     connection.executemany("DELETE FROM commits WHERE key = ?", ((key,) for key in keys))
     if keys:
         connection.execute("DELETE FROM histories")
-    connection.executemany("DELETE FROM histories WHERE repository = ?", ((name,) for name in repositories))
 
 
 def forget_history(connection: Connection, repository: str) -> None:

@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.code.parsing.analyse import Analysed, analyse
-from sleuth.code.snapshots import commits, record
-from sleuth.code.snapshots.damage import (
-    AGAIN,
-    EMBEDDINGS,
-    Damage,
-    broken_snapshots,
-    find_damage,
-    is_bad_embedding,
-)
+from sleuth.code.snapshots import commits, damage, record
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow
 from sleuth.code.snapshots.shelf import Batch, ranges
 from sleuth.code.snapshots.storage import CodeStorage
 from sleuth.code.snapshots.words import WordLeg
-from sleuth.errors import IndexDamagedError, StoreError
+from sleuth.errors import IndexDamagedError
 from sleuth.store import (
-    REBUILD,
+    END,
     Built,
     Connection,
     Finding,
     Repair,
     SegmentEntry,
-    Segments,
-    check_coverage,
-    check_orphans,
     check_segment,
-    check_size,
-    check_structure,
     open_segments,
+    structure_faults,
 )
+from sleuth.store import check as check_index
 from sleuth.store.catalogue import manifest, segment_files
 
-_ORDER = ("error", "warning", "ok")
 _READ_AGAIN = "removed; `sleuth code index` reads them again"
 _TOGETHER = 1_000
 """Files that are read at once while a segment is rebuilt."""
@@ -55,86 +43,7 @@ def check(storage: CodeStorage, *, full: bool = False) -> list[Finding]:
     Returns:
         Findings, the worst first; only "ok" ones for a healthy index.
     """
-    findings: list[Finding] = []
-    if storage.lost:
-        findings.append(Finding("error", CODE_SCHEMA.names.record, storage.lost, AGAIN))
-    try:
-        with storage.database.connection() as connection:
-            findings += _check(connection, storage, full=full)
-            connection.let_go()
-            findings += check_orphans(connection, storage.database.segments)
-    except StoreError as error:
-        findings.append(Finding("error", CODE_SCHEMA.names.record, str(error), AGAIN))
-    return sorted(findings, key=lambda finding: _ORDER.index(finding.level))
-
-
-def _check(connection: Connection, storage: CodeStorage, *, full: bool) -> Iterator[Finding]:
-    file = storage.path / CODE_SCHEMA.names.record
-    opened = open_segments(connection, storage.database.segments, _legs(storage), full=full)
-    broken = [*check_structure(connection)] if full else []
-    for finding in (*broken, *check_size(connection, file)):
-        yield finding._replace(subject=file.name, remedy=AGAIN)
-    if broken:
-        return
-    snapshots, files = (
-        connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("snapshots", "files")
-    )
-    history = len(commits.keys_of_commits(connection))
-    yield Finding("ok", file.name, f"{snapshots} snapshots, {files} versions of files, {history} commits")
-    if full:
-        yield from _check_rows(connection, file.name)
-    for leg in _legs(storage).values():
-        yield from _check_leg(leg, opened, storage.live(connection, leg), full=full)
-
-
-def _check_rows(connection: Connection, subject: str) -> Iterator[Finding]:
-    damage = find_damage(connection)
-    if damage.files:
-        paths = sorted(damage.files.values())
-        names = ", ".join(map(repr, paths[:5])) + (", ..." if len(paths) > 5 else "")
-        yield Finding("error", subject, f"{len(paths)} files are not as they were written: {names}", AGAIN)
-    if damage.snapshots:
-        names = ", ".join(id for _, id in damage.snapshots[:5])
-        yield Finding(
-            "error",
-            subject,
-            f"{len(damage.snapshots)} snapshots have lost a part of themselves: {names}",
-            AGAIN,
-        )
-    if damage.embeddings:
-        yield Finding(
-            "error", subject, f"{damage.embeddings} cached vectors are not as they were written", REBUILD
-        )
-    if damage.contents and not damage.files:
-        yield Finding(
-            "error", subject, f"{len(damage.contents)} contents are not as they were written", REBUILD
-        )
-    if damage.commits or damage.histories:
-        lost = f"{len(damage.commits)} commits and {len(damage.histories)} lists of them"
-        yield Finding("error", subject, f"{lost} are not as they were written", AGAIN)
-    if damage == Damage({}, [], [], 0, [], []):
-        yield Finding("ok", subject, "every row is as it was written")
-
-
-def _check_leg(
-    leg: WordLeg, opened: Segments, present: NDArray[np.int64], *, full: bool
-) -> Iterator[Finding]:
-    keys, faults = [record.NOTHING], 0
-    for entry, segment in ((e, s) for e, s in opened if e.leg == leg.name):
-        own, wrong = check_segment(entry, segment, full=full)
-        if entry.fingerprint != leg.fingerprint:
-            wrong = f"segment {entry.name} was made with {entry.fingerprint!r}, not {leg.fingerprint!r}"
-        keys.append(own)
-        faults += bool(wrong)
-        if wrong:
-            yield Finding("error", f"code {leg.name}", wrong, REBUILD)
-    covered = np.concatenate(keys)
-    dead = np.setdiff1d(covered, present)  # of file versions that were pruned
-    yield from check_coverage(f"code {leg.name}", covered, present, dead, False, faults)
-
-
-def _legs(storage: CodeStorage) -> dict[str, WordLeg]:
-    return {leg.name: leg for leg in (storage.words.files, storage.words.chunks, storage.words.commits)}
+    return check_index(storage.checks(), full=full)
 
 
 def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
@@ -148,13 +57,12 @@ def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
     """
     with storage.writing(timeout):
         with storage.reading() as connection:
-            if broken := list(check_structure(connection)):
+            if faults := structure_faults(connection):
                 raise IndexDamagedError(
-                    f"{storage.path / CODE_SCHEMA.names.record}: {broken[0].message}; {CODE_SCHEMA.again}",
+                    f"{storage.path / CODE_SCHEMA.names.record}: {faults[0]}; {CODE_SCHEMA.again}",
                     path=str(storage.path),
                 )
-            damage = find_damage(connection)
-        repairs = _forget(storage, damage)
+        repairs = _forget(storage)
         for leg in (storage.words.files, storage.words.chunks):
             repairs += _mend(storage, leg)
         repairs += _mend_commits(storage)
@@ -163,29 +71,39 @@ def repair(storage: CodeStorage, *, timeout: float = 10.0) -> list[Repair]:
     return repairs
 
 
-def _forget(storage: CodeStorage, damage: Damage) -> list[Repair]:
-    """Remove what is not as it was written; snapshots that list it count as failed."""
+def _forget(storage: CodeStorage, lost: Collection[int] = ()) -> list[Repair]:
+    """Remove what is not as it was written, and these file versions; snapshots that list them count as failed."""
     repairs = []
     with storage.transaction() as connection:
-        connection.executemany("DELETE FROM files WHERE key = ?", ((key,) for key in damage.files))
-        connection.executemany("DELETE FROM blobs WHERE hash = ?", ((hash,) for hash in damage.contents))
-        for repository, id in damage.snapshots:
-            connection.execute(
-                "UPDATE snapshots SET status = 'failed', members = x'', error = 'it had lost files: index it again' "
-                "WHERE repository = ? AND id = ?",
-                (repository, id),
-            )
-            path = connection.execute("SELECT path FROM repositories WHERE id = ?", (repository,)).fetchone()
-            place = path[0] if path else repository
-            repairs.append(Repair(f"snapshot {id}", f"it had lost files: index {place} at it again"))
-        if damage.embeddings:
-            bad = [row[:2] for row in connection.execute(EMBEDDINGS).fetchall() if is_bad_embedding(row)]
-            connection.executemany("DELETE FROM embeddings WHERE file = ? AND fingerprint = ?", bad)
-            repairs.append(Repair("embeddings", f"{len(bad)} cached vectors were damaged: removed"))
-        if damage.commits or damage.histories:
-            commits.forget_commits(connection, damage.commits, damage.histories)
-            repairs.append(Repair("history", f"{len(damage.commits)} commits were damaged: {_READ_AGAIN}"))
+        connection.executemany("DELETE FROM files WHERE key = ?", ((key,) for key in lost))
+        bad = {}
+        for table in damage.TABLES:
+            bad[table] = table.bad(connection, 0, END)
+            if table is damage.SNAPSHOTS:
+                repairs += [_fail(connection, serial, id) for serial, id in bad[table].items()]
+            elif table is damage.COMMITS:
+                commits.forget_commits(connection, bad[table])
+            else:
+                rows = ((row,) for row in bad[table])
+                connection.executemany(f"DELETE FROM {table.name} WHERE rowid = ?", rows)
+    if vectors := len(bad[damage.EMBEDDINGS]):
+        repairs.append(Repair("embeddings", f"{vectors} cached vectors were damaged: removed"))
+    if bad[damage.COMMITS] or bad[damage.HISTORIES]:
+        repairs.append(Repair("history", f"{len(bad[damage.COMMITS])} commits were damaged: {_READ_AGAIN}"))
     return repairs
+
+
+def _fail(connection: Connection, serial: int, id: str) -> Repair:
+    """Count a snapshot as failed."""
+    connection.execute(
+        "UPDATE snapshots SET status = 'failed', members = x'', error = 'it had lost files: index it again' "
+        "WHERE serial = ?",
+        (serial,),
+    )
+    of_snapshot = "SELECT repository FROM snapshots WHERE serial = ?"
+    place = f"SELECT coalesce((SELECT path FROM repositories WHERE id = ({of_snapshot})), ({of_snapshot}))"
+    (path,) = connection.execute(place, (serial, serial)).fetchone()
+    return Repair(f"snapshot {id}", f"it had lost files: index {path} at it again")
 
 
 def _mend_commits(storage: CodeStorage) -> list[Repair]:
@@ -219,15 +137,16 @@ class _Covering(NamedTuple):
 
 
 def _covering(storage: CodeStorage, leg: WordLeg) -> _Covering:
+    legs = {leg.name: leg}
     with storage.reading() as connection:
-        every = open_segments(connection, storage.database.segments, _legs(storage), full=True)
+        every = open_segments(connection, storage.database.segments, legs, full=True)
         connection.let_go()
     checked = [
-        (entry, *check_segment(entry, segment, full=True))
+        (entry, *check_segment(entry, segment, legs, full=True))
         for entry, segment in every
         if entry.leg == leg.name
     ]
-    bad = [entry for entry, _, wrong in checked if wrong or entry.fingerprint != leg.fingerprint]
+    bad = [entry for entry, _, wrong in checked if wrong]
     good = [(entry.first, keys) for entry, keys, _ in checked if entry not in bad]
     covered = np.concatenate([record.NOTHING, *(keys for _, keys in good)])
     return _Covering(covered, [first for first, _ in good], bad)
@@ -252,9 +171,7 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
     why = f"{len(bad)} segments could not serve: {len(rows) - len(lost)} files indexed again"
     repairs = [Repair(f"code {leg.name}", why)]
     if lost:
-        with storage.reading() as connection:
-            damage = Damage(lost, broken_snapshots(connection, lost), [], 0, [], [])
-        repairs += _forget(storage, damage)
+        repairs += _forget(storage, lost)
     return repairs
 
 
@@ -271,10 +188,10 @@ def _files_of(
 
 def _rebuilt(
     storage: CodeStorage, leg: WordLeg, rows: Sequence[FileRow], firsts: Sequence[int]
-) -> tuple[list[Built], dict[int, str]]:
-    """Segments of these file versions, between those that begin at `firsts`; and what is lost: path by key."""
+) -> tuple[list[Built], list[int]]:
+    """Segments of these file versions, between those that begin at `firsts`; and the keys of those that are lost."""
     built: list[Built] = []
-    lost: dict[int, str] = {}
+    lost: list[int] = []
     is_files = leg is storage.words.files
     gaps: dict[tuple[int, int], list[FileRow]] = {}
     for n, row in enumerate(rows):
@@ -283,7 +200,7 @@ def _rebuilt(
     for some in gaps.values():
         batch = storage.shelf.batch()
         members = [row for row in some if _add(storage, batch, row)]
-        lost |= {row.key: row.path for row in some if row not in members}
+        lost += [row.key for row in some if row not in members]
         if not members:
             continue
         keys = np.array([row.key for row in members], np.int64)
@@ -338,5 +255,5 @@ def status(storage: CodeStorage) -> CodeStatus:
         entries = manifest.entries(connection)
     size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
     size += sum(entry.bytes for entry in entries if not entry.inline)
-    damage = (*filter(None, [storage.lost]), *storage.proof.damage)
-    return CodeStatus(repositories, snapshots, files, chunks, history, len(entries), size, damage)
+    noted = (*filter(None, (storage.lost, storage.watch.bad_rows)), *storage.shelf.damage.values())
+    return CodeStatus(repositories, snapshots, files, chunks, history, len(entries), size, noted)

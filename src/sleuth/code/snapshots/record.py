@@ -18,7 +18,7 @@ from sleuth.store.catalogue import schema
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed
 
-FORMAT = 2
+FORMAT = 1
 MOST_CONTENT = 8_000_000
 """Bytes of a file's text as UTF-8: no file of more than 2,000,000 bytes is read, and a byte takes at most three."""
 _MOST_MEMBERS = 1 << 28
@@ -58,7 +58,7 @@ CREATE TABLE commits(
 CREATE TABLE histories(
     repository TEXT PRIMARY KEY REFERENCES repositories ON DELETE CASCADE, cut TEXT NOT NULL, tips TEXT NOT NULL,
     checksum INTEGER NOT NULL
-) WITHOUT ROWID;
+);
 """
 
 CODE_SCHEMA = Schema(

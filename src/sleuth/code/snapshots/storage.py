@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 from sleuth.code.snapshots import commits, identity, lifecycle, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
-from sleuth.code.snapshots.proof import Proof
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, SnapshotInfo
 from sleuth.code.snapshots.shelf import Batch, Shelf, ranges
 from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.code.snapshots.validity import check_files, check_ranges
 from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
-from sleuth.store import Built, Connection, Database, select_in, translated
+from sleuth.store import Built, Connection, Database, Watch, prove, select_in, translated
 from sleuth.store.catalogue import schema
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed, KeptAnalyser
+    from sleuth.code.snapshots.checks import CodeChecks
 
 _OPEN = 4
 """Snapshots that stay open."""
@@ -82,7 +82,7 @@ class CodeStorage:
         self.shelf = Shelf(self.database, words)
         self.memory = Memory()
         self._run: _Run | None = None
-        self.proof = Proof(self.database, self.shelf)
+        self.watch = Watch(self.shelf.prove, self._prove_rows, self.shelf.damage)
         holdings = identity.Holdings((), 1 << 62)
         with suppress(StoreError):  # what is damaged is told by whatever reads it
             holdings = self._holdings()
@@ -166,7 +166,7 @@ class CodeStorage:
         """Let go of the database. Closing twice is fine."""
         if "analyser" in vars(self):
             self.analyser.close()
-        self.proof.stop()
+        self.watch.stop()
         with self._guard:
             self._snapshots.clear()
         if self.writable:
@@ -186,6 +186,16 @@ class CodeStorage:
         from sleuth.code.parsing.analyse import KeptAnalyser  # searches do without it
 
         return KeptAnalyser()
+
+    def checks(self) -> CodeChecks:
+        """Return this index as checks see it."""
+        from sleuth.code.snapshots.checks import CodeChecks  # searches do without it
+
+        return CodeChecks(self.database, self.words, self.shelf, self.live, self.lost)
+
+    def _prove_rows(self, rest: Callable[[float], object]) -> str:
+        """Look at the database, a part at a time; return what is damaged."""
+        return prove(self.checks(), rest)
 
     # repositories and snapshots
 
@@ -296,7 +306,8 @@ class CodeStorage:
             snapshot = self._snapshots.pop(key, None)
         if snapshot is None:
             snapshot = Snapshot(self, repository, info)
-        self.proof.see()
+        names = self.shelf.names()
+        self.watch.see(names, lambda: names)
         with self._guard:
             self._snapshots[key] = snapshot
             while len(self._snapshots) > _OPEN:
@@ -458,7 +469,7 @@ class CodeStorage:
             self._snapshots.clear()
         self.shelf.forget()
         self.memory.forget()
-        self.proof.forget()
+        self.watch.forget()
 
     def compact(self) -> None:
         """Merge each leg's segments into one, without the rows of file versions and commits that are gone."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Final, Protocol
 
+from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.logs import logger_of
 
 logger = logger_of("damage")
@@ -33,23 +36,28 @@ class _StoppedError(Exception):
 class Watch:
     """Proves each segment that readers see once, and all rows once, in a thread that ends when all are proven.
 
+    Usable in a forked child, which looks for itself.
+
     Attributes:
         proven: names of the segments that were looked at.
+        bad_rows: what is wrong with the rows; "" as far as is known.
     """
 
     def __init__(
         self,
         prove: Prove,
-        prove_rows: Callable[[Callable[[float], object]], object],
+        prove_rows: Callable[[Callable[[float], object]], str],
         damage: Mapping[str, str],
     ) -> None:
         """Creates a watch that is due after `PATIENCE` seconds.
 
         Args:
-            prove_rows: looks at all rows, and calls its argument with the seconds of CPU time that a part took.
+            prove_rows: looks at all rows and returns what is wrong with them; calls its argument with the seconds of
+                CPU time that a part took.
             damage: what `prove` has noted, by name.
         """
         self.proven: set[str] = set()
+        self.bad_rows = ""
         self._prove = prove
         self._prove_rows = prove_rows
         self._damage = damage
@@ -61,6 +69,11 @@ class Watch:
         self._stopping = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        _WATCHES.add(self)
+
+    def forget(self) -> None:
+        """Forget damaged rows, which were repaired."""
+        self.bad_rows = ""
 
     def see(self, seen: object, names: Callable[[], set[str]]) -> None:
         """Begin to prove what a reader sees, if it was not proven yet. Takes no time.
@@ -118,10 +131,14 @@ class Watch:
                 self._prove(name, self._pause)
                 self.proven.add(name)
             if not self._rows_are_proven:
-                self._prove_rows(self._rest)
+                self.bad_rows = self._prove_rows(self._rest)
                 self._rows_are_proven = True
         except _StoppedError:
             pass
+        except IndexDamagedError as error:
+            self.bad_rows, self._rows_are_proven = str(error), True
+        except StoreError:  # busy or closed: nothing is proven
+            self._rows_are_proven = True
         finally:
             self._thread = None
 
@@ -132,3 +149,14 @@ class Watch:
     def _rest(self, seconds: float) -> None:
         if self._stopping.wait(seconds / SHARE):
             raise _StoppedError
+
+
+_WATCHES: weakref.WeakSet[Watch] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for watch in list(_WATCHES):
+        watch.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

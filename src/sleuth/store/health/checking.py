@@ -3,46 +3,37 @@
 from __future__ import annotations
 
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError, StoreError
+from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue import manifest
 from sleuth.store.catalogue.lock import read_holder
 from sleuth.store.catalogue.manifest import SegmentEntry, Views
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.health import opening
 from sleuth.store.health.proofs import (
-    READD,
+    END,
     REBUILD,
+    CheckedTable,
+    Checks,
     Connections,
-    Rest,
-    Segments,
-    check_coverage,
-    check_orphans,
+    Live,
     check_segment,
-    check_size,
-    check_structure,
     open_segment,
-    open_segments,
-    prove_pieces,
-    prove_structure,
+    structure_faults,
 )
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
 from sleuth.store.record.counters import Counters, Totals
-from sleuth.store.record.layout import Connection, DocumentRow, StoredChunk, has_checksum
+from sleuth.store.record.layout import Connection, DocumentRow, EmbeddingRow, StoredChunk, has_checksum
 from sleuth.store.record.salt import recorded_salt
 from sleuth.store.record.values import Counts, Finding, LegStatus, Repair, Status
 from sleuth.store.writing.writer import Writer
-
-_ORDER = ("error", "warning", "ok")
-_LAST = 1 << 62
-"""Above all keys."""
 
 
 def status(
@@ -96,75 +87,7 @@ def _leg_status(
     )
 
 
-def check(path: Path, connections: Connections, views: Views, *, full: bool) -> list[Finding]:
-    """Return all findings, the worst first."""
-    noted = mark.read(path)
-    folder = path / opening.SEGMENTS
-    problems = []
-    try:
-        with connections() as connection:
-            opened = open_segments(connection, folder, views.legs, full=full)
-            problems += list(_check(connection, path, views, opened, noted, full=full))
-            connection.let_go()
-            problems += list(check_orphans(connection, folder))
-    except StoreError as error:
-        problems.append(Finding("error", "record", str(error), READD))
-    return sorted(problems, key=lambda finding: _ORDER.index(finding.level))
-
-
-def _check(
-    connection: Connection, path: Path, views: Views, opened: Segments, noted: mark.Mark, *, full: bool
-) -> Iterator[Finding]:
-    yield from _check_note(connection, noted.version)
-    broken = [*check_structure(connection)] if full else []
-    yield from broken
-    yield from check_size(connection, path / opening.RECORD)
-    if not broken:
-        yield from _check_state(connection)
-        if full:
-            if recorded_salt(connection) is None:
-                yield Finding("error", "record", "its copy of the salt is damaged", REBUILD)
-            yield from _check_rows(connection)
-            yield from _check_embeddings(connection)
-        yield from _check_segments(connection, opened, views, full=full)
-
-
-def _check_note(connection: Connection, noted: int | None) -> Iterator[Finding]:
-    version = connection.execute("SELECT version FROM state").fetchone()[0]
-    if noted is None:
-        yield Finding(
-            "warning",
-            "version",
-            "the note of the newest version is damaged; nothing is lost by that",
-            REBUILD,
-        )
-    elif noted == 0 and version:
-        yield Finding(
-            "warning",
-            "version",
-            "the note of the newest version is missing; nothing is lost by that",
-            REBUILD,
-        )
-    elif lost := opening.lost(noted, version):
-        yield Finding("error", "record", lost, "add the newest documents again, then sleuth doctor --repair")
-
-
-def _check_state(connection: Connection) -> Iterator[Finding]:
-    """Yield the counters, against the tables."""
-    counters, totals = Counters.read(connection), Totals.read(connection)
-    stored = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-    counted = f"{counters.documents} documents and {counters.chunks} chunks"
-    if (counters.documents, counters.chunks, stored) != (totals.documents, totals.chunks, totals.chunks) or (
-        totals.end > counters.next_key
-    ):
-        yield Finding(
-            "error", "record", f"it counts {counted}, and holds {totals.documents} and {stored}", READD
-        )
-    else:
-        yield Finding("ok", "record", f"{counters.documents} documents, {counters.chunks} chunks")
-
-
-def bad_documents(connection: Connection, first: int = 0, end: int = _LAST) -> dict[int, str]:
+def bad_documents(connection: Connection, first: int, end: int) -> dict[int, str]:
     """Documents that have lost a part or whose bytes are not those that were written: id by key.
 
     Args:
@@ -190,81 +113,76 @@ def bad_documents(connection: Connection, first: int = 0, end: int = _LAST) -> d
     return bad
 
 
+def bad_embeddings(connection: Connection, first: int, end: int) -> dict[int, str]:
+    """Return the keys of cached vectors that are not as they were written; they have no names."""
+    among = f"SELECT {record.EMBEDDING_COLUMNS} FROM embeddings WHERE key >= ? AND key < ?"
+    rows = map(EmbeddingRow._make, connection.execute(among, (first, end)))
+    salt = connection.salt
+    return {row.key: "" for row in rows if not has_checksum(record.embedding_checksum, row, salt)}
+
+
 def _next_chunk(cursor: sqlite3.Cursor) -> StoredChunk | None:
     stored = cursor.fetchone()
     return None if stored is None else StoredChunk._make(stored)
 
 
-def prove(path: Path, connections: Connections, views: Views, rest: Rest) -> str:
-    """Look at the structure of a record, its counters, what segments cover, and all rows; return the first damage.
-
-    Args:
-        rest: no connection is held while it waits.
-    """
-    return (
-        prove_structure(connections, rest)
-        or _prove_state(path, connections, views, rest)
-        or prove_pieces(connections, "documents", _damaged_documents, rest)
-        or prove_pieces(connections, "embeddings", _damaged_embeddings, rest)
-    )
+READD = "sleuth doctor --repair, then add the documents that it names again"
+DOCUMENTS = CheckedTable("documents", "documents", bad_documents, READD)
+EMBEDDINGS = CheckedTable("embeddings", "cached vectors", bad_embeddings)
 
 
-def _prove_state(path: Path, connections: Connections, views: Views, rest: Rest) -> str:
-    """Return what a check of counters and coverage finds, save for segments: they are noted themselves."""
-    began = time.thread_time()
-    findings = check(path, connections, views, full=False)
-    rest(time.thread_time() - began)
-    bad = [
-        finding for finding in findings if finding.level != "ok" and finding.subject in {"record", "version"}
-    ]
-    lost = [finding for finding in findings if finding.level == "error" and finding.subject in views.legs]
-    for finding in (*bad, *(lost if not views.damage else ())):
-        return f"{finding.subject}: {finding.message}; `{finding.remedy}`"
-    return ""
+class DocumentChecks(Checks):
+    """An index of documents as the checks see it; made for each check, before the record is read."""
 
+    subject = "record"
+    again = READD
+    tables = (DOCUMENTS, EMBEDDINGS)
 
-def _damaged_documents(connection: Connection, first: int, end: int) -> str:
-    bad = bad_documents(connection, first, end)
-    return f"{_named(bad)}; `sleuth doctor --repair` removes what is not whole" if bad else ""
+    def __init__(self, path: Path, connections: Connections, views: Views) -> None:
+        self.connections = connections
+        self.file = path / opening.RECORD
+        self.folder = path / opening.SEGMENTS
+        self.legs = views.legs
+        self.deferred = views.deferred
+        self.noted = views.damage
+        self._version = mark.read(path).version
+        self._live: Live | None = None
 
+    def losses(self, connection: Connection) -> Iterator[Finding]:
+        """Yield what is wrong with the file that notes the newest version, or with the record beside it."""
+        version, noted = connection.execute("SELECT version FROM state").fetchone()[0], self._version
+        if noted is None or (noted == 0 and version):
+            state = "damaged" if noted is None else "missing"
+            message = f"the note of the newest version is {state}; nothing is lost by that"
+            yield Finding("warning", mark.NAME, message, REBUILD)
+        elif lost := opening.lost(noted, version):
+            yield Finding(
+                "error", self.subject, lost, "add the newest documents again, then sleuth doctor --repair"
+            )
 
-def _damaged_embeddings(connection: Connection, first: int, end: int) -> str:
-    bad = len(record.bad_embeddings(connection, first, end))
-    return f"{bad} cached vectors are not as they were written; `{REBUILD}` removes them" if bad else ""
+    def counts(self, connection: Connection) -> Iterator[Finding]:
+        """Yield the counters, against the tables; and a damaged salt."""
+        counters, totals = Counters.read(connection), Totals.read(connection)
+        stored = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        counted = f"{counters.documents} documents and {counters.chunks} chunks"
+        if (counters.documents, counters.chunks, stored) != (
+            totals.documents,
+            totals.chunks,
+            totals.chunks,
+        ) or totals.end > counters.next_key:
+            message = f"it counts {counted}, and holds {totals.documents} and {stored}"
+            yield Finding("error", self.subject, message, READD)
+        else:
+            yield Finding("ok", self.subject, f"{counters.documents} documents, {counters.chunks} chunks")
+        if recorded_salt(connection) is None:
+            yield Finding("error", self.subject, "its copy of the salt is damaged", REBUILD)
 
-
-def _named(bad: Mapping[int, str]) -> str:
-    names = ", ".join(repr(name) for name in list(bad.values())[:5]) + (", ..." if len(bad) > 5 else "")
-    return f"{len(bad)} documents are not as they were written: {names}"
-
-
-def _check_rows(connection: Connection) -> Iterator[Finding]:
-    bad = bad_documents(connection)
-    if bad:
-        yield Finding("error", "record", _named(bad), READD)
-    else:
-        yield Finding("ok", "record", "every row is as it was written")
-
-
-def _check_embeddings(connection: Connection) -> Iterator[Finding]:
-    if bad := len(record.bad_embeddings(connection)):
-        yield Finding("error", "embeddings", f"{bad} cached vectors are not as they were written", REBUILD)
-
-
-def _check_segments(
-    connection: Connection, opened: Segments, views: Views, *, full: bool
-) -> Iterator[Finding]:
-    present = manifest.record_keys(connection, 1, 1 << 62)
-    dead = np.fromiter((key for (key,) in connection.execute("SELECT key FROM tombstones")), np.int64)
-    for name in sorted({entry.leg for entry, _ in opened} | set(views.legs)):
-        keys, faults = [np.zeros(0, np.int64)], 0
-        for entry, segment in ((e, s) for e, s in opened if e.leg == name):
-            own, wrong = check_segment(entry, segment, full=full)
-            keys.append(own)
-            faults += bool(wrong)
-            if wrong:
-                yield Finding("error", name, wrong, REBUILD)
-        yield from check_coverage(name, np.concatenate(keys), present, dead, name in views.deferred, faults)
+    def live(self, connection: Connection, leg: str, keys: NDArray[np.int64]) -> Live:
+        """Return the chunks of the record, which are the rows of every leg, and those that were deleted."""
+        if self._live is None:
+            dead = np.fromiter((key for (key,) in connection.execute("SELECT key FROM tombstones")), np.int64)
+            self._live = Live(manifest.record_keys(connection, 1, END), dead)
+        return self._live
 
 
 def repair(path: Path, connections: Connections, writer: Writer, views: Views) -> list[Repair]:
@@ -276,16 +194,13 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
     messages = []
     with connections() as connection:
         connection.execute("BEGIN")
-        if broken := list(check_structure(connection)):
-            raise IndexDamagedError(
-                f"{broken[0].message}; close the index and run `{REBUILD}`", path=str(path)
-            )
+        if faults := structure_faults(connection):
+            raise IndexDamagedError(f"{faults[0]}; close the index and run `{REBUILD}`", path=str(path))
         is_restored = recorded_salt(connection) is None
-        bad = bad_documents(connection)
-        embeddings = record.bad_embeddings(connection)
+        bad, embeddings = (table.bad(connection, 0, END) for table in DocumentChecks.tables)
         for entry in manifest.entries(connection):
             segment = open_segment(connection, views.folder, entry, views.legs, full=True)
-            _, wrong = check_segment(entry, segment, full=True)
+            _, wrong = check_segment(entry, segment, views.legs, full=True)
             if wrong:
                 views.damage[entry.name] = wrong
     if is_restored:

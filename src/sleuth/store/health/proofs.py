@@ -1,4 +1,7 @@
-"""Checks that hold for every database of an index folder: its structure, its segments, and what they cover."""
+"""Checks that hold for every database of an index folder: structure, rows, segments, and what segments cover.
+
+An index of documents and one of code say what they consist of (`Checks`); the checks themselves are here.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,16 @@ import os
 import shlex
 import sqlite3
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sleuth.errors import IndexDamagedError
+from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.schema import log_bytes
@@ -23,19 +28,222 @@ from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Finding
 
 REBUILD = "sleuth doctor --repair"
+END = 1 << 62
+"""Above all keys."""
+_ORDER = ("error", "warning", "ok")
+_NAMES = 5
+"""Damaged rows that a message names."""
 _AT_ONCE = 200
 """Rows that are looked at with one connection while an index is open."""
-_LAST = 1 << 62
-"""Above all keys."""
 _BY_TABLE = (3, 33, 0)
 """The version of SQLite that checks one table by itself."""
 Connections = Callable[[], AbstractContextManager[Connection]]
-Damage = Callable[[Connection, int, int], str]
 Rest = Callable[[float], object]
 """Is given the seconds of CPU time that a look took, and waits."""
-READD = "sleuth doctor --repair, then add the documents that it names again"
 Segments = list[tuple[SegmentEntry, Opened | SegmentMissingError | IndexDamagedError]]
 """By manifest entry, in its order: the segment, or why it does not open."""
+
+
+class CheckedTable(NamedTuple):
+    """A table whose rows are numbered and have checksums.
+
+    Attributes:
+        name: in the database.
+        noun: what its rows are.
+        bad: returns, by number, the names of the rows from a first number on that are below an end and are not as they
+            were written; "" for a row without a name.
+        remedy: of such rows, as a command.
+        fault: what is wrong with such rows.
+    """
+
+    name: str
+    noun: str
+    bad: Callable[[Connection, int, int], dict[int, str]]
+    remedy: str = REBUILD
+    fault: str = "are not as they were written"
+
+    def describe(self, bad: Mapping[int, str]) -> str:
+        """Return how many rows are damaged, and the names of the first."""
+        names = [name for name in bad.values() if name]
+        listed = ", ".join(map(repr, names[:_NAMES])) + (", ..." if len(names) > _NAMES else "")
+        return f"{len(bad)} {self.noun} {self.fault}" + (f": {listed}" if names else "")
+
+
+class Live(NamedTuple):
+    """Keys of the rows of a leg.
+
+    Attributes:
+        present: of rows that the database holds, shape (n,).
+        dead: of rows that segments may hold besides, shape (m,).
+    """
+
+    present: NDArray[np.int64]
+    dead: NDArray[np.int64]
+
+
+class Checks(ABC):
+    """An index as the checks see it.
+
+    Attributes:
+        connections: provides connections to the database.
+        file: of the database.
+        folder: of the segments.
+        legs: by name.
+        deferred: names of legs that may lack the newest rows.
+        noted: what was found wrong with open segments, by name.
+        subject: what the database is called.
+        again: the remedy for what the database has lost.
+        tables: all whose rows have checksums, in an order in which damaged rows may be removed.
+        prefix: of the names of legs.
+    """
+
+    subject: ClassVar[str]
+    again: ClassVar[str]
+    tables: ClassVar[tuple[CheckedTable, ...]]
+    prefix: ClassVar[str] = ""
+    connections: Connections
+    file: Path
+    folder: Path
+    legs: Mapping[str, Leg]
+    deferred: frozenset[str] = frozenset()
+    noted: Mapping[str, str]
+
+    @abstractmethod
+    def losses(self, connection: Connection) -> Iterator[Finding]:
+        """Yield what the database lacks of what was noted beside it."""
+
+    @abstractmethod
+    def counts(self, connection: Connection) -> Iterator[Finding]:
+        """Yield what the database holds, or in what its counters are wrong."""
+
+    @abstractmethod
+    def live(self, connection: Connection, leg: str, keys: NDArray[np.int64]) -> Live:
+        """Return the rows of a leg, whose segments hold these keys."""
+
+
+def check(checks: Checks, *, full: bool) -> list[Finding]:
+    """Check that files are as they were written, and that every leg covers every row exactly once.
+
+    Args:
+        full: read every byte: checksums of all segments and rows, SQLite's integrity check.
+
+    Returns:
+        Findings, the worst first; only "ok" ones for a sound index.
+    """
+    findings: list[Finding] = []
+    try:
+        with checks.connections() as connection:
+            findings += _check(connection, checks, full=full)
+            connection.let_go()
+            findings += _check_orphans(connection, checks.folder)
+    except StoreError as error:
+        findings.append(Finding("error", checks.subject, str(error), checks.again))
+    return sorted(findings, key=lambda finding: _ORDER.index(finding.level))
+
+
+def _check(connection: Connection, checks: Checks, *, full: bool) -> Iterator[Finding]:
+    opened = open_segments(connection, checks.folder, checks.legs, full=full)
+    yield from checks.losses(connection)
+    broken = structure_faults(connection) if full else []
+    yield from (Finding("error", checks.subject, fault, checks.again) for fault in broken)
+    yield from _check_size(connection, checks)
+    if not broken:
+        yield from checks.counts(connection)
+        if full:
+            yield from _check_tables(connection, checks)
+        yield from _check_segments(connection, checks, opened, full=full)
+
+
+def _check_tables(connection: Connection, checks: Checks) -> Iterator[Finding]:
+    is_whole = True
+    for table in checks.tables:
+        if bad := table.bad(connection, 0, END):
+            is_whole = False
+            yield Finding("error", checks.subject, table.describe(bad), table.remedy)
+    if is_whole:
+        yield Finding("ok", checks.subject, "every row is as it was written")
+
+
+def _check_segments(
+    connection: Connection, checks: Checks, opened: Segments, *, full: bool
+) -> Iterator[Finding]:
+    for leg in sorted({entry.leg for entry, _ in opened} | set(checks.legs)):
+        subject = f"{checks.prefix}{leg}"
+        checked = [
+            check_segment(entry, segment, checks.legs, full=full)
+            for entry, segment in opened
+            if entry.leg == leg
+        ]
+        faults = [fault for _, fault in checked if fault]
+        yield from (Finding("error", subject, fault, REBUILD) for fault in faults)
+        keys = np.concatenate([np.zeros(0, np.int64), *(own for own, _ in checked)])
+        live = checks.live(connection, leg, keys)
+        yield from _check_coverage(subject, keys, live, leg in checks.deferred, len(faults))
+
+
+def prove(checks: Checks, rest: Rest) -> str:
+    """Check an index that stays open, a little at a time; return the first damage, "" for none.
+
+    Args:
+        rest: no connection is held while it waits.
+    """
+    ways = (_prove_structure, _prove_state, *(_prover(table) for table in checks.tables))
+    return next((wrong for way in ways if (wrong := way(checks, rest))), "")
+
+
+def _prove_structure(checks: Checks, rest: Rest) -> str:
+    """Return what SQLite finds wrong with a database, looking at one table after the other."""
+    with checks.connections() as connection:
+        tables = [
+            name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        ]
+    for table in tables if sqlite3.sqlite_version_info >= _BY_TABLE else [""]:
+        began = time.thread_time()
+        with checks.connections() as connection:
+            of_table = f"({quoted(table)})" if table else ""
+            messages = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check{of_table}")]
+        if messages != ["ok"]:
+            return f"SQLite's integrity check: {'; '.join(messages[:3])}; `{REBUILD}` recovers what is left"
+        rest(time.thread_time() - began)
+    return ""
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _prove_state(checks: Checks, rest: Rest) -> str:
+    """Return what a quick check finds, except for segments that are noted as damaged already."""
+    began = time.thread_time()
+    findings = [finding for finding in check(checks, full=False) if finding.level != "ok"]
+    rest(time.thread_time() - began)
+    subjects = {f"{checks.prefix}{leg}" for leg in checks.legs}
+    lost = [finding for finding in findings if finding.subject in subjects and finding.level == "error"]
+    others = [finding for finding in findings if finding.subject in {checks.subject, "version"}]
+    for finding in (*others, *(lost if not checks.noted else ())):
+        return f"{finding.subject}: {finding.message}; `{finding.remedy}`"
+    return ""
+
+
+def _prover(table: CheckedTable) -> Callable[[Checks, Rest], str]:
+    """Return what proves the rows of a table, some at a time."""
+    after = f"SELECT rowid FROM {table.name} WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?"
+
+    def prove_rows(checks: Checks, rest: Rest) -> str:
+        first, end = 0, 0
+        while end < END:
+            began = time.thread_time()
+            with checks.connections() as connection:
+                connection.execute("BEGIN")
+                (end,) = connection.execute(after, (first, _AT_ONCE)).fetchone() or (END,)
+                if bad := table.bad(connection, first, end):
+                    return f"{table.describe(bad)}; `{REBUILD}` removes them"
+            first = end
+            rest(time.thread_time() - began)
+        return ""
+
+    return prove_rows
 
 
 def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg], *, full: bool) -> Segments:
@@ -69,110 +277,71 @@ def open_segment(
         return error
 
 
-def check_structure(connection: Connection) -> Iterator[Finding]:
-    messages = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
-    if messages != ["ok"]:
-        yield Finding("error", "record", f"SQLite's integrity check: {'; '.join(messages)}", READD)
-    if broken := connection.execute("PRAGMA foreign_key_check").fetchall():
-        yield Finding("error", "record", f"{len(broken)} rows refer to rows that are not there", READD)
+def structure_faults(connection: Connection) -> list[str]:
+    """Return what SQLite finds wrong with the structure of a database."""
+    messages = [str(row[0]) for row in connection.execute("PRAGMA integrity_check(20)")]
+    faults = [] if messages == ["ok"] else [f"SQLite's integrity check: {'; '.join(messages)}"]
+    if strays := connection.execute("PRAGMA foreign_key_check").fetchall():
+        faults.append(f"{len(strays)} rows refer to rows that are not there")
+    return faults
 
 
-def prove_structure(connections: Connections, rest: Rest) -> str:
-    """Return what SQLite finds wrong with a database, looking at one table after the other; "" for nothing."""
-    with connections() as connection:
-        tables = [
-            name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        ]
-    for table in tables if sqlite3.sqlite_version_info >= _BY_TABLE else [""]:
-        began = time.thread_time()
-        with connections() as connection:
-            of_table = f"({quoted(table)})" if table else ""
-            messages = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check{of_table}")]
-        if messages != ["ok"]:
-            return f"SQLite's integrity check: {'; '.join(messages[:3])}; `{REBUILD}` recovers what is left"
-        rest(time.thread_time() - began)
-    return ""
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def prove_pieces(connections: Connections, table: str, damage: Damage, rest: Rest) -> str:
-    """Return the first damage of a table, some rows at a time; no connection is held between them.
-
-    Args:
-        table: one whose rows are numbered.
-        damage: says what is wrong with the rows from a first number on that are below an end; "" for nothing.
-    """
-    first, end = 0, 0
-    after = f"SELECT rowid FROM {table} WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?"
-    while end < _LAST:
-        began = time.thread_time()
-        with connections() as connection:
-            connection.execute("BEGIN")
-            (end,) = connection.execute(after, (first, _AT_ONCE)).fetchone() or (_LAST,)
-            if wrong := damage(connection, first, end):
-                return wrong
-        first = end
-        rest(time.thread_time() - began)
-    return ""
-
-
-def check_size(connection: Connection, file: Path) -> Iterator[Finding]:
-    """Yield the length of the record's file, which SQLite does not mind."""
+def _check_size(connection: Connection, checks: Checks) -> Iterator[Finding]:
+    """Yield a wrong length of the database's file, which SQLite does not mind."""
     pages, page = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
-    size = file.stat().st_size
-    if size % page or (size > pages * page and not log_bytes(file)):
+    size = checks.file.stat().st_size
+    if size % page or (size > pages * page and not log_bytes(checks.file)):
         yield Finding(
             "warning",
-            "record",
+            checks.subject,
             f"its file has {size} bytes, its pages take {pages * page}; no row is in the rest",
             REBUILD,
         )
 
 
 def check_segment(
-    entry: SegmentEntry, segment: Opened | SegmentMissingError | IndexDamagedError, *, full: bool
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
+    entry: SegmentEntry,
+    segment: Opened | SegmentMissingError | IndexDamagedError,
+    legs: Mapping[str, Leg],
+    *,
+    full: bool,
+) -> tuple[NDArray[np.int64], str]:
     """Return the keys of a segment, and what is wrong with it."""
     nothing = np.zeros(0, np.int64)
     if isinstance(segment, SegmentMissingError):
         return nothing, f"segment {entry.name}: its file is missing"
     if isinstance(segment, IndexDamagedError):
         return nothing, str(segment)
-    keys = segment.keys
-    return keys, segments.verify(segment) if full else ""
+    leg = legs.get(entry.leg)
+    if leg is not None and entry.fingerprint != leg.fingerprint:
+        return (
+            segment.keys,
+            f"segment {entry.name} was made with {entry.fingerprint!r}, not {leg.fingerprint!r}",
+        )
+    return segment.keys, segments.verify(segment) if full else ""
 
 
-def check_coverage(  # noqa: PLR0917 - arrays in the order of the sentence
-    leg: str,
-    keys: np.ndarray[Any, np.dtype[np.int64]],
-    present: np.ndarray[Any, np.dtype[np.int64]],
-    dead: np.ndarray[Any, np.dtype[np.int64]],
-    deferred: bool,
-    faults: int,
+def _check_coverage(
+    leg: str, keys: NDArray[np.int64], live: Live, deferred: bool, faults: int
 ) -> Iterator[Finding]:
-    """Live rows of a leg against the rows of the record: each exactly once."""
-    live = keys[~np.isin(keys, dead)]
-    twice = len(live) - len(np.unique(live))
-    missing, foreign = len(np.setdiff1d(present, live)), len(np.setdiff1d(live, present))
+    """Live rows of a leg against the rows of the database: each exactly once."""
+    present = live.present
+    covered = keys[~np.isin(keys, live.dead)]
+    twice = len(covered) - len(np.unique(covered))
+    missing, foreign = len(np.setdiff1d(present, covered)), len(np.setdiff1d(covered, present))
     if twice or foreign:
-        yield Finding(
-            "error", leg, f"{twice} rows are in two segments, {foreign} are of no document", REBUILD
-        )
+        message = f"{twice} rows are in two segments, {foreign} are of no document"
+        yield Finding("error", leg, message, REBUILD)
     if missing and deferred and not faults:
-        yield Finding(
-            "warning", leg, f"{missing} of {len(present)} chunks are not indexed yet", "sleuth index"
-        )
+        message = f"{missing} of {len(present)} chunks are not indexed yet"
+        yield Finding("warning", leg, message, "sleuth index")
     elif missing:
         yield Finding("error", leg, f"{missing} of {len(present)} chunks are in no sound segment", REBUILD)
     elif not (twice or foreign or faults):
         yield Finding("ok", leg, f"every one of {len(present)} chunks is covered exactly once")
 
 
-def check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
+def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
     """Files that nobody was writing and that no manifest since names: a commit may have come in between."""
     unheld = segment_files.orphans(folder, set()) if folder.is_dir() else []
     named = {f"{entry.name}{segment_files.SUFFIX}" for entry in manifest.entries(connection)}

@@ -24,7 +24,7 @@ from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.catalogue.schema import Schema
 from sleuth.store.catalogue.segment_files import sync_folder
 from sleuth.store.disk.files import check_database, open_file, opened_file
-from sleuth.store.health.proofs import check_structure
+from sleuth.store.health.proofs import structure_faults
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
 from sleuth.store.record.values import Repair
@@ -126,7 +126,7 @@ def _problem(folder: Path, kind: Schema) -> str:
             return ""
         file = folder / kind.names.record
         with closing(record.connect(file, write=False, shared=True)) as connection:
-            message = next((finding.message for finding in check_structure(connection)), "")
+            message = next(iter(structure_faults(connection)), "")
     except IndexDamagedError as error:
         message = str(error.__cause__ or error)
     except sqlite3.OperationalError as error:  # busy, or the disk fails

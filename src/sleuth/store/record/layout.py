@@ -418,17 +418,6 @@ def keep_embeddings(connection: sqlite3.Connection, fingerprint: str) -> None:
     connection.execute("DELETE FROM models WHERE fingerprint != ?", (fingerprint,))
 
 
-def bad_embeddings(connection: Connection, first: int = 0, end: int = _MOST) -> list[int]:
-    """Return keys of cached vectors that are not as they were written.
-
-    Args:
-        first, end: look at keys from the first on that are below the end.
-    """
-    among = f"SELECT {EMBEDDING_COLUMNS} FROM embeddings WHERE key >= ? AND key < ?"
-    rows = map(EmbeddingRow._make, connection.execute(among, (first, end)))
-    return [row.key for row in rows if not has_checksum(embedding_checksum, row, connection.salt)]
-
-
 def delete_embeddings(connection: sqlite3.Connection, fingerprint: str) -> int:
     """Forget a model and its vectors; how many there were."""
     model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()
