@@ -298,6 +298,20 @@ def test_an_open_index_finds_damage(indexed: Path, monkeypatch: pytest.MonkeyPat
                 CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
 
 
+def test_a_sound_index_that_stays_open_reports_nothing(
+    indexed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the proof of a sound index, nothing is reported."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    monkeypatch.setattr(watch, "SHARE", 1e9)
+    with open_code(indexed) as storage:
+        (repository,) = storage.repositories()
+        CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
+        wait_until(lambda: storage.watch._thread is None)
+        assert storage.watch._rows_are_proven
+        assert health.status(storage).damage == ()
+
+
 def test_an_index_that_was_just_opened_waits_with_its_proof(indexed: Path) -> None:
     """One answer does not pay for a proof of the whole index."""
     with open_code(indexed) as storage:

@@ -30,7 +30,7 @@ class CodeChecks(Checks):
 
         Args:
             live: returns the keys of the rows of a leg.
-            lost: what the database lacks of what was noted beside it; "" for nothing.
+            lost: snapshots that are noted beside the database and missing in it, in words; "" for none.
         """
         self.connections = database.connection
         self.file = database.path / CODE_SCHEMA.names.record
@@ -57,6 +57,6 @@ class CodeChecks(Checks):
         yield Finding("ok", self.subject, message)
 
     def live(self, connection: Connection, leg: str, keys: NDArray[np.int64]) -> Live:
-        """Return the rows of file versions, chunks or commits, and those of what was pruned."""
+        """Return the rows of file versions, chunks or commits, and the pruned ones."""
         present = self._live(connection, self._legs[leg])
         return Live(present, np.setdiff1d(keys, present))

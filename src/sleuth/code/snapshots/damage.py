@@ -70,7 +70,7 @@ def _is_embedding(file: int, fingerprint: str, checksum: int, vectors: bytes) ->
 
 def _bad_snapshots(connection: Connection, first: int, end: int) -> dict[int, str]:
     """Return completed snapshots whose list of files is damaged, or that list a file version that is gone."""
-    listed = {key for (key,) in connection.execute("SELECT key FROM files")}
+    keys = {key for (key,) in connection.execute("SELECT key FROM files")}
     rows = connection.execute(
         "SELECT serial, repository, id, checksum, members FROM snapshots WHERE status = 'completed' "
         "AND serial >= ? AND serial < ? ORDER BY serial",
@@ -79,15 +79,15 @@ def _bad_snapshots(connection: Connection, first: int, end: int) -> dict[int, st
     return {
         serial: id
         for serial, repository, id, checksum, members in rows
-        if not _is_whole(repository, id, checksum, members, listed)
+        if not _is_whole(repository, id, checksum, members, keys)
     }
 
 
-def _is_whole(repository: str, id: str, checksum: int, members: bytes, listed: set[int]) -> bool:
+def _is_whole(repository: str, id: str, checksum: int, members: bytes, keys: set[int]) -> bool:
     try:
         if record.members_checksum(repository, id, members) != checksum:
             return False
-        return listed.issuperset(record.read_members(members, id).tolist())
+        return keys.issuperset(record.read_members(members, id).tolist())
     except (IndexDamagedError, TypeError, ValueError):
         return False
 

@@ -110,7 +110,7 @@ class Checks(ABC):
 
     @abstractmethod
     def losses(self, connection: Connection) -> Iterator[Finding]:
-        """Yield what the database lacks of what was noted beside it."""
+        """Yield commits that are noted beside the database and missing in it."""
 
     @abstractmethod
     def counts(self, connection: Connection) -> Iterator[Finding]:
