@@ -491,7 +491,7 @@ def test_golden_index(folder: Path, tmp_path: Path) -> None:
     assert [f.message for f in check_code(index, full=True) if f.level != "ok"] == []
 
 
-@pytest.mark.parametrize("version", [1, 6, 99])
+@pytest.mark.parametrize("version", [2, 6, 99])
 def test_another_format_is_refused(storage: CodeStorage, version: int) -> None:
     """The error names the format, the supported one, and the command that makes a new index."""
     storage.close()
