@@ -72,7 +72,7 @@ def laboratory(folder: Path, title_weight: int = 1) -> Iterator[Laboratory]:
         if not engine.status()["documents"]:
             engine.add(documents)
         with engine.store.reader() as snapshot:
-            searchers = engine.searchers_of(snapshot)
+            searchers = engine.backend.searchers_of(snapshot)
             analyzer = get_analyzer(engine.settings.analyzer)
             yield Laboratory(engine, searchers, snapshot, analyzer, collection.queries, collection.qrels)
 

@@ -8,25 +8,28 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.engine import BackendKind, backends, register_backend
+from sleuth.engine import Backend, BackendKind, IndexBackend, backends, register_backend
 
 
 def test_a_registered_backend_opens_its_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`Engine.open` gives a path that fits a kind to what opens it, with all options; other paths are folders."""
     calls: list[tuple[Any, dict[str, Any]]] = []
 
-    def open_memory(path: str, **options: Any) -> Engine:
+    def open_memory(path: str, **options: Any) -> Backend:
         calls.append((path, options))
-        return Engine.open(tmp_path / path.removeprefix("memory:"), create=True, settings={"embedder": ""})
+        settings = {"embedder": ""}
+        return IndexBackend.open(tmp_path / path.removeprefix("memory:"), create=True, settings=settings)
 
     assert backends.opener_of(tmp_path) is None  # those of other rooms are registered now
     monkeypatch.setattr(backends, "_KINDS", list(backends._KINDS))
     register_backend(BackendKind(lambda path: str(path).startswith("memory:"), open_memory))
     with Engine.open("memory:a", scope="year:2020") as engine:
         assert engine.path == tmp_path / "a"
-        engine.add([Document("tide", id="1")])
+        assert engine.scope is not None
+        engine.add([Document("tide", {"year": 2020}, id="1")])
     ((path, options),) = calls
-    assert (path, options["create"], options["scope"]) == ("memory:a", False, "year:2020")
+    assert (path, options["create"], options["chunker"]) == ("memory:a", False, None)
+    assert "scope" not in options
     with Engine.open(tmp_path / "a") as again:
         assert again.count().documents == 1
     assert len(calls) == 1

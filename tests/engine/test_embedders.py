@@ -40,7 +40,7 @@ class Cheap(HashEmbedder):
 def newest(engine: Engine) -> Searchers:
     """Return the searchers that the next query uses."""
     with engine.store.reader() as snapshot:
-        return engine.searchers_of(snapshot)
+        return engine.backend.searchers_of(snapshot)
 
 
 class Tokens(WordLlamaEmbedder):
@@ -62,10 +62,10 @@ def test_a_cheap_embedder_embeds_within_the_commit(tmp_path: Path) -> None:
     """A cheap embedder leaves nothing to embed later and has no cache; another one has both."""
     for embedder, is_cheap in ((Cheap(), True), (Changing(8), False)):
         with Engine.open(tmp_path / embedder.fingerprint, create=True, embedder=embedder) as engine:
-            with engine._store.writer() as writer:
+            with engine.store.writer() as writer:
                 writer.put_passages(["a"], ["alpha"], ["00"])
             assert engine.status()["legs"]["dense"]["uncovered"] == (0 if is_cheap else 1)
-            assert (engine.vector_cache is None) == is_cheap
+            assert (engine.backend.vector_cache is None) == is_cheap
 
 
 def test_tokens_are_matched_where_the_embedder_gives_them(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_an_index_of_mixed_vectors_is_reported(tmp_path: Path) -> None:
         with pytest.raises(EmbeddingError):
             engine.add(documents("beta"))
         engine.searcher("dense").leg.dimension = 16
-        engine._store.build("dense")
+        engine.store.build("dense")
         ranking = engine.retrieve("beta1 beta")
         assert ids(ranking)[0] == "beta1#0"
         assert ranking.failures[0].error is not None
@@ -149,7 +149,7 @@ def test_another_embedder_on_request(tmp_path: Path) -> None:
         assert engine.embed() == 3
         assert ids(engine.retrieve("alpha1 alpha", 1, legs=["dense"])) == ["alpha1#0"]
         assert [finding.level for finding in engine.check(full=True) if finding.level != "ok"] == []
-        with engine._store.reader() as snapshot:
+        with engine.store.reader() as snapshot:
             hashes = [text_hash(f"alpha{i} alpha") for i in range(3)]
             assert not snapshot.embeddings(old.fingerprint, hashes)
             assert len(snapshot.embeddings(new.fingerprint, hashes)) == 3
@@ -286,8 +286,8 @@ def test_searchers_are_kept_while_rows_and_segments_are(tmp_path: Path) -> None:
         engine.add(documents("alpha"))
         engine.retrieve("alpha")
         before = newest(engine)
-        assert engine.vector_cache is not None
-        engine.vector_cache.put("other", {text_hash("a"): b"\0" * 4})
+        assert engine.backend.vector_cache is not None
+        engine.backend.vector_cache.put("other", {text_hash("a"): b"\0" * 4})
         engine.retrieve("alpha")
         assert newest(engine) is before
         engine.add(documents("beta"))

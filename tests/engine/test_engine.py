@@ -388,5 +388,5 @@ def test_grown_passages_hold_nothing_that_the_text_does_not(tmp_path: Path, text
         engine.add([Document(text, id="long"), Document("start", id="other")])
         chunks = engine.get("long")
         assert len(chunks) > 2
-        with engine._store.reader() as snapshot:
+        with engine.store.reader() as snapshot:
             assert expansion.join(snapshot.chunks_of("long")) == text

@@ -10,16 +10,7 @@ from typing import Any
 from sleuth import Document, Engine
 
 WITHOUT = {
-    *(
-        "open_beside",
-        "on_close",
-        "searcher",
-        "idf",
-        "scoped",
-        "wait",
-        "searchers_of",
-        "run",
-    ),  # for what is built on engines
+    *("searcher", "idf", "scoped", "wait", "run"),  # for what is built on engines
     *("load_plugins", "unload_plugins", "use_model", "synthesizer", "snippet"),  # nothing is waited for
     "stream_search",  # for `async for` as it is
 }

@@ -55,7 +55,7 @@ def make_logged(path: Path, seed: int) -> None:
     with Engine.open(path / "open", embedder=HashEmbedder()) as engine:
         for n in range(3):
             engine.add([Document(f"w{n} w{n + 1} a late word", {"year": 1950 + n}, id=f"late{n}")])
-            engine._store.wait()
+            engine.store.wait()
             if n == 1:
                 shutil.copytree(path / "open", path / "earlier")
         shutil.copytree(path / "open", path / "index")

@@ -116,8 +116,8 @@ def watched(index: str, path: Path) -> bool:
             if engine.repairs:
                 return True
             engine.retrieve("w0", 3)
-            finish(engine._store._watch)
-            return bool(engine._store.status().damage)
+            finish(engine.store._watch)
+            return bool(engine.store.status().damage)
 
 
 def finish(looking: watch.Watch) -> None:

@@ -28,11 +28,14 @@ WAITING = re.compile(
 """Names of calls that retrieve, generate or ingest."""
 
 WITHOUT = {
+    "Answers.search": "is a part of `Engine.search`",
     "CodeStorage.complete": "ends a snapshot",
     "LexicalBuilder.add": "makes a segment",
     "LexicalSearcher.search": "is a part of a search",
     "LocalKnowledgeBase.ingest_knowledge_base_documents": "is a client of AWS, which has no twins",
     "LocalKnowledgeBase.retrieve": "is a client of AWS, which has no twins",
+    "Documents.add": "is a part of `Engine.add`",
+    "Documents.index": "is a part of `Engine.index`",
     "Morpheus.add": "adds hooks",
     "Ranking.index": "is that of a list",
     "index_paths": "is a part of `Engine.index`",

@@ -1,5 +1,5 @@
-from sleuth.cluster.engine import ShardedEngine as ShardedEngine
 from sleuth.cluster.published import open_published as open_published
+from sleuth.cluster.sharded import ShardedEngine as ShardedEngine
 from sleuth.cluster.shards.layout import shard_of as shard_of
 from sleuth.cluster.storage.cache import Cache as Cache
 from sleuth.cluster.storage.fetching import fetch as fetch
@@ -14,8 +14,8 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.cluster.places import address_of as address_of
 from sleuth.cluster.shards.shard import Ask as Ask
-from sleuth.cluster.shards.shards import Answers as Answers
 from sleuth.cluster.shards.shards import LocalShards as LocalShards
+from sleuth.cluster.shards.shards import ShardAnswers as ShardAnswers
 from sleuth.cluster.shards.snapshot import GatheredSnapshot as GatheredSnapshot
 from sleuth.cluster.shards.wire import decode as decode
 from sleuth.cluster.shards.wire import encode as encode

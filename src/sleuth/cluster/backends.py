@@ -10,19 +10,19 @@ from sleuth.engine import BackendKind, register_backend
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sleuth.engine import Engine
+    from sleuth.engine import Backend
 
 
-def _open_published(path: str | Path, **options: Any) -> Engine:
-    from sleuth.cluster.published import open_published
+def _open_published(path: str | Path, **options: Any) -> Backend:
+    from sleuth.cluster.published import published_backend
 
-    return open_published(path, **options)
+    return published_backend(path, **options)
 
 
-def _open_shards(path: str | Path, **options: Any) -> Engine:
-    from sleuth.cluster.engine import ShardedEngine
+def _open_shards(path: str | Path, **options: Any) -> Backend:
+    from sleuth.cluster.sharded import ShardedBackend
 
-    return ShardedEngine.open(path, **options)
+    return ShardedBackend.open(path, **options)
 
 
 register_backend(BackendKind(lambda path: address_of(path) is not None, _open_published))

@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.cluster.engine import ShardedEngine
 from sleuth.cluster.places import address_of
+from sleuth.cluster.sharded import ShardedBackend
 from sleuth.cluster.shards.store import ShardedStore
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.cache import Cache
 from sleuth.cluster.storage.objects import ObjectFolder
-from sleuth.engine import Engine, open_embedder
+from sleuth.engine import Engine, IndexBackend, StoreBackend, open_embedder
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.filters import as_filter
 from sleuth.ingest import FileNames
@@ -28,17 +28,32 @@ if TYPE_CHECKING:
 
 
 def open_published(
+    address: str | Path, *, scope: Filter | Mapping[str, Any] | str | None = None, **options: Any
+) -> Engine:
+    """Open a version of a published index, as `Engine.open` does for a folder; it is read-only.
+
+    Args:
+        address, options: as of `published_backend`.
+        scope: see `Engine.open`.
+
+    Raises:
+        ArgumentError, IndexNotFoundError, IndexDamagedError, StoreError: as `published_backend`.
+    """
+    limit = as_filter(scope)
+    return Engine(published_backend(address, **options), scope=limit)
+
+
+def published_backend(
     address: str | Path,
     *,
     create: bool = False,
     settings: IndexSettings | Mapping[str, Any] | None = None,
     embedder: Embedder | str | None = None,
     re_embed: bool = False,
-    scope: Filter | Mapping[str, Any] | str | None = None,
     chunker: DocumentChunker | str | None = None,
     cache: Cache | None = None,
-) -> Engine:
-    """Open a version of a published index, as `Engine.open` does for a folder; it is read-only.
+) -> StoreBackend:
+    """Open a version of a published index, read-only.
 
     Args:
         address: `s3://bucket/name`, the newest version, or `s3://bucket/name@7`.
@@ -63,30 +78,19 @@ def open_published(
     _check_settings(settings, manifest, source)
     with ExitStack() as stack:
         model = open_embedder(str(manifest.settings["embedder"]), embedder, path=str(source))
-        limit = as_filter(scope)
-        engines = open_parts(
-            manifest, objects, model, cache or Cache(), stack, scope=None if manifest.shards else limit
-        )
+        indexes = open_parts(manifest, objects, model, cache or Cache(), stack)
+        backend: StoreBackend = indexes[0]
         if manifest.shards:
             names = [part.folder for part in manifest.parts]
-            folder = engines[0].path.parent
-            engine: Engine = ShardedEngine(ShardedStore(folder, engines, names), scope=limit)
-        else:
-            (engine,) = engines
-        engine.files = FileNames()  # what it was published from is elsewhere
-        engine.on_close(stack.pop_all().close)
-    return engine
+            backend = ShardedBackend(ShardedStore(indexes[0].path.parent, indexes, names))
+        backend.files = FileNames()  # what it was published from is elsewhere
+        backend.on_close(stack.pop_all().close)
+    return backend
 
 
 def open_parts(
-    manifest: Manifest,
-    objects: ObjectFolder,
-    embedder: Embedder | None,
-    cache: Cache,
-    stack: ExitStack,
-    *,
-    scope: Filter | None = None,
-) -> list[Engine]:
+    manifest: Manifest, objects: ObjectFolder, embedder: Embedder | None, cache: Cache, stack: ExitStack
+) -> list[IndexBackend]:
     """Fetch the parts of a version and open each read-only; `stack` closes them.
 
     Raises:
@@ -94,12 +98,12 @@ def open_parts(
         StoreError: the storage cannot be reached, or the parts do not fit the cache.
     """
     view = stack.enter_context(cache.view(manifest, objects))
-    engines = []
+    indexes = []
     for part in manifest.parts:
         store = Store.open(view / part.folder, immutable=True)
         stack.callback(store.close)
-        engines.append(Engine(store, embedder, scope=scope))
-    return engines
+        indexes.append(IndexBackend(store, embedder))
+    return indexes
 
 
 def _check_settings(

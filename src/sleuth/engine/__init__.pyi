@@ -1,16 +1,21 @@
+from sleuth.engine.answers import Answers as Answers
 from sleuth.engine.codebase import default_embedder as default_embedder
 from sleuth.engine.codebase import open_code as open_code
-from sleuth.engine.contents import DocumentPage as DocumentPage
+from sleuth.engine.documents import DocumentPage as DocumentPage
+from sleuth.engine.documents import Documents as Documents
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.importing import aimport_chroma as aimport_chroma
 from sleuth.engine.importing import aimport_vectors as aimport_vectors
 from sleuth.engine.importing import import_chroma as import_chroma
 from sleuth.engine.importing import import_vectors as import_vectors
+from sleuth.engine.index import IndexBackend as IndexBackend
+from sleuth.engine.index import StoreBackend as StoreBackend
 from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.request import SearchRequest as SearchRequest
+from sleuth.engine.searching import IndexSearch as IndexSearch
 from sleuth.engine.selection import Count as Count
 from sleuth.engine.selection import Facet as Facet
 from sleuth.engine.selection import MetadataKey as MetadataKey
@@ -21,8 +26,9 @@ from sleuth.engine.sources import open_sources as open_sources
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
-from sleuth.engine.answering import Answering as Answering
-from sleuth.engine.answering import as_generator as as_generator
+from sleuth.engine.answers import Answering as Answering
+from sleuth.engine.answers import as_generator as as_generator
+from sleuth.engine.backend import Backend as Backend
 from sleuth.engine.backends import BackendKind as BackendKind
 from sleuth.engine.backends import register_backend as register_backend
 from sleuth.engine.codebase import check_code as check_code

@@ -11,7 +11,7 @@ from sleuth.store import Store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sleuth.engine.engine import Engine
+    from sleuth.engine.backend import Backend
 
 
 class BackendKind(NamedTuple):
@@ -19,11 +19,11 @@ class BackendKind(NamedTuple):
 
     Attributes:
         fits: whether an index of this kind is at a path.
-        open: opens it, with the arguments of `Engine.open`.
+        open: opens it, with the arguments of `Engine.open` except `scope`.
     """
 
     fits: Callable[[str | Path], bool]
-    open: Callable[..., Engine]
+    open: Callable[..., Backend]
 
 
 _KINDS: list[BackendKind] = []
@@ -34,7 +34,7 @@ def register_backend(kind: BackendKind) -> None:
     _KINDS.append(kind)
 
 
-def opener_of(path: str | Path) -> Callable[..., Engine] | None:
+def opener_of(path: str | Path) -> Callable[..., Backend] | None:
     """Return what opens the index at this path; None where it is one folder of this machine."""
     if Store.is_at(path):
         return None

@@ -173,7 +173,7 @@ def models() -> list[Diagnosis]:
 
 def plugins(path: Path) -> list[Diagnosis]:
     """Return which plugins load and start, with the error of each that does not."""
-    from sleuth.engine.answering import PLUGINS_VARIABLE
+    from sleuth.engine.answers import PLUGINS_VARIABLE
 
     try:
         infos = try_plugins(path, os.environ.get(PLUGINS_VARIABLE) or None)

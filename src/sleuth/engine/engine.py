@@ -8,73 +8,71 @@ with Engine.open("index", create=True) as engine:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.engine import retrieval
-from sleuth.engine.answering import Answering
+from sleuth.engine.answers import Answering, Answers
+from sleuth.engine.backend import IndexView
 from sleuth.engine.backends import opener_of
-from sleuth.engine.contents import Contents
-from sleuth.engine.embedders import RecordCache, words_only
+from sleuth.engine.calls import forwarded
+from sleuth.engine.documents import Documents
 from sleuth.engine.expansion import Expansion
 from sleuth.engine.fusion import Fusion
-from sleuth.engine.legs import inspect, legs_that_rank, open_legs
-from sleuth.engine.opening import check_settings, open_index
+from sleuth.engine.index import IndexBackend
+from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.request import SearchRequest
-from sleuth.engine.search import SearchersOfNewest, check_legs, check_query, vector_leg
+from sleuth.engine.searching import IndexSearch
 from sleuth.errors import ArgumentError
-from sleuth.filters import all_of, as_filter, to_text
+from sleuth.filters import as_filter, to_text
 from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
-from sleuth.store import Store
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from sleuth.engine.search import Searchers
+    from sleuth.engine.backend import Backend
     from sleuth.filters import Filter
-    from sleuth.hooks import Morpheus
+    from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder, Reranker
-    from sleuth.store import Finding, IndexLeg, IndexSnapshot, RankingLeg, Repair
+    from sleuth.store import Finding, RankingLeg, Repair, Store
 
 
-class Engine(Contents, Answering):
+class Engine(Answering):
     """An open index: adds documents and answers queries. Safe to share between threads.
 
+    It offers the calls of three objects over one backend: `Documents`, `IndexSearch` and `Answers`.
+
     Attributes:
+        backend: the open index, wherever its parts lie.
         path: the index folder.
         settings: what the index was made with.
         repairs: what was mended on opening; empty for a healthy index.
         scope: the filter that everything is limited to, None for no limit.
     """
 
-    _parent: Engine | None = None
-    """The engine that a view was made of."""
-    _after_close: Callable[[], object] = staticmethod(lambda: None)
-
     def __init__(
-        self, store: Store, embedder: Embedder | None = None, *, scope: Filter | None = None
+        self, backend: Backend, *, scope: Filter | None = None, parent: Engine | None = None
     ) -> None:
-        """Create an engine over an open store; users call `Engine.open`.
+        """Create an engine over an open index, which it closes; users call `Engine.open`.
 
         Args:
-            embedder: of an index whose settings name one.
             scope: see `Engine.open`.
+            parent: the engine that this one is a view of: its hooks apply here, too, and it closes the index.
         """
-        self.scope = scope
-        self._is_view = False
-        self._store = store
-        self.path = store.path
-        self.settings = IndexSettings.from_dict(store.settings)
-        self._embedder = embedder
-        self._legs: Sequence[IndexLeg] = open_legs(self.settings, embedder, RecordCache(store))
-        self._searchers = SearchersOfNewest(self._legs)
-        deferred = [leg.name for leg in self._legs if leg.deferred]
-        self.repairs: tuple[Repair, ...] = tuple(store.attach(self._legs, deferred=deferred))
+        view = IndexView(backend, scope)
+        self.backend, self.path, self.scope, self.repairs = backend, backend.path, scope, backend.repairs
+        self._view, self._parent = view, parent
+        self._documents, self._search = Documents(view), IndexSearch(view)
+        super().__init__(
+            Answers(
+                self,
+                self._search.answer,
+                backend.settings,
+                lambda: backend.embedder,
+                rarity=view.idf,
+                parent=None if parent is None else parent._answers,
+            )
+        )
 
     @classmethod
     def open(
@@ -112,18 +110,12 @@ class Engine(Contents, Answering):
             EmbeddingError, MissingPackageError: the embedder does not load, or with `re_embed` gives no vector; no
                 index is made then, and one that is there stays as it is.
         """
-        if opener := opener_of(path):
-            options = {"create": create, "settings": settings, "embedder": embedder, "re_embed": re_embed}
-            return opener(path, scope=scope, chunker=chunker, **options)
         limit = as_filter(scope)
-        store, model = open_index(path, settings, embedder, chunker, create=create, re_embed=re_embed)
-        try:
-            engine = cls(store, model, scope=limit)
-        except BaseException:
-            store.close()
-            raise
-        engine._chunker = None if isinstance(chunker, str) else chunker
-        return engine
+        open_backend = opener_of(path) or IndexBackend.open
+        backend = open_backend(
+            path, create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
+        )
+        return cls(backend, scope=limit)
 
     aopen = classmethod(async_twin(open))
 
@@ -196,143 +188,81 @@ class Engine(Contents, Answering):
 
     aretrieve = async_twin(retrieve)
 
-    def _answer(self, request: SearchRequest) -> Ranking:
-        return retrieval.retrieve(self, request)
-
-    def nearest(
-        self,
-        vector: Sequence[float] | NDArray[np.floating[Any]],
-        k: int = 10,
-        *,
-        filter: Filter | Mapping[str, Any] | str | None = None,
-        exact: bool = False,
-    ) -> Ranking:
-        """Return the best `k` passages by the cosine of their vectors with a given one, as a vector store answers.
-
-        Args:
-            vector: shape (dimension,), made with the embedder of the index.
-            exact: as in `retrieve`.
-
-        Raises:
-            ArgumentError: an index without vectors, a vector that is none, or a k that is negative or not an int.
-            FilterError: a filter that cannot be read; says where.
-            EmbeddingError: a vector of another length.
-        """
-        import numpy as np
-
-        try:
-            query = np.asarray(vector, np.float32)
-        except (TypeError, ValueError) as error:
-            raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
-        k = check_query("", k)
-        tree = all_of(self.scope, as_filter(filter))
-        with self._store.reader() as snapshot:
-            searchers = self.searchers_of(snapshot)
-            vector_leg(searchers.legs)
-            if not k:
-                return Ranking(())
-            hits = searchers.nearest(query, k, tree, snapshot=snapshot, exact=exact)
-            return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
-
+    nearest = forwarded("_search", IndexSearch.nearest)
     anearest = async_twin(nearest)
+    count = forwarded("_search", IndexSearch.count)
+    acount = async_twin(count)
+    facets = forwarded("_search", IndexSearch.facets)
+    afacets = async_twin(facets)
+    metadata_keys = forwarded("_search", IndexSearch.metadata_keys)
+    ametadata_keys = async_twin(metadata_keys)
 
-    def open_beside(self, path: str | Path, *, create: bool = False) -> Engine:
-        """Open another index of the same settings, with the embedder of this one.
+    add = forwarded("_documents", Documents.add)
+    aadd = async_twin(add)
+    index = forwarded("_documents", Documents.index)
+    aindex = async_twin(index)
+    roots = forwarded("_documents", Documents.roots)
+    aroots = async_twin(roots)
+    move = forwarded("_documents", Documents.move)
+    amove = async_twin(move)
+    embed = forwarded("_documents", Documents.embed)
+    aembed = async_twin(embed)
+    update = forwarded("_documents", Documents.update)
+    aupdate = async_twin(update)
+    delete = forwarded("_documents", Documents.delete)
+    adelete = async_twin(delete)
+    get = forwarded("_documents", Documents.get)
+    aget = async_twin(get)
+    documents = forwarded("_documents", Documents.documents)
+    adocuments = async_twin(documents)
+    list_documents = forwarded("_documents", Documents.list_documents)
+    alist_documents = async_twin(list_documents)
 
-        Raises:
-            ArgumentError: its settings differ; names the first that does.
-        """
-        store = Store.open(path, create=create, settings=self.settings.to_dict())
-        try:
-            check_settings(self.settings.to_dict(), store)
-            engine = Engine(store, self.embedder)
-        except BaseException:
-            store.close()
-            raise
-        engine._chunker = self._chunker
-        return engine
+    idf = forwarded("_view", IndexView.idf)
+    searcher = forwarded("backend", IndexBackend.searcher)
 
-    def on_close(self, callback: Callable[[], object]) -> None:
-        """Call this when the engine has let go of the index."""
-        self._after_close = callback
+    @property
+    def files(self) -> FileNames:
+        """The names of files in this index: the folder that holds the index folder is their base."""
+        return self.backend.files
 
     @property
     def store(self) -> Store:
         """Where the index lives: for what is built over several engines."""
-        return self._store
+        return self.backend.store
 
     @property
     def embedder(self) -> Embedder | None:
         """What makes the vectors of the index; None where it has none."""
-        return self._embedder
+        return self.backend.embedder
 
     @property
     def words_only(self) -> str:
         """Why words alone are searched, with the command that adds meaning; "" where meaning is searched too."""
-        return words_only(self.settings.embedder, self.embedder)
-
-    @property
-    def vector_cache(self) -> RecordCache | None:
-        """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
-        is_cached = any(leg.of_embedder and leg.deferred for leg in self._legs)
-        return RecordCache(self._store) if is_cached else None
+        return self.backend.words_only
 
     @property
     def legs(self) -> dict[str, RankingLeg[Any]]:
         """The legs that rank, by name."""
-        return legs_that_rank(self._legs)
-
-    def searcher(self, leg: str) -> Any:
-        """Return one leg of the newest version, for measurements: keys and scores, without text."""
-        with self._store.reader() as snapshot:
-            searchers = self.searchers_of(snapshot)
-        check_legs([leg], searchers.legs)
-        return searchers.by_leg[leg]
-
-    def idf(self, terms: Iterable[str]) -> dict[str, float]:
-        """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
-        with self._store.reader() as snapshot:
-            return self.searchers_of(snapshot).idf(terms, snapshot)
+        return legs_that_rank(self.backend.legs)
 
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
-        with self._store.reader() as snapshot:
-            return self.searchers_of(snapshot).version
+        with self._view.reader() as snapshot:
+            return self._view.searchers_of(snapshot).version
 
     arefresh = async_twin(refresh)
 
     def status(self) -> dict[str, Any]:
         """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
-        status = self._store.status()
-        return {
-            "path": str(status.path),
-            "documents": status.counts.documents,
-            "passages": status.counts.chunks,
-            "record_bytes": status.record_bytes,
-            "format": status.format,
-            "version": status.version,
-            "settings": dict(status.settings),
-            "words_only": self.words_only,
-            "holder": status.holder and dict(status.holder),
-            "legs": {
-                leg.name: {
-                    "passages": leg.rows - leg.dead,
-                    "uncovered": leg.uncovered,
-                    "deleted": leg.dead,
-                    "segments": leg.segments,
-                    "bytes": leg.bytes,
-                    "fingerprint": leg.fingerprint,
-                }
-                for leg in status.legs
-            },
-        }
+        return self.backend.status()
 
     astatus = async_twin(status)
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every leg covers every passage once; with `full`, also every checksum."""
-        self._check_unscoped("check the index")
-        return [*inspect(self._store, self._legs), *self._store.check(full=full)]
+        self._view.check_unscoped("check the index")
+        return self.backend.check(full=full)
 
     acheck = async_twin(check)
 
@@ -341,19 +271,19 @@ class Engine(Contents, Answering):
 
         A record whose structure is damaged is rebuilt first from what can be read of it.
         """
-        self._check_unscoped("repair the index")
-        return self._store.repair()
+        self._view.check_unscoped("repair the index")
+        return self.backend.repair()
 
     arepair = async_twin(repair)
 
     def wait(self) -> None:
         """Wait until all merges that are due are done; raises what they raised."""
-        self._store.wait()
+        self.store.wait()
 
     def compact(self) -> None:
         """Merge each leg into one segment and give free space back to the disk."""
-        self._check_unscoped("compact the index")
-        self._store.compact()
+        self._view.check_unscoped("compact the index")
+        self.store.compact()
 
     acompact = async_twin(compact)
 
@@ -366,17 +296,10 @@ class Engine(Contents, Answering):
         Raises:
             FilterError: a filter that cannot be read.
         """
-        limit = all_of(self.scope, as_filter(filter))
-        if as_filter(filter) is None:
+        tree = as_filter(filter)
+        if tree is None:
             raise ArgumentError(f"filter must say what the view may see, got {filter!r}")
-        view = copy(self)
-        for name in ("_registry", "_hooks_lock", "manager"):
-            view.__dict__.pop(name, None)
-        view.scope, view._is_view, view._parent = limit, True, self
-        return view
-
-    def _base_hooks(self) -> Morpheus | None:
-        return None if self._parent is None else self._parent.morpheus
+        return Engine(self.backend, scope=self._view.within(tree), parent=self)
 
     def close(self, *, finish: bool = True) -> None:
         """Let go of the index, after its plugins. Closing twice is fine.
@@ -388,10 +311,8 @@ class Engine(Contents, Answering):
         try:
             self.unload_plugins()
         finally:
-            if not self._is_view:
-                self._searchers.forget()
-                self._store.close(finish=finish)
-                self._after_close()
+            if self._parent is None:
+                self.backend.close(finish=finish)
 
     aclose = async_twin(close)
 
@@ -410,7 +331,3 @@ class Engine(Contents, Answering):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.aclose(finish=exc[0] is None)
-
-    def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
-        """Return the searchers of a version, made once and shared by all threads."""
-        return self._searchers.of(snapshot)

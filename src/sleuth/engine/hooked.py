@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
-    from sleuth.engine.answering import Answering
+    from sleuth.manager import RetrievalManager
     from sleuth.results import RetrieveResult
 
 _RANKINGS: ContextVar[list[Ranking] | None] = ContextVar("rankings", default=None)
@@ -24,38 +24,35 @@ class Unhooked:
     """A retriever without its hooks: what the built-in hook asks, and what measurements need.
 
     Attributes:
-        owner: an `Engine` or `Sources`.
+        answer: what the hooks stand before.
         options: of every call that does not name them.
     """
 
-    owner: Answering
+    answer: Callable[[SearchRequest], Ranking]
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
-        """Return the best `k` passages; takes the options of the owner's `retrieve`."""
-        ranking = self.owner._answer(SearchRequest.of(query, k, {**self.options, **options}))
+        """Return the best `k` passages; takes the options of `Engine.retrieve`."""
+        ranking = self.answer(SearchRequest.of(query, k, {**self.options, **options}))
         rankings = _RANKINGS.get()
         if rankings is not None:
             rankings.append(ranking)
         return ranking
 
 
-def answer(owner: Answering, request: SearchRequest) -> Ranking:
+def retrieve_by_hooks(manager: RetrievalManager, request: SearchRequest) -> Ranking:
     """Return the best passages, as the hooks of plugins leave them.
 
-    Hooks take no part in a retrieval that a hook makes, nor in a blank one. They are given the options that are not the
-    default: they need not know the others.
+    Hooks are given the options that are not the default: they need not know the others.
 
     Raises:
         ArgumentError: an option that no hook takes.
         RetrievalError: a hook failed, or refused to answer.
     """
-    if not (request.k and owner.has_retrieval_hooks and request.query.strip()):
-        return owner._answer(request)
     rankings: list[Ranking] = []
     token = _RANKINGS.set(rankings)
     try:
-        result = owner.manager.execute_retrieve(request.query, request.k, **request.changed())
+        result = manager.execute_retrieve(request.query, request.k, **request.changed())
     except RetrievalError as error:
         if error.context.get("plugin") == "sleuth" and isinstance(error.__cause__, SleuthError):
             raise error.__cause__ from None  # of the engine itself, as without hooks

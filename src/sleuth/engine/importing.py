@@ -99,7 +99,7 @@ def _import(engine: Engine, rows: Iterator[StoredVector], *, re_embed: bool) -> 
         raise ArgumentError(
             "re_embed must be True in an engine with a scope, since vectors are kept for the texts of all, got False"
         )
-    if engine.embedder is None or engine.vector_cache is None:
+    if engine.embedder is None or engine.backend.vector_cache is None:
         raise ArgumentError(
             "embedder must be the one that made the vectors, such as 'ollama:nomic-embed-text', "
             f"got {engine.settings.embedder!r}; or leave them behind: --re-embed"
@@ -110,7 +110,7 @@ def _import(engine: Engine, rows: Iterator[StoredVector], *, re_embed: bool) -> 
     waiting = chain(sample, rows)
     while batch := list(islice(waiting, _BATCH)):
         # Before the documents: the index looks here before it embeds, and a writer cannot wait for another.
-        engine.vector_cache.put(engine.embedder.fingerprint, _vectors(engine, batch))
+        engine.backend.vector_cache.put(engine.embedder.fingerprint, _vectors(engine, batch))
         total = _sum(total, engine.add(row.document for row in batch))
     return total
 
@@ -142,7 +142,7 @@ def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     from sleuth.dense import embedded_text
     from sleuth.store import text_hash
 
-    chunker = open_chunker(engine.settings, engine._chunker)
+    chunker = open_chunker(engine.settings, engine.backend.chunker)
     vectors = {}
     for row in rows:
         chunks = chunker.split(row.document)

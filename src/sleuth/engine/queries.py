@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,8 @@ from sleuth.store import unpack
 from sleuth.store.columns import naming_damage, read_column, scalar_rows, values_of
 
 if TYPE_CHECKING:
-    from sleuth.engine.search import Searchers
     from sleuth.filters import Filter, Scalar
-    from sleuth.store import IndexSnapshot
+    from sleuth.store import FilterSearcher, IndexSnapshot, TermSearcher
     from sleuth.text import Analyzer
     from sleuth.types import RetrievedItem
 
@@ -121,34 +120,44 @@ def _is_flag(word: str) -> bool:
     return word.startswith("-") or word[0].isdigit() or (len(word) == 1 and word.isascii())
 
 
+class WordRows(Protocol):
+    """Rows by the words and the metadata that they hold; `Searchers` is one."""
+
+    columns: FilterSearcher
+    words: TermSearcher[Any]
+
+    def holding(self, token: str) -> NDArray[np.int64]:
+        """Return the keys of the rows that hold a token, ascending."""
+        ...
+
+
 def rows_that_fulfil(
-    conditions: Sequence[QueryCondition], searchers: Searchers, snapshot: IndexSnapshot
+    conditions: Sequence[QueryCondition], source: WordRows, snapshot: IndexSnapshot
 ) -> NDArray[np.int64]:
     """Return the keys of the rows that fulfil all conditions, ascending."""
-    analyzer = searchers.words.analyzer
-    keys = _live_rows(searchers)
+    analyzer = source.words.analyzer
+    keys = _live_rows(source)
     for condition in conditions:
-        rows = _holding(condition, searchers, snapshot, analyzer)
+        rows = _holding(condition, source, snapshot, analyzer)
         keys = np.setdiff1d(keys, rows) if condition.excluded else np.intersect1d(keys, rows)
     return keys
 
 
-def _live_rows(searchers: Searchers) -> NDArray[np.int64]:
+def _live_rows(source: WordRows) -> NDArray[np.int64]:
     """Keys of all rows, ascending."""
     keys = [
         view.keys if view.live is None else view.keys[unpack(view.live, len(view))]
-        for view in searchers.columns.segments
+        for view in source.columns.segments
     ]
     return np.concatenate([*keys, np.zeros(0, np.int64)])
 
 
-def all_rows(
-    conditions: tuple[QueryCondition, ...], searchers: Searchers, snapshot: IndexSnapshot, tree: Filter | None
+def rows_in_order(
+    keys: NDArray[np.int64], columns: FilterSearcher, snapshot: IndexSnapshot, tree: Filter | None
 ) -> list[int]:
-    """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
-    keys = searchers.fulfilling(conditions, snapshot)
+    """Return those of some keys that match a filter, by document id and place."""
     if tree is not None:
-        bitmaps = zip(searchers.columns.segments, searchers.columns.bitmap(tree), strict=True)
+        bitmaps = zip(columns.segments, columns.bitmap(tree), strict=True)
         matching = [view.keys[unpack(bitmap, len(view))] for view, bitmap in bitmaps]
         keys = np.intersect1d(keys, np.concatenate([*matching, np.zeros(0, np.int64)]))
     order = snapshot.order(keys.tolist())
@@ -156,15 +165,15 @@ def all_rows(
 
 
 def _holding(
-    condition: QueryCondition, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
+    condition: QueryCondition, source: WordRows, snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
     tokens = analyzer.tokens(condition.text)
     if condition.field:
-        return _with_value(condition, tokens, searchers, analyzer)
+        return _with_value(condition, tokens, source, analyzer)
     if not tokens:
-        return _live_rows(searchers)
-    by_token = [searchers.holding(token) for token in set(tokens)]
+        return _live_rows(source)
+    by_token = [source.holding(token) for token in set(tokens)]
     keys = reduce(np.intersect1d, by_token)
     if len(tokens) == 1:
         return keys
@@ -180,13 +189,13 @@ def _holding(
 
 
 def _with_value(
-    condition: QueryCondition, tokens: Sequence[str], searchers: Searchers, analyzer: Analyzer
+    condition: QueryCondition, tokens: Sequence[str], source: WordRows, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows whose metadata holds the words in this order, or is what is written."""
     written = condition.text.casefold()
 
     keys = [np.zeros(0, np.int64)]
-    for view in searchers.columns.segments:
+    for view in source.columns.segments:
         column = read_column(view, condition.field)
         if column is None:
             continue

@@ -13,12 +13,12 @@ from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of, similar_rows
 from sleuth.errors import ArgumentError, RetrievalError
-from sleuth.filters import all_of, as_filter
+from sleuth.filters import as_filter
 from sleuth.text import get_analyzer
 from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:
-    from sleuth.engine.engine import Engine
+    from sleuth.engine.backend import IndexView
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.ranking import RankedRows
     from sleuth.engine.request import SearchRequest
@@ -32,7 +32,7 @@ RERANKED = 100
 """Passages that a reranker is given."""
 
 
-def retrieve(engine: Engine, request: SearchRequest) -> Ranking:
+def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
     if request.sources is not None and list(request.sources) != ["docs"]:
         raise ArgumentError(
@@ -41,16 +41,16 @@ def retrieve(engine: Engine, request: SearchRequest) -> Ranking:
     k, least, reranker = min(request.k, MOST), request.min_score, as_reranker(request.rerank)
     deadline, fusion = check_deadline(request.deadline), as_fusion(request.fusion)
     own_filter = as_filter(request.filter)
-    tree = all_of(engine.scope, own_filter)
-    with engine.store.reader() as snapshot:
-        searchers = engine.searchers_of(snapshot)
+    tree = view.within(own_filter)
+    with view.reader() as snapshot:
+        searchers = view.searchers_of(snapshot)
         legs = check_legs(request.legs, searchers.legs)
         if not k or not request.query.strip():
             return Ranking(())
-        notes = _notes_on(own_filter, engine, snapshot)
+        notes = _notes_on(own_filter, view, snapshot)
         query = SearchQuery(request.query)
         if request.syntax:
-            query, more = read_query(engine, request.query, snapshot)
+            query, more = read_query(view, request.query, snapshot)
             notes += more
             if not query.text.strip():
                 return Ranking((), notes=notes)
@@ -69,20 +69,20 @@ def retrieve(engine: Engine, request: SearchRequest) -> Ranking:
         if query.is_lookup and not ranked.keys:
             ranked = looked_up(ranked, query.conditions, searchers, snapshot, tree)
         elif not query.is_lookup:
-            ranked = in_common(engine, query.text, ranked, snapshot, least)
-        items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), request, engine.scope)
+            ranked = in_common(view, query.text, ranked, snapshot, least)
+        items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), request, view.scope)
     if reranker is not None:
         items = list(reranker.rerank(query.text, items))[:k]
     return Ranking(items, ranked.parts, notes)
 
 
-def _notes_on(tree: Filter | None, engine: Engine, snapshot: IndexSnapshot) -> list[str]:
+def _notes_on(tree: Filter | None, view: IndexView, snapshot: IndexSnapshot) -> list[str]:
     """Name the keys of a filter that no document has."""
     if tree is None:
         return []
     from sleuth.engine.selection import unknown_keys
 
-    return unknown_keys(tree, snapshot, engine.searchers_of(snapshot), engine.scope)
+    return unknown_keys(tree, view.searchers_of(snapshot).key_names(snapshot, view.scope))
 
 
 class NotedQuery(NamedTuple):
@@ -92,20 +92,20 @@ class NotedQuery(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def read_query(engine: Engine, query: str, snapshot: IndexSnapshot) -> NotedQuery:
+def read_query(view: IndexView, query: str, snapshot: IndexSnapshot) -> NotedQuery:
     """Read the search syntax of a query."""
     from sleuth.engine.selection import KNOWN_KEYS
     from sleuth.engine.spelling import suggestions
 
-    searchers = engine.searchers_of(snapshot)
-    parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot, engine.scope)))
+    searchers = view.searchers_of(snapshot)
+    parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot, view.scope)))
     notes = parsed.notes()
     if not parsed.text.strip():
         notes.append("a query must hold a word to look for, not only words to leave out")
         return NotedQuery(parsed, notes)
-    analyzer = get_analyzer(engine.settings.analyzer)
+    analyzer = get_analyzer(view.backend.settings.analyzer)
     try:
-        notes += suggestions(parsed.words, searchers, snapshot, analyzer, engine.scope)
+        notes += suggestions(parsed.words, searchers, snapshot, analyzer, view.scope)
         for condition in parsed.conditions:
             if condition.field and not condition.excluded and not searchers.fulfils(condition, snapshot):
                 notes.append(f"no passage has {condition.text!r} under {condition.field!r}")
@@ -128,7 +128,7 @@ def looked_up(
 
 
 def in_common(
-    engine: Engine, query: str, ranked: RankedRows, snapshot: IndexSnapshot, least: float | None
+    view: IndexView, query: str, ranked: RankedRows, snapshot: IndexSnapshot, least: float | None
 ) -> RankedRows:
     """Leave out what has nothing in common with the query.
 
@@ -136,24 +136,24 @@ def in_common(
         least: the share that each row must have in common. None leaves out all rows where nothing in the index has
             anything in common with the query, and otherwise none.
     """
-    legs = engine.searchers_of(snapshot).legs
+    legs = view.searchers_of(snapshot).legs
     certain = [hits for name, hits in ranked.hits.items() if legs[name].is_certain]
-    if least is None and (any(map(len, certain)) or _holds_a_word(engine, query, snapshot)):
+    if least is None and (any(map(len, certain)) or _holds_a_word(view, query, snapshot)):
         return ranked
     similarities: dict[int, float] = {}
     for name, hits in ranked.hits.items():
         if not legs[name].is_certain:
-            for key, similarity in similar_rows(legs[name], query, hits, engine.idf).items():
+            for key, similarity in similar_rows(legs[name], query, hits, view.idf).items():
                 similarities[key] = max(similarity, similarities.get(key, 0.0))
     if least is None:
         return ranked if similarities else replace(ranked, keys=[], scores=[])
     if least or not certain:
-        analyzer = get_analyzer(engine.settings.analyzer)
+        analyzer = get_analyzer(view.backend.settings.analyzer)
         shares = shares_of(
             read_items(snapshot, ranked.keys, ranked.scores),
             [similarities.get(key, 0.0) for key in ranked.keys],
             analyzer=analyzer,
-            idf=engine.idf(dict.fromkeys(analyzer.tokens(query))),
+            idf=view.idf(dict.fromkeys(analyzer.tokens(query))),
         )
         places = [place for place, share in enumerate(shares) if share >= least and share > 0]
     else:
@@ -167,10 +167,10 @@ def in_common(
     )
 
 
-def _holds_a_word(engine: Engine, query: str, snapshot: IndexSnapshot) -> bool:
+def _holds_a_word(view: IndexView, query: str, snapshot: IndexSnapshot) -> bool:
     """Return whether any passage in the scope holds a word of the query, also one that a filter leaves out."""
     try:
-        selection = engine.searchers_of(snapshot).select(snapshot, engine.scope, query=query)
+        selection = view.searchers_of(snapshot).select(snapshot, view.scope, query=query)
         return selection.count().passages > 0
     except RetrievalError:  # a shard is missing: nobody knows what it holds
         return True

@@ -174,7 +174,7 @@ class Searchers:
         from sleuth.engine.selection import Selection
 
         among = None if query is None else self.matching(query, tree)
-        return Selection(snapshot, self, tree, among=among)
+        return Selection(snapshot, self.columns, self.document_keys(snapshot), tree, among=among)
 
     def document_keys(self, snapshot: IndexSnapshot) -> NDArray[np.int64]:
         """Keys of all documents, ascending, shape (documents,)."""
@@ -284,9 +284,9 @@ class Searchers:
         self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: IndexSnapshot
     ) -> list[int]:
         """Keys of all rows that fulfil conditions and match a filter, by document id and place."""
-        from sleuth.engine.queries import all_rows
+        from sleuth.engine.queries import rows_in_order
 
-        return all_rows(conditions, self, snapshot, tree)
+        return rows_in_order(self.fulfilling(conditions, snapshot), self.columns, snapshot, tree)
 
     def _fulfilling(
         self,

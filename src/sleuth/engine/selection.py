@@ -17,9 +17,8 @@ from sleuth.store import unpack
 from sleuth.store.columns import keys_of, kinds_of, naming_damage, read_column, scalar_rows, values_of
 
 if TYPE_CHECKING:
-    from sleuth.engine.search import Searchers
     from sleuth.filters import Filter, Scalar
-    from sleuth.store import IndexSnapshot, SegmentView
+    from sleuth.store import FilterSearcher, IndexSnapshot, SegmentView
 
 KNOWN_KEYS = RESERVED | {"title"}
 """Metadata keys that every index knows, also where no document has them."""
@@ -80,6 +79,8 @@ class Selection:
     """Passages of one version, and the documents that they belong to. A document without text has no passage.
 
     Args:
+        columns: tells what a filter lets through.
+        documents: keys of all documents, ascending, shape (documents,).
         filter: which passages are selected; None for all.
         among: keys of passages, of which the others are left out; None for all.
     """
@@ -87,17 +88,18 @@ class Selection:
     def __init__(
         self,
         snapshot: IndexSnapshot,
-        searchers: Searchers,
+        columns: FilterSearcher,
+        documents: NDArray[np.int64],
         filter: Filter | None,
         *,
         among: NDArray[np.int64] | None = None,
     ) -> None:
         self._snapshot = snapshot
-        self._views = views = searchers.columns.segments
+        self._views = views = columns.segments
         self._filter = filter
         self._is_partial = among is not None
-        self.documents = searchers.document_keys(snapshot)
-        bitmaps = [None] * len(views) if filter is None else searchers.columns.bitmap(filter)
+        self.documents = documents
+        bitmaps = [None] * len(views) if filter is None else columns.bitmap(filter)
         self._parts: list[_Part] = []
         for view, bitmap in zip(views, bitmaps, strict=True):
             check_cancelled()
@@ -207,15 +209,15 @@ def _documents_of(
     return distinct[firsts], np.diff(np.append(firsts, len(distinct)))
 
 
-def unknown_keys(
-    tree: Filter | None, snapshot: IndexSnapshot, searchers: Searchers, scope: Filter | None
-) -> list[str]:
-    """Say of each key of a filter that no document in the scope has it, with the nearest key that one has."""
+def unknown_keys(tree: Filter, names: frozenset[str]) -> list[str]:
+    """Say of each key of a filter that no document has it, with the nearest key that one has.
+
+    Args:
+        names: the metadata keys of the documents in the scope.
+    """
     from difflib import get_close_matches
 
-    if tree is None:
-        return []
-    keys = KNOWN_KEYS | searchers.key_names(snapshot, scope)
+    keys = KNOWN_KEYS | names
     notes = []
     for key in sorted(keys_in(tree) - keys):
         near = get_close_matches(key, keys, 1, 0.6)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.compose import FusedRetriever, LabelledRetriever
-from sleuth.engine.answering import Answering
+from sleuth.engine.answers import Answering, Answers
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import SearchRequest
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots import Repository
     from sleuth.engine.engine import Engine
     from sleuth.filters import Filter
-    from sleuth.hooks import Morpheus
     from sleuth.protocols import Embedder, Retriever
 
 SPELLINGS = "docs, code, code:REPOSITORY, web, kb:ID"
@@ -85,10 +84,13 @@ class Sources(Answering):
         """
         self.retrievers = dict(retrievers)
         self.engine = engine
-        self.settings = engine.settings if engine else IndexSettings()
         self.warnings = tuple(warnings)
         self._close = close
         self._deadline = deadline
+        settings = engine.settings if engine else IndexSettings()
+        parent = None if engine is None else engine._answers
+        super().__init__(Answers(self, self._answer, settings, lambda: self.embedder, parent=parent))
+        self.use_model(None)
 
     def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """Return the best `k` items of all sources, ties by id.
@@ -158,9 +160,6 @@ class Sources(Answering):
         from sleuth.engine.embedders import default_spelling, open_embedder
 
         return open_embedder(default_spelling())
-
-    def _base_hooks(self) -> Morpheus | None:
-        return None if self.engine is None else self.engine.morpheus
 
     def close(self) -> None:
         """Deactivate plugins, and close what `open_sources` opened. Closing twice is fine."""

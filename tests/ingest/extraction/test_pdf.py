@@ -184,7 +184,7 @@ def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:
     (tmp_path / "more" / "b.pdf").write_bytes(placed_pdf([prose(0), []], pictures=(1,)))
     with Engine.open(tmp_path / "index") as engine:
         engine.index([tmp_path / "more"])
-        with engine._store.writer() as writer:
+        with engine.store.writer() as writer:
             writer.note("root more", evil)
         engine.index([tmp_path / "more"])
         (tmp_path / "more" / "b.pdf").write_bytes(placed_pdf([prose(1), []], pictures=(1,)))

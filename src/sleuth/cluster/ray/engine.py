@@ -7,15 +7,15 @@ from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from sleuth.cluster.engine import GatheredEngine
 from sleuth.cluster.ray.router import Router, RouterOptions
 from sleuth.cluster.ray.session import ray_session
 from sleuth.cluster.ray.store import RayStore
+from sleuth.cluster.sharded import GatheredBackend
 from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.objects import ObjectFolder
-from sleuth.engine import open_embedder, open_legs
+from sleuth.engine import Engine, open_embedder, open_legs
 from sleuth.errors import SleuthError
 from sleuth.filters import as_filter
 from sleuth.logs import logger_of
@@ -24,7 +24,6 @@ from sleuth.store import Finding, Repair
 from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
-    from sleuth.engine import SearchRequest
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder
     from sleuth.types import Ranking
@@ -35,42 +34,42 @@ _ATTEMPTS = 3
 """How often a query is begun anew because a searcher died between two of its questions."""
 
 
-class RayEngine(GatheredEngine):
-    """An engine over a published index, read-only, whose shards are asked over Ray.
+class RayBackend(GatheredBackend):
+    """A published index, read-only, whose shards are asked over Ray: a `Backend`.
 
     Rankings equal those of one index. Shards that do not answer are missing from a ranking, which says so in
     `Ranking.failures`.
     """
 
-    def __init__(self, store: RayStore, embedder: Embedder | None, *, scope: Filter | None = None) -> None:
-        """Create an engine over searchers; users call `serve_from_ray`.
+    def __init__(self, store: RayStore, embedder: Embedder | None) -> None:
+        """Create a backend over searchers.
 
         Args:
             embedder: embeds queries.
         """
         legs = open_legs(IndexSettings.from_dict(store.settings), embedder)
-        super().__init__(store, len(store.router.names), legs, embedder, scope=scope)
-        self._served = store
+        super().__init__(store, len(store.router.names), legs, embedder=embedder)
+        self.served = store
 
-    def _answer(self, request: SearchRequest) -> Ranking:
-        """Answer without hooks; begun anew without the shards whose searcher died meanwhile."""
+    def ask(self, search: Callable[[], Ranking]) -> Ranking:
+        """Run a search; run it again without the shards whose searcher died meanwhile."""
         for _ in range(_ATTEMPTS - 1):
             try:
-                return super()._answer(request)
+                return search()
             except ShardsMissingError as error:
                 logger.warning("a query is begun anew: %s", error)
-        return super()._answer(request)
+        return search()
 
-    def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
+    def embed(self, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:
         """Return 0: a published index has all its vectors."""
         return 0
 
-    def check(self, *, full: bool = False) -> list[Finding]:
+    def check(self, *, full: bool) -> list[Finding]:
         """Name the searchers that are not up."""
         mend = "wait until it is revived, or serve with --replicas 2"
         return [
             Finding("error", searcher["name"], f"is lost; it owns {', '.join(searcher['shards'])}", mend)
-            for searcher in self._served.router.status()["searchers"]
+            for searcher in self.served.router.status()["searchers"]
             if not searcher["up"]
         ]
 
@@ -78,13 +77,22 @@ class RayEngine(GatheredEngine):
         """Return nothing: searchers are revived by themselves."""
         return []
 
+    def status(self) -> dict[str, Any]:
+        """Counts and versions, and which searchers are up; plain values, fit for JSON."""
+        return {**super().status(), **self.served.router.status()}
+
+
+class RayEngine(Engine):
+    """An engine over searchers on Ray."""
+
+    def __init__(self, backend: RayBackend, *, scope: Filter | None = None) -> None:
+        """Create an engine; users call `serve_from_ray`."""
+        super().__init__(backend, scope=scope)
+        self._served = backend.served
+
     def roll_out(self) -> int | None:
         """Go over to the newest published version; see `RayStore.roll_out`."""
         return self._served.roll_out()
-
-    def status(self) -> dict[str, Any]:
-        """Counts and versions, and which searchers are up; plain values, fit for JSON."""
-        return {**super().status(), **self._served.router.status()}
 
     def processes(self) -> dict[str, int]:
         """Process number of each searcher that is up, by name."""
@@ -126,7 +134,7 @@ def serve_from_ray(
         router = Router(ray, source.url, names, options or RouterOptions())
         try:
             store = RayStore(router, source, objects, manifest)
-            engine = RayEngine(store, embedder, scope=as_filter(scope))
+            engine = RayEngine(RayBackend(store, embedder), scope=as_filter(scope))
             with engine, _following(engine, follow):
                 yield engine
         finally:

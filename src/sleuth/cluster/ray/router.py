@@ -13,7 +13,7 @@ from typing import Any
 
 from sleuth import errors
 from sleuth.cluster.ray.searcher import ABSENT, ANSWERED, REFUSED, Searcher
-from sleuth.cluster.shards.shards import Answers
+from sleuth.cluster.shards.shards import ShardAnswers
 from sleuth.cluster.shards.wire import decode, encode
 from sleuth.errors import ArgumentError, RemoteError, RetrievalError, SleuthError, StoreError
 from sleuth.logs import logger_of
@@ -146,7 +146,7 @@ class Router:
         method: str,
         arguments: Mapping[int, Sequence[Any]],
         deadline: Deadline | None = None,
-    ) -> Answers:
+    ) -> ShardAnswers:
         """Call a method of `Shard` at some shards of a version, all at once; see `Shards.ask`."""
         started = time.monotonic()
         seconds = self._options.deadline
@@ -187,7 +187,7 @@ class Router:
             for number in call.numbers
             if number not in values
         ]
-        return Answers(values, failures)
+        return ShardAnswers(values, failures)
 
     def _send(self, call: _Call, version: int, waiting: dict[Any, tuple[_Call, _Replica]]) -> bool:
         """Ask the next replica that is up and was not asked yet; False where there is none."""

@@ -78,10 +78,11 @@ class Searcher:
         manifest = whole.of_parts(self._numbers)
         model = open_embedder(str(manifest.settings["embedder"]), path=self._url)
         with ExitStack() as stack:
-            engines = open_parts(manifest, objects, model, Cache(), stack)
-            for engine in engines:
-                engine.refresh()
-            shards = dict(zip(self._numbers, map(ShardIndex, engines), strict=True))
+            indexes = open_parts(manifest, objects, model, Cache(), stack)
+            for index in indexes:
+                with index.store.reader() as snapshot:
+                    index.searchers_of(snapshot)  # before the first query
+            shards = dict(zip(self._numbers, map(ShardIndex, indexes), strict=True))
             return _Version(shards, stack.pop_all())
 
     def drop(self, number: int) -> None:

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from sleuth.cluster.ray.router import Router
-from sleuth.cluster.shards.shards import Answers
+from sleuth.cluster.shards.shards import ShardAnswers
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
@@ -46,7 +46,7 @@ class RayShards:
 
     def ask(
         self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
-    ) -> Answers:
+    ) -> ShardAnswers:
         """Call a method at some shards."""
         return self.router.ask(self.manifest.number, method, arguments, deadline)
 

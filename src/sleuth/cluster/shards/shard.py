@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from sleuth.engine import Engine, PoolRequest, Searchers
+from sleuth.engine import IndexBackend, PoolRequest, Searchers
 from sleuth.store import Corpus
 
 if TYPE_CHECKING:
@@ -153,25 +153,25 @@ class Shard(Protocol):
 
 
 class ShardIndex:
-    """A shard of this process: an `Engine`, and its searchers under the statistics of all shards."""
+    """A shard of this process: an `IndexBackend`, and its searchers under the statistics of all shards."""
 
-    def __init__(self, engine: Engine) -> None:
-        """Serve the shard that an engine has open."""
-        self.engine = engine
+    def __init__(self, backend: IndexBackend) -> None:
+        """Serve the shard that a backend has open."""
+        self.backend = backend
         self._lock = threading.Lock()
         self._of_corpora: _OfCorpora | None = None
 
     @contextmanager
     def reader(self) -> Iterator[LocalShard]:
         """Yield the newest version, unchanging for the length of a block."""
-        with self.engine.store.reader() as snapshot:
+        with self.backend.store.reader() as snapshot:
             yield LocalShard(self, snapshot)
 
     def searchers(self, snapshot: IndexSnapshot, ask: Ask) -> Searchers:
         """Return the searchers that score with the numbers of corpora, and know the words of the query."""
         cached = self._of_corpora
         if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
-            own = self.engine.searchers_of(snapshot)
+            own = self.backend.searchers_of(snapshot)
             with self._lock:
                 cached = self._of_corpora
                 if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
@@ -217,7 +217,7 @@ class LocalShard:
 
     @property
     def _own(self) -> Searchers:
-        return self.index.engine.searchers_of(self.snapshot)
+        return self.index.backend.searchers_of(self.snapshot)
 
     def totals(self) -> dict[str, Tally]:
         """Return the numbers of the shard's rows that scores depend on, by leg."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sleuth.types import PartReport
 
 
-class Answers(NamedTuple):
+class ShardAnswers(NamedTuple):
     """What shards answered.
 
     Attributes:
@@ -61,7 +61,7 @@ class Shards(Protocol):
 
     def ask(
         self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
-    ) -> Answers:
+    ) -> ShardAnswers:
         """Call a method of `Shard` at some shards at once.
 
         Args:
@@ -94,8 +94,8 @@ class LocalShards:
 
     def ask(
         self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
-    ) -> Answers:
+    ) -> ShardAnswers:
         """Call a method at some shards."""
-        return Answers(
+        return ShardAnswers(
             {number: getattr(self.shards[number], method)(*some) for number, some in arguments.items()}, []
         )

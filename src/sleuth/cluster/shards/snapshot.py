@@ -12,7 +12,7 @@ import numpy as np
 
 from sleuth.cluster.shards.keys import KEY_BITS, LOCAL
 from sleuth.cluster.shards.layout import shard_of
-from sleuth.cluster.shards.shards import Answers, ShardsMissingError
+from sleuth.cluster.shards.shards import ShardAnswers, ShardsMissingError
 from sleuth.store import Counts, Row, StoredDocument
 from sleuth.types import RetrievedItem
 
@@ -53,15 +53,15 @@ class GatheredSnapshot:
 
     # --- asking
 
-    def try_all(self, method: str, *arguments: Any, without: frozenset[int] = frozenset()) -> Answers:
+    def try_all(self, method: str, *arguments: Any, without: frozenset[int] = frozenset()) -> ShardAnswers:
         """Ask all shards, save some, the same; those that do not answer are reported."""
         numbers = (number for number in range(len(self.shards.names)) if number not in without)
         return self.try_some(method, dict.fromkeys(numbers, arguments))
 
-    def try_some(self, method: str, arguments: Mapping[int, Sequence[Any]]) -> Answers:
+    def try_some(self, method: str, arguments: Mapping[int, Sequence[Any]]) -> ShardAnswers:
         """Ask some shards; those that do not answer are reported. Values are in order of number, whoever is first."""
         answers = self.shards.ask(method, arguments, self.deadline)
-        return Answers(dict(sorted(answers.values.items())), answers.failures)
+        return ShardAnswers(dict(sorted(answers.values.items())), answers.failures)
 
     def ask_all(self, method: str, *arguments: Any) -> list[Any]:
         """Return what each shard answers to the same question, by number.
@@ -179,7 +179,7 @@ class GatheredSnapshot:
         return sum(self.ask_all("uncovered", leg))
 
 
-def _complete(answers: Answers) -> dict[int, Any]:
+def _complete(answers: ShardAnswers) -> dict[int, Any]:
     """Return the values of all shards that were asked.
 
     Raises:

@@ -11,27 +11,27 @@ from sleuth.cluster.shards.shard import ShardIndex
 from sleuth.cluster.shards.shards import LocalShards
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.writing import ShardedWriter
-from sleuth.engine import Engine
+from sleuth.engine import IndexBackend
 from sleuth.store import Counts, DocumentBatch, LegStatus, Status
 
 
 class ShardedStore:
-    """All shards of an index folder, each open in an `Engine`. Safe to share between threads.
+    """All shards of an index folder, each open in an `IndexBackend`. Safe to share between threads.
 
     Attributes:
         path: the folder.
         settings: those of every shard.
-        engines: by number of the shard.
+        indexes: by number of the shard.
         names: of the shards.
     """
 
-    def __init__(self, path: Path, engines: Sequence[Engine], names: Sequence[str]) -> None:
-        """Create a store over open engines, which it closes."""
+    def __init__(self, path: Path, indexes: Sequence[IndexBackend], names: Sequence[str]) -> None:
+        """Create a store over open indexes, which it closes."""
         self.path = path
-        self.engines = tuple(engines)
+        self.indexes = tuple(indexes)
         self.names = tuple(names)
-        self.settings: Mapping[str, Any] = engines[0].settings.to_dict()
-        self._indexes = [ShardIndex(engine) for engine in engines]
+        self.settings: Mapping[str, Any] = indexes[0].settings.to_dict()
+        self._searched = [ShardIndex(index) for index in indexes]
 
     @property
     def version(self) -> int:
@@ -43,7 +43,7 @@ class ShardedStore:
     def reader(self) -> Iterator[GatheredSnapshot]:
         """Yield the newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
         with ExitStack() as stack:
-            shards = [stack.enter_context(index.reader()) for index in self._indexes]
+            shards = [stack.enter_context(shard.reader()) for shard in self._searched]
             yield GatheredSnapshot(LocalShards(shards, self.names))
 
     @contextmanager
@@ -53,8 +53,8 @@ class ShardedStore:
         """Become the one writer of all shards for the length of a block; locks are taken in order of number."""
         with ExitStack() as stack:
             writers = [
-                stack.enter_context(engine.store.writer(timeout=timeout, accept=accept))
-                for engine in self.engines
+                stack.enter_context(index.store.writer(timeout=timeout, accept=accept))
+                for index in self.indexes
             ]
             writer = ShardedWriter(writers)
             yield writer
@@ -62,7 +62,7 @@ class ShardedStore:
 
     def status(self) -> Status:
         """Sum the status of all shards."""
-        parts = [engine.store.status() for engine in self.engines]
+        parts = [index.store.status() for index in self.indexes]
         return Status(
             path=str(self.path),
             format=parts[0].format,
@@ -82,19 +82,19 @@ class ShardedStore:
 
     def wait(self) -> None:
         """Wait until all merges that are due are done."""
-        for engine in self.engines:
-            engine.wait()
+        for index in self.indexes:
+            index.store.wait()
 
     def compact(self) -> None:
         """Merge each leg of each shard into one segment."""
-        for engine in self.engines:
-            engine.compact()
+        for index in self.indexes:
+            index.store.compact()
 
     def close(self, *, finish: bool = True) -> None:
         """Let go of all shards. Closing twice is fine."""
         with ExitStack() as stack:
-            for engine in self.engines:
-                stack.callback(engine.close, finish=finish)
+            for index in self.indexes:
+                stack.callback(index.close, finish=finish)
 
 
 def _sum_legs(legs: Sequence[LegStatus]) -> LegStatus:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
-from sleuth.engine import Engine, SearchRequest
+from sleuth.engine import Engine, IndexBackend, SearchRequest
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces.http import cursors
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS
@@ -113,7 +113,8 @@ def _is_plain(body: SearchBody, call: Call) -> bool:
     """Return whether a search asks an index of this machine alone, so that it depends on nothing but its version."""
     sources = call.service.settings.sources if body.sources is None else body.sources
     engine = call.engine
-    return tuple(sources) == ("docs",) and type(engine) is Engine and not engine.has_retrieval_hooks
+    is_one = isinstance(engine.backend, IndexBackend)
+    return tuple(sources) == ("docs",) and is_one and not engine.has_retrieval_hooks
 
 
 class KeptAnswer:

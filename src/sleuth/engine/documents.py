@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.arguments import check_count
-from sleuth.engine.legs import fill
 from sleuth.errors import ArgumentError, FilterError
-from sleuth.filters import all_of, as_filter, matches
-from sleuth.remote import async_twin
+from sleuth.filters import as_filter, matches
 from sleuth.store import check_text
 from sleuth.types import Document, RetrievedItem
 
@@ -20,13 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.engine.search import Searchers
-    from sleuth.engine.selection import Count, Facet, MetadataKey
+    from sleuth.engine.backend import IndexView
     from sleuth.filters import Filter
-    from sleuth.ingest import AddReport, FileNames, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
-    from sleuth.protocols import DocumentChunker
-    from sleuth.settings import IndexSettings
-    from sleuth.store import DocumentBatch, IndexLeg, IndexSnapshot, Store, StoredDocument
+    from sleuth.ingest import AddReport, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
+    from sleuth.store import DocumentBatch, IndexSnapshot, StoredDocument
 
     FilterForm = Filter | Mapping[str, Any] | str | None
 
@@ -46,24 +41,11 @@ class DocumentPage(NamedTuple):
     after: str | None
 
 
-class Contents:
-    """The part of `Engine` that keeps documents.
+class Documents:
+    """The documents that one view of an index shows; `Engine` has these calls."""
 
-    Attributes:
-        scope: the filter that every search, listing and change is limited to; None for no limit.
-    """
-
-    scope: Filter | None = None
-    _chunker: DocumentChunker | None = None
-    """The object that cuts documents, where the index was made with one."""
-
-    if TYPE_CHECKING:
-        path: Path
-        settings: IndexSettings
-        _store: Store
-        _legs: Sequence[IndexLeg]
-
-        def searchers_of(self, snapshot: IndexSnapshot) -> Searchers: ...
+    def __init__(self, view: IndexView) -> None:
+        self._view, self._backend = view, view.backend
 
     # --- in
 
@@ -92,12 +74,12 @@ class Contents:
 
         if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
             raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
-        chunker = open_chunker(self.settings, self._chunker)
+        settings = self._backend.settings
         report = add_documents(
-            self._store,
-            chunker,
+            self._backend.store,
+            open_chunker(settings, self._backend.chunker),
             self._checked(documents),
-            language=AUTO if self.settings.tells_languages else "",
+            language=AUTO if settings.tells_languages else "",
             progress=progress,
             accept=self._accept(),
             timeout=timeout,
@@ -105,15 +87,13 @@ class Contents:
         self.embed(timeout=timeout)
         return report
 
-    aadd = async_twin(add)
-
     def _checked(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the documents until the caller is cancelled; refuse those that would replace one out of the scope."""
         from sleuth.engine.scope import check_documents
         from sleuth.ingest import identify
         from sleuth.remote import check_cancelled
 
-        if self.scope is None:
+        if self._view.scope is None:
             for document in documents:
                 check_cancelled()
                 yield document
@@ -122,18 +102,18 @@ class Contents:
         while batch := list(islice(rest, _TOGETHER)):
             check_cancelled()
             ids = [identify(document) for document in batch]
-            with self._store.reader() as snapshot:
+            with self._view.reader() as snapshot:
                 present = [id for id in ids if snapshot.document(id) is not None]
-                check_documents(self.scope, present, snapshot, self.searchers_of(snapshot))
+                check_documents(self._view.scope, present, snapshot, self._view.searchers_of(snapshot))
             yield from batch
 
     def _accept(self) -> Callable[[DocumentBatch], None] | None:
         """Return what refuses documents that would lie out of the scope; None without one."""
-        if self.scope is None:
+        if self._view.scope is None:
             return None
         from sleuth.engine.scope import check_batch
 
-        return partial(check_batch, self.scope)
+        return partial(check_batch, self._view.scope)
 
     def index(
         self,
@@ -168,12 +148,12 @@ class Contents:
         """
         from sleuth.ingest import IndexInterrupted, index_paths, open_chunker
 
-        self._check_unscoped("index files")
+        self._view.check_unscoped("index files")
         report = index_paths(
-            self._store,
-            open_chunker(self.settings, self._chunker),
+            self._backend.store,
+            open_chunker(self._backend.settings, self._backend.chunker),
             paths,
-            names=self.files,
+            names=self._backend.files,
             options=options,
             prune=prune,
             changed=changed,
@@ -187,35 +167,13 @@ class Contents:
             raise IndexInterrupted(report) from None
         return report
 
-    aindex = async_twin(index)
-
-    def _check_unscoped(self, what: str) -> None:
-        """Refuse in an engine with a scope what concerns the documents of all.
-
-        Raises:
-            ArgumentError: it has one.
-        """
-        if self.scope is not None:
-            raise ArgumentError(
-                f"scope must be None to {what}, which concerns the documents of all: open the index without it"
-            )
-
-    @cached_property
-    def files(self) -> FileNames:
-        """The names of files in this index: the folder that holds the index folder is their base."""
-        from sleuth.ingest import FileNames
-
-        return FileNames.beside(self.path)
-
     def roots(self) -> list[Root]:
         """Return the files and folders that were indexed by name, with the options remembered for each."""
         from sleuth.ingest import roots_in
 
-        self._check_unscoped("list what was indexed by name")
-        with self._store.reader() as snapshot:
-            return roots_in(snapshot.notes(), self.files)
-
-    aroots = async_twin(roots)
+        self._view.check_unscoped("list what was indexed by name")
+        with self._view.reader() as snapshot:
+            return roots_in(snapshot.notes(), self._backend.files)
 
     def move(self, old: str | Path, new: str | Path, *, timeout: float = 10.0) -> MoveReport:
         """Give the documents of a renamed file or folder the new name; they keep text, metadata and vectors.
@@ -229,15 +187,13 @@ class Contents:
         """
         from sleuth.ingest import move_documents
 
-        self._check_unscoped("move files")
-        before, after = self.files.name_of(old), self.files.name_of(new)
-        report = move_documents(self._store, before, after, timeout=timeout)
+        self._view.check_unscoped("move files")
+        before, after = self._backend.files.name_of(old), self._backend.files.name_of(new)
+        report = move_documents(self._backend.store, before, after, timeout=timeout)
         if not any(report):
             raise ArgumentError(f"old must be the path of a file or folder that is indexed, got {str(old)!r}")
         self.embed(timeout=timeout)
         return report
-
-    amove = async_twin(move)
 
     def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
         """Make the vectors that are still to be made; `add` and `index` do so themselves, and can be broken off.
@@ -252,10 +208,7 @@ class Contents:
         Raises:
             EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
         """
-        legs = [leg for leg in self._legs if leg.deferred and not leg.missing]
-        return sum(fill(self._store, leg, _until_cancelled(progress), timeout=timeout) for leg in legs)
-
-    aembed = async_twin(embed)
+        return self._backend.embed(_until_cancelled(progress), timeout=timeout)
 
     def update(
         self,
@@ -285,13 +238,14 @@ class Contents:
 
         check_changes(changes)
         accept = self._accept()
-        with self._store.writer(timeout=timeout, accept=accept) as writer, self._store.reader() as snapshot:
+        with (
+            self._backend.store.writer(timeout=timeout, accept=accept) as writer,
+            self._view.reader() as snapshot,
+        ):
             names = self._named(snapshot, ids, filter)
             changed = [id for id in names if updated(snapshot, writer, id, changes)]
         self.embed(timeout=timeout)
         return changed
-
-    aupdate = async_twin(update)
 
     # --- out
 
@@ -312,10 +266,8 @@ class Contents:
             ArgumentError: neither ids nor filter; or a document that lies only in part in the scope of this engine.
             FilterError: a filter that cannot be read, or a key that no document has.
         """
-        with self._store.writer(timeout=timeout) as writer, self._store.reader() as snapshot:
+        with self._backend.store.writer(timeout=timeout) as writer, self._view.reader() as snapshot:
             return writer.delete(self._named(snapshot, ids, filter))
-
-    adelete = async_twin(delete)
 
     def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
         """Return the ids that a change is about, each once: those named that match, or all that match."""
@@ -325,8 +277,9 @@ class Contents:
         if tree is not None:
             from sleuth.engine.selection import unknown_keys
 
+            keys_in_scope = self._view.searchers_of(snapshot).key_names(snapshot, self._view.scope)
             # `lang!=de` with a misspelt key would match everything.
-            if notes := unknown_keys(tree, snapshot, self.searchers_of(snapshot), self.scope):
+            if notes := unknown_keys(tree, keys_in_scope):
                 raise FilterError("; ".join(notes))
         if ids is None:
             keys = self._keys_where(snapshot, tree)
@@ -336,17 +289,17 @@ class Contents:
         else:
             listed = dict.fromkeys(check_text(id, "each of ids") for id in ids)
             names = self._within_scope(snapshot, listed, tree)
-        if self.scope is None:
+        if self._view.scope is None:
             return names
         from sleuth.engine.scope import check_documents
 
-        return list(check_documents(self.scope, names, snapshot, self.searchers_of(snapshot)))
+        return list(check_documents(self._view.scope, names, snapshot, self._view.searchers_of(snapshot)))
 
     def _within_scope(
         self, snapshot: IndexSnapshot, ids: Iterable[str], tree: Filter | None = None
     ) -> list[str]:
         """Return those of these ids whose documents match the scope and a filter; all of them without either."""
-        if self.scope is None and tree is None:
+        if self._view.scope is None and tree is None:
             return list(ids)
         names = list(ids)
         chosen = {
@@ -356,35 +309,29 @@ class Contents:
 
     def _keys_where(self, snapshot: IndexSnapshot, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of the documents that match the scope and a filter, ascending."""
-        return self.searchers_of(snapshot).select(snapshot, all_of(self.scope, tree)).document_keys()
-
-    # --- what is there
+        return self._view.searchers_of(snapshot).select(snapshot, self._view.within(tree)).document_keys()
 
     def get(self, id: str) -> list[RetrievedItem]:
         """Return the passage, or all passages of the document, with this id, in order; empty where there is neither."""
-        with self._store.reader() as snapshot:
+        with self._view.reader() as snapshot:
             key = snapshot.key_of(check_text(id, "id"))
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
         return [
             RetrievedItem(id=row.id, text=row.text, metadata=row.metadata)
             for row in rows
-            if matches(self.scope, row.metadata)
+            if matches(self._view.scope, row.metadata)
         ]
-
-    aget = async_twin(get)
 
     def documents(self, under: str | None = None) -> list[StoredDocument]:
         """Return the documents of the newest version, without their text; with `under`, those whose source is this path
         or lies below it.
         """
-        with self._store.reader() as snapshot:
+        with self._view.reader() as snapshot:
             documents = list(snapshot.documents(under))
-            if self.scope is None:
+            if self._view.scope is None:
                 return documents
             visible = set(self._within_scope(snapshot, [document.id for document in documents]))
         return [document for document in documents if document.id in visible]
-
-    adocuments = async_twin(documents)
 
     def list_documents(
         self, *, filter: FilterForm = None, after: str | None = None, limit: int = 100
@@ -403,9 +350,9 @@ class Contents:
 
         limit = check_count(limit, "limit", least=1)
         tree = as_filter(filter)
-        with self._store.reader() as snapshot:
+        with self._view.reader() as snapshot:
             chosen = None
-            if self.scope is not None or tree is not None:
+            if self._view.scope is not None or tree is not None:
                 chosen = set(self._keys_where(snapshot, tree).tolist())
             keys: list[int] = []
             for key, _ in snapshot.by_id("" if after is None else after):
@@ -416,53 +363,6 @@ class Contents:
                         break
             documents = tuple(snapshot.documents_at(keys[:limit]))
         return DocumentPage(documents, documents[-1].id if len(keys) > limit else None)
-
-    alist_documents = async_twin(list_documents)
-
-    def count(self, filter: FilterForm = None) -> Count:
-        """Count the documents and passages that match a filter; all of them without one."""
-        tree = all_of(self.scope, as_filter(filter))
-        with self._store.reader() as snapshot:
-            return self.searchers_of(snapshot).select(snapshot, tree).count()
-
-    acount = async_twin(count)
-
-    def facets(
-        self,
-        keys: str | Sequence[str],
-        *,
-        query: str | None = None,
-        filter: FilterForm = None,
-        limit: int = 10,
-    ) -> dict[str, list[Facet]]:
-        """Count, for each value of metadata keys, the documents that have it.
-
-        Args:
-            keys: metadata keys, as filters write them.
-            query: counts only documents with a passage that holds a word of it; None counts all.
-            filter: counts only documents with a passage that matches.
-            limit: values per key, the most frequent first.
-
-        Returns:
-            Values by key, in the order of `keys`; a key that no document has gives an empty list.
-        """
-        from sleuth.engine.selection import check_keys
-
-        names, limit = check_keys(keys), check_count(limit, "limit")
-        tree = all_of(self.scope, as_filter(filter))
-        with self._store.reader() as snapshot:
-            selection = self.searchers_of(snapshot).select(snapshot, tree, query=query)
-            return {name: selection.facets(name, limit) for name in names}
-
-    afacets = async_twin(facets)
-
-    def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
-        """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""
-        tree = all_of(self.scope, as_filter(filter))
-        with self._store.reader() as snapshot:
-            return self.searchers_of(snapshot).metadata_keys(snapshot, tree)
-
-    ametadata_keys = async_twin(metadata_keys)
 
 
 def _until_cancelled(progress: Callable[..., None] | None) -> Callable[..., None] | None:

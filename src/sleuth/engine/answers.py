@@ -1,4 +1,4 @@
-"""The part of the engine that writes answers: hooks, plugins and models."""
+"""Writes answers: hooks, plugins and models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
+from sleuth.engine.calls import forwarded
 from sleuth.engine.embedders import is_cheap
 from sleuth.remote import async_twin
 
@@ -36,20 +37,39 @@ again.
 """
 
 
-class Answering:
-    """The part of `Engine` that turns passages into answers. Nothing of it is loaded before it is used."""
+class Answers:
+    """Writes answers from the passages that a retriever finds. Nothing of it is loaded before it is used.
 
-    if TYPE_CHECKING:
-        settings: IndexSettings
+    Attributes:
+        settings: of the index.
+        model: what writes answers; None quotes sentences.
+    """
 
-        def _answer(self, request: SearchRequest) -> Ranking: ...
+    def __init__(
+        self,
+        host: Answering,
+        answer: Callable[[SearchRequest], Ranking],
+        settings: IndexSettings,
+        embedder: Callable[[], Embedder | None],
+        *,
+        rarity: Rarity | None = None,
+        parent: Answers | None = None,
+    ) -> None:
+        """Create what writes the answers of a host.
 
-        @property
-        def embedder(self) -> Embedder | None: ...
-
-    _model: Model = None
-    idf: Rarity | None = None
-    """Tells how rare words are in the corpus; without it, no question is declined for weak evidence."""
+        Args:
+            host: what plugins and hooks are given.
+            answer: finds the passages, without hooks.
+            embedder: returns what judges sentences.
+            rarity: tells how rare words are in the corpus; without it, no question is declined for weak evidence.
+            parent: whose plugins take part here, too; None where they are loaded here.
+        """
+        self.settings = settings
+        self.model: Model = None if parent is None else parent.model
+        self._host, self._answer, self._embedder = host, answer, embedder
+        self._rarity, self._parent = rarity, parent
+        self._registry: Morpheus | None = None
+        self._lock = RLock()
 
     @property
     def morpheus(self) -> Morpheus:
@@ -59,36 +79,26 @@ class Answering:
         They load when they are first asked for. Other threads wait for that; a plugin that asks while it is
         activated gets what there is so far.
         """
-        lock = self.__dict__.get("_hooks_lock") or self.__dict__.setdefault("_hooks_lock", RLock())
-        with lock:
-            registry: Morpheus | None = self.__dict__.get("_registry")
-            if registry is None:
+        with self._lock:
+            if self._registry is None:
                 from sleuth.engine.request import SearchRequest
                 from sleuth.hooks import Morpheus, load_plugins
                 from sleuth.manager import install_builtins
                 from sleuth.request import defaults
 
-                base = self._base_hooks()
-                registry = self.__dict__["_registry"] = Morpheus(base)
+                base = None if self._parent is None else self._parent.morpheus
+                registry = self._registry = Morpheus(base)
                 install_builtins(
                     registry, self.unhooked, _Current(self), options=tuple(defaults(SearchRequest))
                 )
                 try:
                     if base is None:
-                        load_plugins(registry, folder=os.environ.get(PLUGINS_VARIABLE) or None, instance=self)
+                        folder = os.environ.get(PLUGINS_VARIABLE) or None
+                        load_plugins(registry, folder=folder, instance=self._host)
                 except BaseException:  # the next call fails alike, and does not go on without them
-                    del self.__dict__["_registry"]
+                    self._registry = None
                     raise
-            return registry
-
-    def _base_hooks(self) -> Morpheus | None:
-        """Return the registry whose plugins take part here, too; None where they are loaded here."""
-        return None
-
-    @property
-    def hooks(self) -> Morpheus:
-        """The same registry."""
-        return self.morpheus
+            return self._registry
 
     @property
     def has_retrieval_hooks(self) -> bool:
@@ -106,19 +116,14 @@ class Answering:
         """The retriever without its hooks, for measurements and for hooks in threads of their own."""
         from sleuth.engine.hooked import Unhooked
 
-        return Unhooked(self)
+        return Unhooked(self._answer)
 
     @cached_property
     def manager(self) -> RetrievalManager:
         """Runs queries through the hooks."""
         from sleuth.manager import RetrievalManager
 
-        return RetrievalManager(self)
-
-    @property
-    def indiana_jones(self) -> RetrievalManager:
-        """The same manager."""
-        return self.manager
+        return RetrievalManager(self._host)
 
     def load_plugins(self, folder: str | Path) -> list[PluginInfo]:
         """Load the plugins of a folder; one that fails is listed with its error.
@@ -128,7 +133,7 @@ class Answering:
         """
         from sleuth.hooks import load_plugins
 
-        return load_plugins(self.morpheus, folder=folder, installed=False, instance=self)
+        return load_plugins(self.morpheus, folder=folder, installed=False, instance=self._host)
 
     def unload_plugins(self) -> None:
         """Deactivate the plugins and remove their hooks; closing the engine does so.
@@ -136,17 +141,19 @@ class Answering:
         Raises:
             PluginError: a plugin failed to deactivate; the others were deactivated all the same.
         """
-        registry: Morpheus | None = self.__dict__.get("_registry")
-        if registry is not None:
+        if self._registry is not None:
             from sleuth.hooks import unload_plugins
 
-            unload_plugins(registry, self)
+            unload_plugins(self._registry, self._host)
 
     def run(self, request: SearchRequest) -> Ranking:
         """Return the best passages for a request, as hooks of plugins leave them; raises what `retrieve` raises."""
-        from sleuth.engine.hooked import answer
+        # Hooks take no part in a retrieval that a hook makes, nor in a blank one.
+        if not (request.k and self.has_retrieval_hooks and request.query.strip()):
+            return self._answer(request)
+        from sleuth.engine.hooked import retrieve_by_hooks
 
-        return answer(self, request)
+        return retrieve_by_hooks(self.manager, request)
 
     def use_model(self, model: Model) -> None:
         """Set who writes answers from now on: a generator, a name such as "llama3.1" or "openai:gpt-4o-mini", or
@@ -157,11 +164,11 @@ class Answering:
         Raises:
             ArgumentError: an empty name.
         """
-        self._model = as_generator(model)
+        self.model = as_generator(model)
 
     def synthesizer(self, model: Model = None) -> Synthesizer:
         """Return what writes an answer with this model; with None, with the engine's own."""
-        generator = as_generator(model if model is not None else self._model)
+        generator = as_generator(model if model is not None else self.model)
         if generator is not None:
             from sleuth.answer import LLMSynthesizer
 
@@ -171,11 +178,12 @@ class Answering:
         from sleuth.text import get_analyzer
 
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
-        embedder = self.embedder if is_cheap(self.embedder) else None
+        embedder = self._embedder()
+        embedder = embedder if is_cheap(embedder) else None
         return ExtractiveSynthesizer(
             analyze=get_analyzer(self.settings.analyzer).tokens,
             embedder=embedder,
-            rarity=self.idf,
+            rarity=self._rarity,
             by_language=self.settings.analyzer == IndexSettings().analyzer,
         )
 
@@ -187,6 +195,7 @@ class Answering:
 
     def search(
         self,
+        /,
         query: str,
         k: int = 10,
         return_mode: ReturnMode | str = "minimal",
@@ -215,6 +224,7 @@ class Answering:
 
     def stream_search(
         self,
+        /,
         query: str,
         k: int = 10,
         return_mode: ReturnMode | str = "minimal",
@@ -227,8 +237,6 @@ class Answering:
         arguments = self._options(filter, model, options)
         return self.manager.stream_search(query, k, return_mode, **arguments)
 
-    asearch = async_twin(search)
-
     def _options(self, filter: Any, model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
         arguments = dict(options)
         if filter is not None:
@@ -238,16 +246,68 @@ class Answering:
         return arguments
 
 
-class _Current:
-    """Whatever writes the engine's answers at the time of a call."""
+class Answering:
+    """What answers questions: the calls of `Answers`, for `Engine` and `Sources`."""
 
-    def __init__(self, engine: Answering) -> None:
-        self._engine = engine
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    @property
+    def settings(self) -> IndexSettings:
+        """What the index was made with."""
+        return self._answers.settings
+
+    @property
+    def morpheus(self) -> Morpheus:
+        """The hooks; see `Answers.morpheus`."""
+        return self._answers.morpheus
+
+    @property
+    def hooks(self) -> Morpheus:
+        """The same registry."""
+        return self._answers.morpheus
+
+    @property
+    def has_retrieval_hooks(self) -> bool:
+        """Whether `retrieve` goes through hooks other than the built-in one; not inside of a hook."""
+        return self._answers.has_retrieval_hooks
+
+    @property
+    def unhooked(self) -> Unhooked:
+        """The retriever without its hooks, for measurements and for hooks in threads of their own."""
+        return self._answers.unhooked
+
+    @property
+    def manager(self) -> RetrievalManager:
+        """Runs queries through the hooks."""
+        return self._answers.manager
+
+    @property
+    def indiana_jones(self) -> RetrievalManager:
+        """The same manager."""
+        return self._answers.manager
+
+    load_plugins = forwarded("_answers", Answers.load_plugins)
+    unload_plugins = forwarded("_answers", Answers.unload_plugins)
+    run = forwarded("_answers", Answers.run)
+    use_model = forwarded("_answers", Answers.use_model)
+    synthesizer = forwarded("_answers", Answers.synthesizer)
+    snippet = forwarded("_answers", Answers.snippet)
+    search = forwarded("_answers", Answers.search)
+    stream_search = forwarded("_answers", Answers.stream_search)
+    asearch = async_twin(search)
+
+
+class _Current:
+    """Whatever writes answers at the time of a call."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
 
     def synthesize(
         self, question: str, items: list[Any], *, on_text: Callable[[str], None] | None = None
     ) -> SearchResult:
-        return self._engine.synthesizer().synthesize(question, items, on_text=on_text)
+        return self._answers.synthesizer().synthesize(question, items, on_text=on_text)
 
 
 def as_generator(model: Model) -> Generator | None:

@@ -1,4 +1,4 @@
-"""An engine over many shards: `Engine`'s interface, with documents spread by their ids and rankings gathered.
+"""An index of many shards as one backend: documents are spread by their ids, and rankings gathered.
 
 with ShardedEngine.open("index", create=True, shards=4) as engine:
     engine.add([Document("Tokens are refilled every second.", {"source": "limits.md"})])
@@ -8,7 +8,7 @@ with ShardedEngine.open("index", create=True, shards=4) as engine:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -18,13 +18,16 @@ from sleuth.cluster.shards import layout
 from sleuth.cluster.shards.gathered import GatheredOfNewest
 from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout, shard_of
 from sleuth.cluster.shards.store import ShardedStore
-from sleuth.engine import Engine
+from sleuth.engine import Engine, IndexBackend, StoreBackend
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
 from sleuth.filters import as_filter
+from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
 from sleuth.store import Finding, Store, folder_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from sleuth.engine import SearchersOfNewest
     from sleuth.filters import Filter
     from sleuth.protocols import DocumentChunker, Embedder
@@ -33,40 +36,23 @@ if TYPE_CHECKING:
 _LEVELS = ("error", "warning", "ok")
 
 
-class GatheredEngine(Engine):
-    """An engine over shards, wherever they are: statistics are summed over all, and pools merged before they are fused.
+class GatheredBackend(StoreBackend):
+    """Shards, wherever they are: statistics are summed over all, and pools merged before they are fused.
 
     Attributes:
         shards: how many.
     """
 
-    def __init__(
-        self,
-        store: Any,
-        shards: int,
-        legs: Sequence[IndexLeg],
-        embedder: Embedder | None = None,
-        *,
-        scope: Filter | None = None,
-    ) -> None:
-        """Create an engine over a store of many shards.
+    def __init__(self, store: Any, shards: int, legs: Sequence[IndexLeg], **parts: Any) -> None:
+        """Create a backend over a store of many shards.
 
         Args:
-            store: what `Engine` asks of a `Store`, and gives `GatheredSnapshot`s.
+            store: has the calls of a `Store`, and gives `GatheredSnapshot`s.
             legs: turn queries into the form that shards are asked in.
-            embedder: of the index.
-            scope: see `Engine.open`.
+            parts: the others of a `StoreBackend`.
         """
-        self.scope = scope
-        self._is_view = False
-        self._store = store
-        self.path = store.path
-        self.settings = IndexSettings.from_dict(store.settings)
+        super().__init__(store, legs, cast("SearchersOfNewest", GatheredOfNewest(legs)), **parts)
         self.shards = shards
-        self._legs, self._embedder = legs, embedder
-        self._newest = GatheredOfNewest(legs)
-        self._searchers = cast("SearchersOfNewest", self._newest)
-        self.repairs: tuple[Repair, ...] = ()
 
     def searcher(self, leg: str) -> Any:
         """Refuse: no one searcher sees all shards.
@@ -83,27 +69,12 @@ class GatheredEngine(Engine):
         return {**super().status(), "shards": self.shards}
 
 
-class ShardedEngine(GatheredEngine):
-    """An open index of many shards: adds documents and answers queries as an `Engine` over one index does.
+class ShardedEngine(Engine):
+    """An engine over the shards of a folder.
 
-    A document belongs to a shard by a hash of its id. Rankings equal those of one index over the same documents. Safe
-    to share between threads.
+    A document belongs to a shard by a hash of its id. Rankings equal those of one index over the same documents.
+    `Engine.open` opens such a folder, too.
     """
-
-    def __init__(self, store: ShardedStore, *, scope: Filter | None = None) -> None:
-        """Create an engine over open shards; users call `ShardedEngine.open`.
-
-        Args:
-            scope: see `Engine.open`.
-        """
-        first = store.engines[0]
-        super().__init__(store, len(store.engines), first._legs, first.embedder, scope=scope)
-        self._shards = store
-        self.repairs = tuple(
-            repair._replace(what=f"{name}: {repair.what}")
-            for name, engine in zip(store.names, store.engines, strict=True)
-            for repair in engine.repairs
-        )
 
     @classmethod
     def open(
@@ -127,6 +98,43 @@ class ShardedEngine(GatheredEngine):
             ArgumentError: `shards` is not the number of the index that is there.
             IndexDamagedError: a shard is missing.
         """
+        limit = as_filter(scope)
+        options: dict[str, Any] = {"settings": settings, "embedder": embedder, "re_embed": re_embed}
+        options["chunker"] = chunker
+        return cls(ShardedBackend.open(path, create=create, shards=shards, **options), scope=limit)
+
+    aopen = classmethod(async_twin(open))
+
+
+class ShardedBackend(GatheredBackend):
+    """The shards of a folder, each open in an `IndexBackend`: a `Backend`."""
+
+    def __init__(self, store: ShardedStore) -> None:
+        """Create a backend over open shards, which it closes."""
+        first = store.indexes[0]
+        super().__init__(
+            store,
+            len(store.indexes),
+            first.legs,
+            embedder=first.embedder,
+            chunker=first.chunker,
+            repairs=_named(store, [index.repairs for index in store.indexes]),
+        )
+        self._shards = store
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        create: bool = False,
+        settings: IndexSettings | Mapping[str, Any] | None = None,
+        embedder: Embedder | str | None = None,
+        re_embed: bool = False,
+        chunker: DocumentChunker | str | None = None,
+        shards: int | None = None,
+    ) -> ShardedBackend:
+        """Open the index of many shards in folder `path`; see `ShardedEngine.open`."""
         folder = folder_at(path)
         if not is_sharded(folder):
             if not create:
@@ -153,51 +161,48 @@ class ShardedEngine(GatheredEngine):
             first, *others = folders
             options: dict[str, Any] = {"settings": settings, "embedder": embedder, "re_embed": re_embed}
             options["chunker"] = chunker
-            engines = [stack.enter_context(Engine.open(first, create=create, **options))]
+            indexes = [stack.enter_context(IndexBackend.open(first, create=create, **options))]
             for other in others:
-                engine = (
-                    Engine.open(other, create=create, **options)
+                index = (
+                    IndexBackend.open(other, create=create, **options)
                     if re_embed
-                    else engines[0].open_beside(other, create=create)
+                    else indexes[0].open_beside(other, create=create)
                 )
-                engines.append(stack.enter_context(engine))
+                indexes.append(stack.enter_context(index))
             stack.pop_all()
-        engine = cls(ShardedStore(folder, engines, divided.names()), scope=as_filter(scope))
-        engine._chunker = engines[0]._chunker
-        return engine
+        return cls(ShardedStore(folder, indexes, divided.names()))
 
-    def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
-        """Make the vectors that are still to be made, shard after shard; see `Engine.embed`."""
+    def embed(self, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:
+        """Make the vectors that are still to be made, shard after shard."""
         with self._shards.reader() as snapshot:
-            total = sum(snapshot.uncovered(leg.name) for leg in self._legs if leg.deferred) if progress else 0
+            total = sum(snapshot.uncovered(leg.name) for leg in self.legs if leg.deferred) if progress else 0
         done = 0
-        for engine in self._shards.engines:
+        for index in self._shards.indexes:
             before = done
 
             def tell(now: int, of: int, before: int = before) -> None:
                 if progress:
                     progress(before + now, max(total, before + of))
 
-            done += engine.embed(progress=tell if progress else None, timeout=timeout)
+            done += index.embed(tell if progress else None, timeout=timeout)
         return done
 
-    def check(self, *, full: bool = False) -> list[Finding]:
+    def check(self, *, full: bool) -> list[Finding]:
         """Prove that each shard is whole, and that it holds documents of its own only."""
-        self._check_unscoped("check the index")
         findings = [
             finding._replace(subject=f"{name}: {finding.subject}")
-            for name, engine in zip(self._shards.names, self._shards.engines, strict=True)
-            for finding in engine.check(full=full)
+            for name, index in zip(self._shards.names, self._shards.indexes, strict=True)
+            for finding in index.check(full=full)
         ]
         return sorted([*findings, *self._misplaced()], key=lambda finding: _LEVELS.index(finding.level))
 
     def _misplaced(self) -> list[Finding]:
         """Name the shards that hold documents of others."""
         findings = []
-        for number, (name, engine) in enumerate(zip(self._shards.names, self._shards.engines, strict=True)):
-            strays = [
-                stored.id for stored in engine.documents() if shard_of(stored.id, self.shards) != number
-            ]
+        for number, (name, index) in enumerate(zip(self._shards.names, self._shards.indexes, strict=True)):
+            with index.store.reader() as snapshot:
+                ids = [stored.id for stored in snapshot.documents()]
+            strays = [id for id in ids if shard_of(id, self.shards) != number]
             if strays:
                 message = f"holds {len(strays)} documents of other shards, such as {strays[0]!r}"
                 findings.append(
@@ -207,9 +212,13 @@ class ShardedEngine(GatheredEngine):
 
     def repair(self) -> list[Repair]:
         """Check each shard fully and mend what can be mended."""
-        self._check_unscoped("repair the index")
-        return [
-            repair._replace(what=f"{name}: {repair.what}")
-            for name, engine in zip(self._shards.names, self._shards.engines, strict=True)
-            for repair in engine.repair()
-        ]
+        return _named(self._shards, [index.repair() for index in self._shards.indexes])
+
+
+def _named(store: ShardedStore, repairs: Sequence[Sequence[Repair]]) -> list[Repair]:
+    """Return the repairs of all shards, each with the name of its shard."""
+    return [
+        repair._replace(what=f"{name}: {repair.what}")
+        for name, some in zip(store.names, repairs, strict=True)
+        for repair in some
+    ]

@@ -1,0 +1,138 @@
+"""What an engine is over: an open index, wherever its parts lie, and the part of it that one caller sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from sleuth.errors import ArgumentError
+from sleuth.filters import all_of, as_filter
+
+if TYPE_CHECKING:
+    from sleuth.engine.embedders import RecordCache
+    from sleuth.engine.search import Searchers
+    from sleuth.filters import Filter
+    from sleuth.ingest import FileNames
+    from sleuth.protocols import DocumentChunker, Embedder
+    from sleuth.settings import IndexSettings
+    from sleuth.store import Finding, IndexLeg, IndexSnapshot, Repair, Store
+    from sleuth.types import Ranking
+
+Progress = Callable[[int, int], None]
+"""Called with passages done and passages to do."""
+
+
+class Backend(Protocol):
+    """An open index: a folder, several shards, a published version, or searchers on other machines.
+
+    Contract: safe to share between threads; a snapshot never changes; failures raise SleuthError. Rankings do not
+    depend on the backend. A read-only backend refuses changes with StoreError.
+
+    Attributes:
+        path: the index folder, or the address as a path.
+        settings: what the index was made with.
+        store: its rows and versions; one that is no single folder has the calls of `Store` that are used here.
+        legs: all legs of the index.
+        embedder: what makes the vectors; None for an index without vectors.
+        chunker: the object that cuts documents, where the index was made with one.
+        files: names of the files that documents come from.
+        words_only: why words alone are searched; "" where meaning is searched too.
+        vector_cache: where vectors are kept by embedder and text; None where making them costs next to nothing.
+        repairs: what was mended on opening.
+    """
+
+    path: Path
+    settings: IndexSettings
+    store: Store
+    legs: Sequence[IndexLeg]
+    embedder: Embedder | None
+    chunker: DocumentChunker | None
+    repairs: tuple[Repair, ...]
+
+    @property
+    def files(self) -> FileNames: ...
+
+    @property
+    def words_only(self) -> str: ...
+
+    @property
+    def vector_cache(self) -> RecordCache | None: ...
+
+    def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
+        """Return the searchers of a version, made once and shared by all threads."""
+        ...
+
+    def searcher(self, leg: str) -> Any:
+        """Return one leg of the newest version, for measurements.
+
+        Raises:
+            ArgumentError: no such leg, or no one searcher sees the whole index.
+        """
+        ...
+
+    def ask(self, search: Callable[[], Ranking]) -> Ranking:
+        """Run a search; where a part of the index dies meanwhile, run it again without that part."""
+        ...
+
+    def embed(self, progress: Progress | None, *, timeout: float) -> int:
+        """Make the vectors that commits did not wait for; the number of passages."""
+        ...
+
+    def status(self) -> dict[str, Any]:
+        """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
+        ...
+
+    def check(self, *, full: bool) -> list[Finding]:
+        """Prove that the index is whole; with `full`, also every checksum."""
+        ...
+
+    def repair(self) -> list[Repair]:
+        """Check fully and mend what can be mended."""
+        ...
+
+    def close(self, *, finish: bool) -> None:
+        """Close the index. Closing twice is fine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class IndexView:
+    """What one caller sees of an open index.
+
+    Attributes:
+        scope: the filter that everything is limited to; None for no limit.
+    """
+
+    backend: Backend
+    scope: Filter | None = None
+
+    def reader(self) -> AbstractContextManager[IndexSnapshot]:
+        """Yield the newest version, unchanging for the length of a block."""
+        return self.backend.store.reader()
+
+    def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
+        """Return the searchers of a version."""
+        return self.backend.searchers_of(snapshot)
+
+    def within(self, filter: Filter | Mapping[str, Any] | str | None) -> Filter | None:
+        """Return what a filter lets through of the scope."""
+        return all_of(self.scope, as_filter(filter))
+
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
+        with self.reader() as snapshot:
+            return self.searchers_of(snapshot).idf(terms, snapshot)
+
+    def check_unscoped(self, what: str) -> None:
+        """Refuse in a view with a scope what concerns the documents of all.
+
+        Raises:
+            ArgumentError: it has one.
+        """
+        if self.scope is not None:
+            raise ArgumentError(
+                f"scope must be None to {what}, which concerns the documents of all: open the index without it"
+            )

@@ -1,0 +1,189 @@
+"""An index in one folder, opened: the backend that the others are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from sleuth.engine.embedders import RecordCache, words_only
+from sleuth.engine.legs import fill, inspect, open_legs
+from sleuth.engine.opening import check_settings, open_index
+from sleuth.engine.search import SearchersOfNewest, check_legs
+from sleuth.settings import IndexSettings
+from sleuth.store import Store
+
+if TYPE_CHECKING:
+    from sleuth.engine.backend import Progress
+    from sleuth.engine.search import Searchers
+    from sleuth.ingest import FileNames
+    from sleuth.protocols import DocumentChunker, Embedder
+    from sleuth.store import Finding, IndexLeg, IndexSnapshot, Repair
+    from sleuth.types import Ranking
+
+
+class StoreBackend:
+    """What every backend does with a store, its legs and the searchers of the newest version."""
+
+    def __init__(
+        self,
+        store: Store,
+        legs: Sequence[IndexLeg],
+        searchers: SearchersOfNewest,
+        *,
+        embedder: Embedder | None = None,
+        chunker: DocumentChunker | None = None,
+        repairs: Sequence[Repair] = (),
+    ) -> None:
+        """Create a backend; see the attributes of `Backend`."""
+        self.store, self.legs, self.embedder, self.chunker = store, legs, embedder, chunker
+        self.path = store.path
+        self.settings = IndexSettings.from_dict(store.settings)
+        self.repairs = tuple(repairs)
+        self._searchers = searchers
+        self._after_close: Callable[[], object] = lambda: None
+
+    @cached_property
+    def files(self) -> FileNames:
+        """The names of files: the folder that holds the index folder is their base."""
+        from sleuth.ingest import FileNames
+
+        return FileNames.beside(self.path)
+
+    @property
+    def words_only(self) -> str:
+        """Why words alone are searched, with the command that adds meaning; "" where meaning is searched too."""
+        return words_only(self.settings.embedder, self.embedder)
+
+    @property
+    def vector_cache(self) -> RecordCache | None:
+        """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
+        is_cached = any(leg.of_embedder and leg.deferred for leg in self.legs)
+        return RecordCache(self.store) if is_cached else None
+
+    def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
+        """Return the searchers of a version, made once and shared by all threads."""
+        return self._searchers.of(snapshot)
+
+    def searcher(self, leg: str) -> Any:
+        """Return one leg of the newest version: keys and scores, without text."""
+        with self.store.reader() as snapshot:
+            searchers = self.searchers_of(snapshot)
+        check_legs([leg], searchers.legs)
+        return searchers.by_leg[leg]
+
+    def ask(self, search: Callable[[], Ranking]) -> Ranking:
+        """Run a search."""
+        return search()
+
+    def embed(self, progress: Progress | None, *, timeout: float) -> int:
+        """Build the rows of legs that commits left out."""
+        legs = [leg for leg in self.legs if leg.deferred and not leg.missing]
+        return sum(fill(self.store, leg, progress, timeout=timeout) for leg in legs)
+
+    def status(self) -> dict[str, Any]:
+        """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
+        status = self.store.status()
+        return {
+            "path": str(status.path),
+            "documents": status.counts.documents,
+            "passages": status.counts.chunks,
+            "record_bytes": status.record_bytes,
+            "format": status.format,
+            "version": status.version,
+            "settings": dict(status.settings),
+            "words_only": self.words_only,
+            "holder": status.holder and dict(status.holder),
+            "legs": {
+                leg.name: {
+                    "passages": leg.rows - leg.dead,
+                    "uncovered": leg.uncovered,
+                    "deleted": leg.dead,
+                    "segments": leg.segments,
+                    "bytes": leg.bytes,
+                    "fingerprint": leg.fingerprint,
+                }
+                for leg in status.legs
+            },
+        }
+
+    def check(self, *, full: bool) -> list[Finding]:
+        """Prove that every leg covers every passage once; with `full`, also every checksum."""
+        return [*inspect(self.store, self.legs), *self.store.check(full=full)]
+
+    def repair(self) -> list[Repair]:
+        """Check fully and mend what can be mended."""
+        return self.store.repair()
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Call this after the index is closed."""
+        self._after_close = callback
+
+    def close(self, *, finish: bool = True) -> None:
+        """Close the index. Closing twice is fine."""
+        self._searchers.forget()
+        self.store.close(finish=finish)
+        self._after_close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close(finish=exc[0] is None)
+
+
+class IndexBackend(StoreBackend):
+    """The index in one folder: a `Backend`."""
+
+    def __init__(
+        self, store: Store, embedder: Embedder | None = None, chunker: DocumentChunker | None = None
+    ) -> None:
+        """Create a backend over an open store, which it closes.
+
+        Args:
+            embedder: of an index whose settings name one.
+        """
+        legs = open_legs(IndexSettings.from_dict(store.settings), embedder, RecordCache(store))
+        repairs = store.attach(legs, deferred=[leg.name for leg in legs if leg.deferred])
+        super().__init__(
+            store, legs, SearchersOfNewest(legs), embedder=embedder, chunker=chunker, repairs=repairs
+        )
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        create: bool = False,
+        settings: IndexSettings | Mapping[str, Any] | None = None,
+        embedder: Embedder | str | None = None,
+        re_embed: bool = False,
+        chunker: DocumentChunker | str | None = None,
+    ) -> IndexBackend:
+        """Open the index in a folder; arguments and errors are those of `Engine.open`."""
+        store, model = open_index(path, settings, embedder, chunker, create=create, re_embed=re_embed)
+        return cls._over(store, model, None if isinstance(chunker, str) else chunker)
+
+    @classmethod
+    def _over(cls, store: Store, embedder: Embedder | None, chunker: DocumentChunker | None) -> IndexBackend:
+        try:
+            return cls(store, embedder, chunker)
+        except BaseException:
+            store.close()
+            raise
+
+    def open_beside(self, path: str | Path, *, create: bool = False) -> IndexBackend:
+        """Open another index of the same settings, with the embedder of this one.
+
+        Raises:
+            ArgumentError: its settings differ; names the first that does.
+        """
+        settings = self.settings.to_dict()
+        store = Store.open(path, create=create, settings=settings)
+        try:
+            check_settings(settings, store)
+        except BaseException:
+            store.close()
+            raise
+        return self._over(store, self.embedder, self.chunker)

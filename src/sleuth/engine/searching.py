@@ -1,0 +1,109 @@
+"""Searches one view of an index: passages for a request, the nearest vectors, counts by metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from sleuth.arguments import check_count
+from sleuth.engine import retrieval
+from sleuth.engine.search import check_query, vector_leg
+from sleuth.errors import ArgumentError
+from sleuth.types import Ranking
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from sleuth.engine.backend import IndexView
+    from sleuth.engine.request import SearchRequest
+    from sleuth.engine.selection import Count, Facet, MetadataKey
+    from sleuth.filters import Filter
+
+    FilterForm = Filter | Mapping[str, Any] | str | None
+
+
+class IndexSearch:
+    """Searches what one view of an index shows; `Engine` has these calls."""
+
+    def __init__(self, view: IndexView) -> None:
+        self._view = view
+
+    def answer(self, request: SearchRequest) -> Ranking:
+        """Return the best passages for a request, without hooks."""
+        return self._view.backend.ask(partial(retrieval.retrieve, self._view, request))
+
+    def nearest(
+        self,
+        vector: Sequence[float] | NDArray[np.floating[Any]],
+        k: int = 10,
+        *,
+        filter: Filter | Mapping[str, Any] | str | None = None,
+        exact: bool = False,
+    ) -> Ranking:
+        """Return the best `k` passages by the cosine of their vectors with a given one, as a vector store answers.
+
+        Args:
+            vector: shape (dimension,), made with the embedder of the index.
+            exact: as in `retrieve`.
+
+        Raises:
+            ArgumentError: an index without vectors, a vector that is none, or a k that is negative or not an int.
+            FilterError: a filter that cannot be read; says where.
+            EmbeddingError: a vector of another length.
+        """
+        import numpy as np
+
+        try:
+            query = np.asarray(vector, np.float32)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
+        k = check_query("", k)
+        tree = self._view.within(filter)
+        with self._view.reader() as snapshot:
+            searchers = self._view.searchers_of(snapshot)
+            vector_leg(searchers.legs)
+            if not k:
+                return Ranking(())
+            hits = searchers.nearest(query, k, tree, snapshot=snapshot, exact=exact)
+            return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
+
+    def count(self, filter: FilterForm = None) -> Count:
+        """Count the documents and passages that match a filter; all of them without one."""
+        tree = self._view.within(filter)
+        with self._view.reader() as snapshot:
+            return self._view.searchers_of(snapshot).select(snapshot, tree).count()
+
+    def facets(
+        self,
+        keys: str | Sequence[str],
+        *,
+        query: str | None = None,
+        filter: FilterForm = None,
+        limit: int = 10,
+    ) -> dict[str, list[Facet]]:
+        """Count, for each value of metadata keys, the documents that have it.
+
+        Args:
+            keys: metadata keys, as filters write them.
+            query: counts only documents with a passage that holds a word of it; None counts all.
+            filter: counts only documents with a passage that matches.
+            limit: values per key, the most frequent first.
+
+        Returns:
+            Values by key, in the order of `keys`; a key that no document has gives an empty list.
+        """
+        from sleuth.engine.selection import check_keys
+
+        names, limit = check_keys(keys), check_count(limit, "limit")
+        tree = self._view.within(filter)
+        with self._view.reader() as snapshot:
+            selection = self._view.searchers_of(snapshot).select(snapshot, tree, query=query)
+            return {name: selection.facets(name, limit) for name in names}
+
+    def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
+        """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""
+        tree = self._view.within(filter)
+        with self._view.reader() as snapshot:
+            return self._view.searchers_of(snapshot).metadata_keys(snapshot, tree)
