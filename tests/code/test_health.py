@@ -265,8 +265,6 @@ ROWS = {
         "1 snapshots have lost a part of themselves"
     ),
     "INSERT INTO embeddings VALUES (1, 'model', 7, x'00')": "1 cached vectors are not as they were written",
-    "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'WHERE skip != ''''', '') "
-    "WHERE name = 'skipped_files'": "SQLite's integrity check",
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sleuth.code.repository.past import Past, Recall
-from sleuth.code.repository.sources import source_at
+from sleuth.code.snapshots.lookup import source_of
 from sleuth.code.snapshots.memory import read_times
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ def changed_files(snapshot: Snapshot) -> list[str]:
 
     Raises:
         ArgumentError: the worktree is gone.
-        CodeError: git failed.
+        CodeError: git failed, or the repository lies outside the folder of the index.
     """
     storage, repository = snapshot.storage, snapshot.repository
-    source = source_at(repository.path)
+    source = source_of(storage, repository)
     indexed = {row.path: row.hash for row in (*snapshot.files, *snapshot.skipped)}
     with storage.reading() as connection:
         times = read_times(connection, repository.id)

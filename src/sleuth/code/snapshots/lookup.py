@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sleuth.code.repository.objects import commit_named
-from sleuth.errors import ArgumentError, UnknownRepositoryError, UnknownSnapshotError
+from sleuth.code.repository.sources import Source, source_at
+from sleuth.errors import ArgumentError, CodeError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.remote import shown_url
 
 if TYPE_CHECKING:
+    from sleuth.code.snapshots.reading import FileVersions
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
 
 
@@ -100,6 +102,30 @@ def snapshot_named(
 def newest_completed(snapshots: Sequence[SnapshotInfo]) -> SnapshotInfo | None:
     """Return the first of these snapshots, the newest first, that is completed."""
     return next((s for s in snapshots if s.status == "completed"), None)
+
+
+def source_of(storage: FileVersions, repository: Repository, revision: str | None = None) -> Source:
+    """Return the files of a repository; as `source_at`.
+
+    Raises:
+        CodeError: as `check_place`.
+    """
+    check_place(storage, repository)
+    return source_at(repository.path, revision)
+
+
+def check_place(storage: FileVersions, repository: Repository) -> None:
+    """Refuse a repository outside the folder of the index: an index can come from anybody and name any folder.
+
+    One that this process works in, and that does not hold the index, is the user's own choice.
+
+    Raises:
+        CodeError: it lies outside.
+    """
+    root, folder = Path(repository.path), storage.path.resolve().parent
+    is_chosen = Path.cwd().is_relative_to(root) and not folder.is_relative_to(root)
+    if not root.is_relative_to(folder) and not is_chosen:
+        raise CodeError(f"it lies outside {folder}, so its files are read only when you index it")
 
 
 def _matches(name: str, repository: Repository, snapshots: Sequence[SnapshotInfo]) -> list[SnapshotInfo]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from sleuth.code.repository.listing import Listed, Listing
 from sleuth.code.repository.sources import Source, source_at
 from sleuth.code.snapshots.indexing import index_source, past_of
-from sleuth.code.snapshots.lookup import newest_completed
+from sleuth.code.snapshots.lookup import check_place, newest_completed, source_of
 from sleuth.code.snapshots.recording import RECENT, is_recorded, record_history
 from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotError
 
@@ -65,7 +65,7 @@ def current_snapshot(
         UnknownSnapshotError: nothing can be indexed now, and there is no completed snapshot.
     """
     try:
-        source = source_at(repository.path)
+        source = source_of(storage, repository)
         version, files, _ = _listed(storage, repository, source)
     except (ArgumentError, CodeError, OSError) as error:  # the folder is gone, or is not readable as it was
         return Current(storage.snapshot(repository), reason=str(error))
@@ -107,7 +107,7 @@ def snapshot_at(
         return storage.snapshot(repository, name)
     except UnknownSnapshotError as unknown:
         try:
-            source = source_at(repository.path, name)
+            source = source_of(storage, repository, name)
             version, files, _ = _listed(storage, repository, source)
         except (ArgumentError, CodeError, OSError):
             raise unknown from None
@@ -140,6 +140,7 @@ def refresh_history(storage: CodeStorage, snapshot: Snapshot, *, timeout: float 
     if not storage.writable:
         return f"not all of the history is recorded, and the index cannot be written; {remedy}"
     try:
+        check_place(storage, repository)
         with storage.writing(timeout):
             recorded = record_history(storage, repository, tip)
             storage.merge()

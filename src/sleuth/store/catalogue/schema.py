@@ -144,19 +144,31 @@ def _has_format(connection: sqlite3.Connection, path: Path, schema: Schema) -> b
 
 
 def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -> None:
-    """Refuse triggers, views and tables that Sleuth does not make: they could change what a statement does.
+    """Refuse a schema that Sleuth did not write: a trigger, a view or a generated column changes what a statement does.
 
     Raises:
-        IndexUnsafeError: there is one; names it.
+        IndexUnsafeError: a part of it is not of Sleuth; names it.
+        IndexDamagedError: a part is written in another way.
     """
-    own = {(kind.lower(), name) for kind, name in _OWN.findall(schema.statements)}
+    own = {
+        _OWN.findall(text)[0]: text.strip().removesuffix(";")
+        for text in schema.statements.split(";\n")
+        if _OWN.search(text)
+    }
     for kind, name, statement in connection.execute("SELECT type, name, sql FROM sqlite_schema"):
-        is_automatic = statement is None and kind == "index"
-        if not (is_automatic or (str(kind), str(name)) in own) or _VIRTUAL.match(str(statement)):
+        if statement is None and kind == "index":
+            continue
+        expected = own.get((str(kind).upper(), str(name)))
+        if expected is None or _VIRTUAL.match(str(statement)):
             raise IndexUnsafeError(
                 f"{path} holds a {kind} {name!r} that Sleuth did not make: index the documents again in another folder",
                 path=str(path.parent),
                 part=path.name,
+            )
+        if statement != expected:
+            raise IndexDamagedError(
+                f"the {kind} {name!r} of {path.name} is not as Sleuth makes it: run `sleuth doctor --repair`",
+                path=str(path.parent),
             )
 
 

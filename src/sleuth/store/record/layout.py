@@ -119,6 +119,10 @@ EMBEDDING_COLUMNS = ", ".join(EmbeddingRow._fields)
 SIGN = 1 << 31
 """Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
 _MANY = 960
+_MOST_SETTINGS = 1 << 20
+"""Characters of settings that are read."""
+_MOST_VALUE = 1 << 28
+"""Bytes of a value or a row that SQLite reads or writes: more is an attack on memory."""
 _MOST = 1 << 60
 """Above any number that `state` reaches."""
 _JSON = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
@@ -185,6 +189,7 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
         factory=Connection,
     )
     connection.folder = path.parent
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE)
     try:
         if write:
             connection.execute("PRAGMA synchronous = FULL")
@@ -215,7 +220,9 @@ def read_settings(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     Raises:
         IndexDamagedError: nothing that a creation writes.
     """
-    row = connection.execute("SELECT value FROM meta WHERE name = 'settings'").fetchone()
+    row = connection.execute(
+        "SELECT value FROM meta WHERE name = 'settings' AND length(value) <= ?", (_MOST_SETTINGS,)
+    ).fetchone()
     with suppress(TypeError, ValueError, RecursionError):
         settings = json.loads(row[0])
         if isinstance(settings, dict):
@@ -269,7 +276,7 @@ UNREADABLE = StoreError
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
     """Return the error of ours that says what SQLite's means for the index at `path`."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) or code in (1, 0):
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG) or code in (1, 0):
         return IndexDamagedError(
             f"the record in {path} is damaged ({error}): `sleuth doctor --full` says what remains",
             path=str(path),

@@ -1,0 +1,100 @@
+"""A record from somebody else takes neither memory nor time, and names no folder that Sleuth then reads."""
+
+from __future__ import annotations
+
+import resource
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.code import CodeRetriever, changed_files, current_snapshot, index_path
+from sleuth.engine import examine, mend, open_code
+from sleuth.errors import CodeError, IndexDamagedError
+from sleuth.store import CODE, DOCUMENTS
+from tests.store.programs import has_recovery
+
+SCHEMAS = {
+    "a generated column": ("documents", "metadata TEXT", "metadata TEXT, big AS (zeroblob(900000000))"),
+    "a table without rows by number": ("chunks", "text NOT NULL\n)", "text NOT NULL\n) WITHOUT ROWID"),
+    "a default that is computed": ("documents", "source TEXT", "source TEXT DEFAULT (randomblob(900000000))"),
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """Return a folder with an index of documents and of code."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "refill.py").write_text("def refill(bucket):\n    return bucket\n")
+    with open_code(tmp_path / ".sleuth", create=True) as storage:
+        index_path(storage, tmp_path / "root")
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
+        engine.add([Document("some words", id="a")])
+    return tmp_path
+
+
+def change(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize("kind", SCHEMAS)
+def test_a_foreign_schema(home: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that Sleuth did not write so is refused before any of its rows is read, and never runs."""
+    table, text, other = SCHEMAS[kind]
+    path = home / ".sleuth"
+    change(
+        path / DOCUMENTS.record,
+        "PRAGMA writable_schema = ON",
+        f"UPDATE sqlite_schema SET sql = replace(sql, '{text}', '{other}') WHERE name = '{table}'",
+    )
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    message = f"the table '{table}' of record.sqlite is not as Sleuth makes it"
+    assert any(message in finding.message for finding in examine(path, full=True))
+    with monkeypatch.context() as patch, pytest.raises(IndexDamagedError, match=message):
+        patch.setenv("PATH", str(tmp_path))
+        mend(path)
+    if has_recovery():
+        with suppress(IndexDamagedError):  # rows of a table of another kind cannot be told
+            mend(path)
+            with Engine.open(path) as engine:
+                assert [item.text for item in engine.retrieve("words")] == ["some words"]
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE meta SET value = '{' || printf('%.*c', 200000000, ' ') || '}' WHERE name = 'settings'",
+        "UPDATE chunks SET text = zeroblob(900000000)",
+        "UPDATE documents SET metadata = zeroblob(900000000)",
+    ],
+)
+def test_values_that_are_too_large(home: Path, statement: str) -> None:
+    """Sizes are checked before values are read: a full check and a repair stay in memory and end."""
+    path = home / ".sleuth"
+    change(path / DOCUMENTS.record, statement)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert any(finding.level == "error" for finding in examine(path, full=True))
+    with pytest.raises(IndexDamagedError):
+        mend(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 300_000  # kB
+
+
+@pytest.mark.parametrize("folder", ["/", "/usr"])
+def test_a_repository_outside_the_folder_of_the_index(home: Path, folder: str) -> None:
+    """A code index that names another folder does not make Sleuth read it: not to refresh, and not to find changes."""
+    path = home / ".sleuth"
+    change(path / CODE.record, f"UPDATE repositories SET path = '{folder}'")
+    with open_code(path) as storage:
+        (repository,) = storage.repositories()
+        current = current_snapshot(storage, repository)
+        assert "outside" in current.reason
+        assert f"run `sleuth code index {folder}`" in current.warning(repository)
+        hits = CodeRetriever(storage, None).retrieve("refill", repository.id, strategy="keyword")
+        assert [hit.file_path for hit in hits] == ["refill.py"]
+        with pytest.raises(CodeError, match="read only when you index it"):
+            changed_files(storage.open_snapshot(repository, current.snapshot))
