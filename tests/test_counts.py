@@ -93,68 +93,75 @@ def things(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Things]:
         )
 
 
-CALLS: dict[str, Callable[[Things, Any], Any]] = {
-    "Engine.retrieve": lambda things, k: things.engine.retrieve("zebra", k),
-    "Engine.unhooked": lambda things, k: things.engine.unhooked.retrieve("zebra", k),
-    "Engine.nearest": lambda things, k: things.engine.nearest(things.embedder.embed_query("zebra"), k),
-    "Sources": lambda things, k: Sources({"docs": things.engine}).retrieve("zebra", k),
-    "FusedRetriever": lambda things, k: FusedRetriever({"a": things.engine}).retrieve("zebra", k),
-    "BoostedRetriever": lambda things, k: BoostedRetriever(things.engine, 2.0).retrieve("zebra", k),
-    "DedupedRetriever": lambda things, k: DedupedRetriever(things.engine).retrieve("zebra", k),
-    "RerankedRetriever": lambda things, k: RerankedRetriever(things.engine, ById()).retrieve("zebra", k),
-    "LabelledRetriever": lambda things, k: LabelledRetriever(things.engine, "a").retrieve("zebra", k),
-    "DiversifiedRetriever": lambda things, k: DiversifiedRetriever(things.engine, things.embedder).retrieve(
-        "zebra", k
+Call = Callable[[Things, Any, Any], Any]
+
+CALLS: dict[str, Call] = {
+    "Engine.retrieve": lambda things, k, query: things.engine.retrieve(query, k),
+    "Engine.unhooked": lambda things, k, query: things.engine.unhooked.retrieve(query, k),
+    "Engine.nearest": lambda things, k, query: things.engine.nearest(things.embedder.embed_query(query), k),
+    "Sources": lambda things, k, query: Sources({"docs": things.engine}).retrieve(query, k),
+    "FusedRetriever": lambda things, k, query: FusedRetriever({"a": things.engine}).retrieve(query, k),
+    "BoostedRetriever": lambda things, k, query: BoostedRetriever(things.engine, 2.0).retrieve(query, k),
+    "DedupedRetriever": lambda things, k, query: DedupedRetriever(things.engine).retrieve(query, k),
+    "RerankedRetriever": lambda things, k, query: RerankedRetriever(things.engine, ById()).retrieve(query, k),
+    "LabelledRetriever": lambda things, k, query: LabelledRetriever(things.engine, "a").retrieve(query, k),
+    "DiversifiedRetriever": lambda things, k, query: DiversifiedRetriever(
+        things.engine, things.embedder
+    ).retrieve(query, k),
+    "CodeRetriever": lambda things, k, query: CodeRetriever(things.code, None).retrieve(
+        query, things.repository, limit=k, strategy="keyword"
     ),
-    "CodeRetriever": lambda things, k: CodeRetriever(things.code, None).retrieve(
-        "zebra", things.repository, limit=k, strategy="keyword"
+    "SnapshotRetriever": lambda things, k, query: SnapshotRetriever(things.code, things.repository).retrieve(
+        query, k
     ),
-    "SnapshotRetriever": lambda things, k: SnapshotRetriever(things.code, things.repository).retrieve(
-        "zebra", k
-    ),
-    "search_history": lambda things, k: search_history(things.snapshot, "zebra", k),
-    "retrieve_local_docs": lambda things, k: retrieve_local_docs("zebra", EVIDENCE, k),
-    "search_web": lambda things, k: json.loads(json.dumps(search_web("zebra", k, **things.web)))["results"],
-    "asearch_web": lambda things, k: json.loads(
-        json.dumps(asyncio.run(asearch_web("zebra", k, **things.web)))
+    "search_history": lambda things, k, query: search_history(things.snapshot, query, k),
+    "retrieve_local_docs": lambda things, k, query: retrieve_local_docs(query, EVIDENCE, k),
+    "search_web": lambda things, k, query: json.loads(json.dumps(search_web(query, k, **things.web)))[
+        "results"
+    ],
+    "asearch_web": lambda things, k, query: json.loads(
+        json.dumps(asyncio.run(asearch_web(query, k, **things.web)))
     )["results"],
-    "search_web_batch": lambda things, k: search_web_batch(
-        {"q": "zebra"}, things.folder / f"{type(k).__name__}{k}.json", k, **things.web
+    "search_web_batch": lambda things, k, query: search_web_batch(
+        {"q": query}, things.folder / f"{type(k).__name__}{k}.json", k, **things.web
     )[0]["web_docs"]["results"],
-    "WebRetriever": lambda things, k: WebRetriever(**things.web).retrieve("zebra", k),
-    "Retriever.retrieve": lambda things, k: things.store.retrieve("zebra", k),
-    "Retriever.retrieve_with_scores": lambda things, k: things.store.retrieve_with_scores("zebra", k),
-    "Retriever.retrieve_by_source": lambda things, k: things.store.retrieve_by_source("zebra", "1.md", k) * 2,
-    "VectorStoreRetriever": lambda things, k: VectorStoreRetriever(
-        SleuthVectorStore(things.engine, things.embedder), things.embedder
-    ).retrieve("zebra", k),
-    "MultiSliceRetriever": lambda things, k: MultiSliceRetriever(things.base).retrieve(
-        "zebra", "KB12345678", None, num_results=k
+    "WebRetriever": lambda things, k, query: WebRetriever(**things.web).retrieve(query, k),
+    "Retriever.retrieve": lambda things, k, query: things.store.retrieve(query, k),
+    "Retriever.retrieve_with_scores": lambda things, k, query: things.store.retrieve_with_scores(query, k),
+    "Retriever.retrieve_by_source": lambda things, k, query: (
+        things.store.retrieve_by_source(query, "1.md", k) * 2
     ),
-    "KnowledgeBaseRetriever": lambda things, k: KnowledgeBaseRetriever(
+    "VectorStoreRetriever": lambda things, k, query: VectorStoreRetriever(
+        SleuthVectorStore(things.engine, things.embedder), things.embedder
+    ).retrieve(query, k),
+    "MultiSliceRetriever": lambda things, k, query: MultiSliceRetriever(things.base).retrieve(
+        query, "KB12345678", None, num_results=k
+    ),
+    "KnowledgeBaseRetriever": lambda things, k, query: KnowledgeBaseRetriever(
         "KB12345678", client=things.base
-    ).retrieve("zebra", k),
-    "Engine.facets": lambda things, k: things.engine.facets("n", limit=k)["n"],
-    "Engine.list_documents": lambda things, k: things.engine.list_documents(limit=k).documents,
+    ).retrieve(query, k),
+    "Engine.facets": lambda things, k, query: things.engine.facets("n", limit=k, query=query)["n"],
+    "Engine.list_documents": lambda things, k, query: things.engine.list_documents(limit=k).documents,
 }
-"""Every call that takes how many."""
+"""Every call that takes how many, and which query."""
+WITHOUT_QUERY = {"Engine.nearest", "Engine.list_documents"}
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_integers_of_numpy_are_counts(things: Things, call: Callable[[Things, Any], Any]) -> None:
+def test_integers_of_numpy_are_counts(things: Things, call: Call) -> None:
     """A call with an integer of NumPy returns what it returns with the same int."""
-    expected = list(call(things, 2))
+    expected = list(call(things, 2, "zebra"))
     assert len(expected) == 2
     for two in (np.int64(2), np.int32(2), np.uint8(2)):
-        assert repr(list(call(things, two))) == repr(expected)
+        assert repr(list(call(things, two, "zebra"))) == repr(expected)
 
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 @pytest.mark.parametrize("wrong", [True, np.True_, 2.0, np.float64(2), "2", None, -1, np.int64(-1)], ids=repr)
-def test_what_is_no_count_is_refused(things: Things, call: Callable[[Things, Any], Any], wrong: Any) -> None:
+def test_what_is_no_count_is_refused(things: Things, call: Call, wrong: Any) -> None:
     """Booleans, fractions, texts and negative numbers raise an error with the rule."""
     with pytest.raises(ArgumentError, match=r"(k|limit|num_results) must be an int of [01] or more, got"):
-        call(things, wrong)
+        call(things, wrong, "zebra")
 
 
 def test_the_manager_tells_a_wrong_count_in_its_result(things: Things) -> None:
@@ -167,3 +174,30 @@ def test_the_manager_tells_a_wrong_count_in_its_result(things: Things) -> None:
             assert result.is_error()
             assert result.detail is not None
             assert result.detail.code == "invalid"
+
+
+ASKING = {name: call for name, call in CALLS.items() if name not in WITHOUT_QUERY}
+
+
+@pytest.mark.parametrize("call", ASKING.values(), ids=ASKING)
+@pytest.mark.parametrize(
+    ("query", "rule"), [("zebra " * 2_000, "at most 10,000 characters"), (7, "a string")]
+)
+def test_what_is_no_query_is_refused(things: Things, call: Call, query: Any, rule: str) -> None:
+    """A query of more than 10,000 characters and what is not text raise an error with the rule."""
+    with pytest.raises(ArgumentError, match=f"query must (be|have) {rule}, got"):
+        call(things, 2, query)
+
+
+@pytest.mark.parametrize("call", ASKING.values(), ids=ASKING)
+def test_a_query_of_the_most_characters_is_answered(things: Things, call: Call) -> None:
+    call(things, 2, "zebra " * 1_000 + "z" * 4_000)
+
+
+def test_the_manager_tells_a_wrong_query_in_its_result(things: Things) -> None:
+    manager = things.engine.manager
+    wrong: list[Any] = ["zebra " * 2_000, 7]
+    for query in wrong:
+        for result in (manager.execute_retrieve(query), manager.execute_search(query)):
+            assert result.detail is not None
+            assert (result.detail.code, result.detail.context) == ("invalid", {"argument": "query"})

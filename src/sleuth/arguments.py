@@ -8,6 +8,24 @@ from typing import Any
 
 from sleuth.errors import ArgumentError
 
+MOST_QUERY = 10_000
+"""Characters of a query at most: what is longer is a document, and takes a search seconds."""
+
+
+def check_query(query: Any) -> str:
+    """Return a query, which each way into the package checks here.
+
+    Raises:
+        ArgumentError: not a string, or longer than `MOST_QUERY`.
+    """
+    if not isinstance(query, str):
+        raise ArgumentError(f"query must be a string, got {query!r}")
+    if len(query) > MOST_QUERY:
+        raise ArgumentError(
+            f"query must have at most {MOST_QUERY:,} characters, got {len(query):,}; search for a part of it"
+        )
+    return query
+
 
 def check_count(value: Any, argument: str = "k", *, least: int = 0) -> int:
     """Return a count as an int; integers of NumPy are accepted, booleans are not.

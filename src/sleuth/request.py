@@ -9,16 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self, cast
 
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
-from sleuth.arguments import check_count, check_names
+from sleuth.arguments import MOST_QUERY, check_count, check_names, check_query
 from sleuth.errors import ArgumentError, SleuthError
 
 if TYPE_CHECKING:
     from pydantic import GetCoreSchemaHandler
     from pydantic_core import CoreSchema
-
-
-MOST_QUERY = 100_000
-"""Characters of a query at most, where a program sends it as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +35,7 @@ class BaseRequest:
     people (pydantic's `Field`). Flags, forms and JSON schemas are made from it.
 
     Raises:
-        ArgumentError: a query that is not a string, or a `k` that is negative or not an int.
+        ArgumentError: a query that is not a string or too long, or a `k` that is negative or not an int.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -48,8 +44,7 @@ class BaseRequest:
     k: Annotated[int, Field(ge=0, description="How many results.")] = 10
 
     def __post_init__(self) -> None:
-        if not isinstance(self.query, str):
-            raise ArgumentError(f"query must be a string, got {self.query!r}")
+        check_query(self.query)
         object.__setattr__(self, "k", check_count(self.k))
 
     @classmethod

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sleuth.arguments import check_count
 from sleuth.compose import run_slices
 from sleuth.engine.fusion import MOST, Fusion
 from sleuth.engine.legs import legs_that_rank
@@ -472,17 +471,3 @@ def check_deadline(seconds: float | None) -> Deadline | None:
     if type(seconds) not in (int, float) or not seconds > 0:
         raise ArgumentError(f"deadline must be a number of seconds above 0, or None, got {seconds!r}")
     return Deadline(seconds)
-
-
-def check_query(query: str, k: int) -> int:
-    """Refuse what no retriever can answer.
-
-    Returns:
-        k, or as many as no index holds.
-
-    Raises:
-        ArgumentError: says which argument, its rule and its value.
-    """
-    if not isinstance(query, str):
-        raise ArgumentError(f"query must be a string, got {query!r}")
-    return min(check_count(k), MOST)

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.engine import retrieval
-from sleuth.engine.search import check_query, vector_leg
+from sleuth.engine.fusion import MOST
+from sleuth.engine.search import vector_leg
 from sleuth.errors import ArgumentError
 from sleuth.types import Ranking
 
@@ -59,7 +60,7 @@ class IndexSearch:
             query = np.asarray(vector, np.float32)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
-        k = check_query("", k)
+        k = min(check_count(k), MOST)
         tree = self._view.within(filter)
         with self._view.reader() as snapshot:
             searchers = self._view.searchers_of(snapshot)
@@ -97,6 +98,8 @@ class IndexSearch:
         from sleuth.engine.selection import check_keys
 
         names, limit = check_keys(keys), check_count(limit, "limit")
+        if query is not None:
+            check_query(query)
         tree = self._view.within(filter)
         with self._view.reader() as snapshot:
             selection = self._view.searchers_of(snapshot).select(snapshot, tree, query=query)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.filters import Filter, as_filter
 from sleuth.knowledge_base.results import uri_of
 from sleuth.knowledge_base.retriever import MAX_RESULTS, MultiSliceRetriever
@@ -54,7 +54,7 @@ class KnowledgeBaseRetriever:
         """
         k = check_count(k)
         condition = as_filter(filter)
-        if k == 0 or not query.strip():
+        if k == 0 or not check_query(query).strip():
             return Ranking(())
         results, _ = self._asking.retrieve_with_report(
             query, self._base, self._source, condition, max(k, MAX_RESULTS)

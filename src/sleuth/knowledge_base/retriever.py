@@ -7,7 +7,7 @@ from functools import partial
 from math import isfinite
 from typing import Any
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.compose import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
@@ -177,7 +177,7 @@ class MultiSliceRetriever:
 
 
 def _check(query: str, knowledge_base_id: str, num_results: int) -> int:
-    if not isinstance(query, str) or not query.strip():
+    if not check_query(query).strip():
         raise ArgumentError(f"query must be a text that is not blank, got {query!r}")
     if not isinstance(knowledge_base_id, str) or not knowledge_base_id:
         raise ArgumentError(

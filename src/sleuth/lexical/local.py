@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.errors import ArgumentError
 from sleuth.lexical.evidence import read_contents, weigh_by_term
 from sleuth.remote import async_twin
@@ -110,8 +110,7 @@ def retrieve_local_docs(
         ArgumentError: k below 1, a document without id, a content that is not a string. It is a ValueError.
     """
     k = check_count(k, least=1)
-    if not isinstance(query, str):
-        raise ArgumentError(f"query must be a string, got {query!r}")
+    check_query(query)
     if not isinstance(evidence, Sequence):
         raise ArgumentError(f"evidence must be a list of documents, got {evidence!r}")
     contents, hashes = _read(evidence)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from sleuth.arguments import check_count, check_names
+from sleuth.arguments import check_count, check_names, check_query
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks import BUILTIN, Hook, Morpheus
 from sleuth.manager.streaming import SearchStream
@@ -339,19 +340,22 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
 def _check(query: Any, k: Any, return_mode: Any) -> StatusDetail | None:
     if query is None or (isinstance(query, str) and not query.strip()):
         return StatusDetail(code=StatusCode.EMPTY, message="Query is empty")
-    rules = (
-        ("query", query, "a string", isinstance(query, str)),
-        ("return_mode", return_mode, "'minimal' or 'with_items'", return_mode in list(ReturnMode)),
-    )
-    for name, value, rule, holds in rules:
-        if not holds:
-            message = f"{name} must be {rule}, got {value!r}"
-            return StatusDetail(code=StatusCode.INVALID, message=message, context={"argument": name})
-    try:
-        check_count(k, least=1)
-    except ArgumentError as error:
-        return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": "k"})
+    checks: dict[str, Callable[[], object]] = {
+        "query": partial(check_query, query),
+        "return_mode": partial(_check_mode, return_mode),
+        "k": partial(check_count, k, least=1),
+    }
+    for name, check in checks.items():
+        try:
+            check()
+        except ArgumentError as error:
+            return StatusDetail(code=StatusCode.INVALID, message=str(error), context={"argument": name})
     return None
+
+
+def _check_mode(mode: Any) -> None:
+    if mode not in list(ReturnMode):
+        raise ArgumentError(f"return_mode must be 'minimal' or 'with_items', got {mode!r}")
 
 
 def _as_text(query: Any) -> str:

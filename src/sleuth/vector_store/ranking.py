@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.filters import Filter
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
@@ -35,7 +35,7 @@ class VectorStoreRetriever:
             ArgumentError, FilterError, EmbeddingError, RetrievalError: as `Retriever.retrieve`.
         """
         k = check_count(k)
-        if not k or not query.strip():
+        if not k or not check_query(query).strip():
             return Ranking(())
         store = self._retriever.vs.store
         where = self._retriever._where(filter)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
 from sleuth.filters import Filter, as_filter, to_chroma
 from sleuth.logs import logger_of
@@ -159,11 +159,12 @@ def query_vector(embedder: Embedder, query: str) -> list[float]:
     """Return the vector of a question as a list, shape (dimension,).
 
     Raises:
+        ArgumentError: a query that is not a string or too long.
         EmbeddingError: the embedder returned something else.
     """
     from sleuth.vectors import as_vector
 
-    vector = embedder.embed_query(query)
+    vector = embedder.embed_query(check_query(query))
     as_vector(vector, str(getattr(embedder, "fingerprint", None) or type(embedder).__name__))
     return [float(x) for x in vector]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Unpack
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.filters import And, Compare, Filter, as_filter, matches
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
@@ -45,7 +45,7 @@ class WebRetriever:
 
     def _rank(self, query: str, k: int, condition: Filter | None) -> Ranking:
         k = check_count(k)
-        if k == 0 or not query.strip():
+        if k == 0 or not check_query(query).strip():
             return Ranking(())
         domains = _domains(condition)
         search = (

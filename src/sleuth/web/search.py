@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
-from sleuth.arguments import check_count, check_options
+from sleuth.arguments import check_count, check_options, check_query
 from sleuth.errors import ArgumentError, WebError
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline, async_twin
@@ -127,7 +127,7 @@ class WebSearch:
         Raises:
             WebError: the first request failed, or there is no API key.
         """
-        if not query.strip():
+        if not check_query(query).strip():
             return WebSearchResult((), min(k, MAX_RESULTS))
         deadline = Deadline(self.timeout)
         api_k, top = min(k, MAX_RESULTS), min(k + GROWTH, MAX_RESULTS)
@@ -204,9 +204,8 @@ class WebSearch:
 
 
 def check_search(query: str, k: int) -> int:
-    """Return `k` as an int; raises ArgumentError where `query` is not text or `k` not an int of 1 or more."""
-    if not isinstance(query, str):
-        raise ArgumentError(f"query must be a str, got {query!r}")
+    """Return `k` as an int; raises ArgumentError for a query that breaks its rule, or a `k` that is not 1 or more."""
+    check_query(query)
     return check_count(k, least=1)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha512
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +53,37 @@ def test_search_finds_the_lines(shop: Local, root: Path) -> None:
     assert labelled
     assert all("class_definition" in hit["semantic_labels"] for hit in labelled)
     assert shop.client.post("/v1/code/search", json={**body, "languages": ["rust"]}).json()["hits"] == []
+
+
+TOKEN = b64encode(sha512(b"token").digest() * 29).decode()[:2_500]
+"""A token as people paste them; it is one long word."""
+
+
+def test_a_pasted_token_holds_nobody_up(shop: Local) -> None:
+    """While a token of 2,500 characters is searched in documents and code, the server says that it lives."""
+    with ThreadPoolExecutor() as pool:
+        body = {"query": TOKEN, "sources": ["docs", "code"]}
+        searches = [pool.submit(shop.client.post, path, json=body) for path in ("/v1/search", "/v1/ask")]
+        code = pool.submit(shop.client.post, "/v1/code/search", json={"query": TOKEN})
+        assert shop.client.get("/livez").status_code == 200
+        assert [search.result().status_code for search in [*searches, code]] == [200, 200, 200]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/search", {"query": "token " * 2_000}),
+        ("/v1/ask", {"query": "token " * 2_000}),
+        ("/v1/code/search", {"query": "token " * 2_000}),
+        ("/v1/facets", {"keys": ["year"], "query": "token " * 2_000}),
+        ("/v1/rerank", {"query": "token " * 2_000, "documents": ["a"]}),
+        ("/v1/vector_stores/sleuth/search", {"query": ["token " * 1_000, "token " * 1_000]}),
+    ],
+)
+def test_a_query_of_more_than_10_000_characters_is_refused(shop: Local, path: str, body: Any) -> None:
+    answer = shop.client.post(path, json=body)
+    assert answer.status_code in (400, 422), answer.text
+    assert "10,000 characters" in answer.text or "10000 characters" in answer.text
 
 
 def test_search_at_a_tag_sees_its_code(shop: Local) -> None:

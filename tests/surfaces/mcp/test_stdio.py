@@ -35,6 +35,9 @@ def test_a_client_over_pipes(quiet_project: Path) -> None:
                 tools = await client.list_tools()
                 result = await client.call_tool("search", {"query": "how are tokens refilled"})
                 assert isinstance(result.content[0], TextContent)
+                async with anyio.create_task_group() as tasks:  # a pasted token holds nobody up
+                    tasks.start_soon(client.call_tool, "search", {"query": "YWJjZGVm" * 312})
+                    await client.send_ping()
                 return (
                     greeting.server_info.name,
                     [t.name for t in tools.tools],

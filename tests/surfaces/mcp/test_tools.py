@@ -215,6 +215,7 @@ def test_resources(workspace: Workspace) -> None:
         ("search", {"query": "x", "paths": "src"}, "paths must be a list"),
         ("search", {"query": "x", "max_tokens": 10}, "max_tokens must"),
         ("search", {"query": 7}, "query must"),
+        ("search", {"query": "token " * 2_000}, "query must have at most 10,000 characters"),
         ("fetch", {"id": "../../etc/passwd"}, "id must"),
         ("fetch", {"id": "/etc/passwd"}, "id must"),
         ("fetch", {"id": "src/bucket.py:90-99"}, "id must have lines up to"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.code.search.query import read_query
 from sleuth.code.snapshots.commits import Ancestors, StoredCommit, ancestors_of, read_details
 from sleuth.code.snapshots.places import is_below
@@ -74,12 +74,12 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
         path: only commits that touched something at or below this path; any where empty.
 
     Raises:
-        ArgumentError: the snapshot is of a folder outside git, or `limit` is below 0.
+        ArgumentError: the snapshot is of a folder outside git, a query that is too long, or `limit` is below 0.
         CodeError: nothing of its history is recorded; says how to record it.
         IndexDamagedError: a part of the history is not as it was written.
     """
     check_count(limit, "limit")
-    terms = read_query(query).terms
+    terms = read_query(check_query(query)).terms
     ancestors, searcher = _commits(snapshot)
     if not limit or not terms:
         return []

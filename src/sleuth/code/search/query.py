@@ -37,7 +37,6 @@ _FRAMES = (
     ),
 )
 _MAX_TITLE = 200
-_MAX_TEXT = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +96,7 @@ class Query:
 
 @lru_cache(maxsize=64)
 def read_query(text: str) -> Query:
-    """Read a query; its first 60,000 characters count."""
-    text = text[:_MAX_TEXT]
+    """Read a query."""
     title = title_of(text)
     prose = prose_of(text)
     names = Counter(_DOTTED.findall(text))

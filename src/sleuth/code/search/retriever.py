@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_ch
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.search.context import RetrievedContext
 from sleuth.code.search.exact import MOST, definitions_meant, spots_of
@@ -159,8 +159,7 @@ class CodeRetriever:
     aretrieve = async_twin(retrieve)
 
     def _check(self, query: str, limit: int, strategy: str) -> int:
-        if not isinstance(query, str):
-            raise ArgumentError(f"query must be a string, got {query!r}")
+        check_query(query)
         if strategy not in STRATEGIES:
             raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}, got {strategy!r}")
         if strategy != "keyword" and self.embedding_provider is None:

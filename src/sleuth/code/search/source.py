@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_query
 from sleuth.code.search.context import piece_id
 from sleuth.code.search.filters import chunk_metadata, file_metadata, read_tree
 from sleuth.code.search.fusion import Piece
 from sleuth.code.search.retriever import search
-from sleuth.errors import ArgumentError
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
@@ -70,8 +69,7 @@ class SnapshotRetriever:
             RetrievalError: every leg failed.
         """
         k = check_count(k)
-        if not isinstance(query, str):
-            raise ArgumentError(f"query must be a string, got {query!r}")
+        check_query(query)
         tree = as_filter(filter)
         repository = self._storage.repository(self._repository)
         snapshot = self._storage.open_snapshot(repository, self._storage.snapshot(repository, self._snapshot))

@@ -9,10 +9,10 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
 
+from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
-from sleuth.request import MOST_QUERY
 from sleuth.surfaces.http.answers import json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute

@@ -12,8 +12,8 @@ from fastapi import APIRouter, File, Form, Query, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.request import MOST_QUERY
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute

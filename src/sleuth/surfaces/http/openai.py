@@ -10,9 +10,9 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or
-from sleuth.request import MOST_QUERY
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 
 QueryText = Annotated[str, Field(max_length=MOST_QUERY)]
+Passage = Annotated[str, Field(max_length=100_000)]
+"""A text that is embedded."""
 
 
 class ComparisonFilter(BaseModel):
@@ -118,7 +120,7 @@ async def search_vector_store(
     options = body.ranking_options or RankingOptions()
     hits = await call.read(
         scored_hits,
-        " ".join(queries)[:MOST_QUERY],
+        " ".join(queries),
         body.max_num_results,
         tree,
         call,
@@ -151,7 +153,7 @@ def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
 class EmbeddingsRequest(BaseModel):
     """Texts to embed."""
 
-    input: QueryText | Annotated[list[QueryText], Field(min_length=1, max_length=2048)]
+    input: Passage | Annotated[list[Passage], Field(min_length=1, max_length=2048)]
     model: str = Field(max_length=1000, description="Accepted; the embedder is that of the index.")
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: int | None = Field(default=None, ge=1, description="That of the embedder, or left out.")

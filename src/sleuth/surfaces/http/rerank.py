@@ -8,7 +8,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from sleuth.request import MOST_QUERY
+from sleuth.arguments import MOST_QUERY
 from sleuth.surfaces.http.answers import PROBLEMS, json_response
 from sleuth.surfaces.http.openai import Usage
 from sleuth.surfaces.http.routes import JsonRoute

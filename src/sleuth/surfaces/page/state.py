@@ -14,8 +14,6 @@ PAGE = 10
 MOST_PAGES = 10
 MOST_FILTERS = 20
 MOST_DIGITS = 10
-MOST_QUERY = 2_000
-"""Characters of a question; the field takes no more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class PageState:
         chosen = tuple(name for name in dict.fromkeys(parameters.getlist("in")) if name in offered)
         page, why = (_number(parameters.get(name, "")) for name in ("page", "why"))
         return cls(
-            query=parameters.get("q", "").strip()[:MOST_QUERY],
+            query=parameters.get("q", "").strip(),
             filters=tuple(dict.fromkeys(f for f in parameters.getlist("f") if f.strip()))[:MOST_FILTERS],
             sources=chosen or tuple(offered),
             page=min(max(1, page), MOST_PAGES),
