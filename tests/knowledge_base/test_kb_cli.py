@@ -40,6 +40,27 @@ def test_on_this_machine(home: Path) -> None:
     assert sleuth("kb", "ingest", "--source-id", "letters", cwd=home).returncode == 2
 
 
+def test_a_fresh_folder_gets_an_index(tmp_path: Path) -> None:
+    """`kb ingest` makes the index where there is none; a search does not."""
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "judy.txt").write_text("Pictures of Judy at the lake.\n")
+    assert sleuth("kb", "search", "judy", cwd=tmp_path).returncode == 3
+    done = sleuth("kb", "ingest", "--source-id", "letters", "--folder", "letters", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "judy.txt" in sleuth("kb", "search", "judy", cwd=tmp_path).stdout
+
+
+def test_without_a_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--aws` without a region says how to set one, and how to do without AWS."""
+    for name in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
+    result = sleuth("kb", "search", "judy", "--aws", "--kb", KB, cwd=tmp_path)
+    assert result.returncode == 5
+    assert "AWS_REGION=us-east-1" in result.stderr
+    assert "leave out --aws" in result.stderr
+
+
 def test_at_aws(aws: BedrockServer, tmp_path: Path) -> None:
     """The same commands with --aws use AWS; errors name the slice and the reason."""
     names = ("--aws", "--kb", KB, "--source-id", DS)

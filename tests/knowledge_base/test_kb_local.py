@@ -87,6 +87,7 @@ class TestBothAnswerAlike:
             assert one["location"]["type"] == "S3"
             assert one["metadata"][SOURCE_KEY] == DS
             assert isinstance(one["score"], float)
+            assert 0 <= one["score"] <= 1
 
     def test_slices(self, both: tuple[Any, Any]) -> None:
         """The same retriever works over both, with filters."""
@@ -185,6 +186,15 @@ class TestBothAnswerAlike:
                 "ResourceNotFoundException",
             ),
             ("start_ingestion_job", {"dataSourceId": "DSUNKNOWN0"}, "ResourceNotFoundException"),
+            ("list_ingestion_jobs", {"dataSourceId": "DSUNKNOWN0"}, "ResourceNotFoundException"),
+            (
+                "get_knowledge_base_documents",
+                {
+                    "dataSourceId": "DSUNKNOWN0",
+                    "documentIdentifiers": [{"dataSourceType": "S3", "s3": {"uri": "s3://b/1"}}],
+                },
+                "ResourceNotFoundException",
+            ),
         ],
     )
     def test_errors(self, both: tuple[Any, Any], operation: str, request_: dict[str, Any], code: str) -> None:

@@ -212,7 +212,9 @@ class TestErrors:
 
     def test_no_region(self) -> None:
         """Without a region the error says what to set, and how to work without AWS."""
-        with pytest.raises(KnowledgeBaseError, match=r"AWS_REGION must be set.*LocalKnowledgeBase"):
+        with pytest.raises(
+            KnowledgeBaseError, match=r"AWS_REGION must be set.*leave out --aws.*LocalKnowledgeBase"
+        ):
             MultiSliceRetriever().retrieve("q", KB, DS)
 
     def test_no_credentials(self, server: BedrockServer, monkeypatch: pytest.MonkeyPatch) -> None:

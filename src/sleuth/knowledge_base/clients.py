@@ -57,8 +57,8 @@ def _aws_client(service: str, timeout: float, _settings: tuple[tuple[str, str], 
     region = os.environ.get("AWS_REGION") or session.region_name
     if not region:
         raise KnowledgeBaseError(
-            "AWS_REGION must be set to reach a knowledge base of AWS; for an index on this machine, "
-            "pass LocalKnowledgeBase(engine) as the client, or set_default_client(LocalKnowledgeBase(engine))",
+            "AWS_REGION must be set to reach a knowledge base of AWS, as in AWS_REGION=us-east-1; a knowledge base on "
+            "this machine needs no region: leave out --aws, or pass LocalKnowledgeBase(engine) as the client",
             service=service,
         )
     connect = min(CONNECT_TIMEOUT, timeout)

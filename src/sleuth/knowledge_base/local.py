@@ -149,11 +149,9 @@ class LocalKnowledgeBase:
     def list_data_sources(self, **request: Any) -> dict[str, Any]:
         """Answer `ListDataSources`: those with a place to read, and those of indexed documents."""
         base = self._base(request, "ListDataSources")
-        sources = {document.metadata.get(SOURCE_KEY) for document in self._engine.documents()}
-        names = sorted({*self._places.sources, *(name for name in sources if isinstance(name, str))})
         summaries = [
             {"knowledgeBaseId": base, "dataSourceId": name, "name": name, "status": "AVAILABLE"}
-            for name in names
+            for name in self._source_names()
         ]
         return _page(request, summaries, "dataSourceSummaries")
 
@@ -228,7 +226,16 @@ class LocalKnowledgeBase:
         return name
 
     def _base_and_source(self, request: Mapping[str, Any], operation: str) -> tuple[str, str]:
-        return self._base(request, operation), str(_required(request, "dataSourceId", operation))
+        base, source = self._base(request, operation), str(_required(request, "dataSourceId", operation))
+        if source not in self._places.sources and source not in (known := self._source_names()):
+            message = f"data source {source!r} does not exist; those that do: {', '.join(known) or 'none'}"
+            raise local_error("ResourceNotFoundException", message, operation, 404)
+        return base, source
+
+    def _source_names(self) -> list[str]:
+        """Return the data sources with a place to read and those of indexed documents, sorted."""
+        sources = {document.metadata.get(SOURCE_KEY) for document in self._engine.documents()}
+        return sorted({*self._places.sources, *(name for name in sources if isinstance(name, str))})
 
     def _owned(self, source: str, under: str | None = None) -> list[IndexedDocument]:
         return [
@@ -319,8 +326,14 @@ def _result(item: RetrievedItem, base: str, source: str | None) -> dict[str, Any
         "content": {"text": item.text, "type": "TEXT"},
         "location": _location(_address(uri)),
         "metadata": metadata,
-        "score": item.score or 0.0,
+        "score": _unit_score(item.score or 0.0),
     }
+
+
+def _unit_score(score: float) -> float:
+    """Return a score of the index on the service's scale from 0 to 1: s / (1 + s), which keeps the order."""
+    positive = max(score, 0.0)
+    return positive / (1.0 + positive)
 
 
 def _address(source: str) -> str:

@@ -258,6 +258,7 @@ class BedrockServer(LocalServer):
         return {"ingestionJob": self._job(params, job)}
 
     def _list_ingestion_jobs(self, params: dict[str, Any]) -> dict[str, Any]:
+        self._source(params)
         jobs = [self._job(params, job) for job in self._base(params).jobs.values()]
         mine = [job for job in jobs if job["dataSourceId"] == params["dataSourceId"]]
         order = params.get("sortBy", {"attribute": "STARTED_AT", "order": "DESCENDING"})

@@ -63,11 +63,15 @@ def print_json(value: Any) -> None:
     say(escape_json(json.dumps(value, ensure_ascii=False, indent=2, default=str)))
 
 
-def open_index(option: Path | None) -> Engine:
-    """Open the index of a command, which must exist."""
+def open_index(option: Path | None, *, create: bool = False) -> Engine:
+    """Open the index of a command.
+
+    Args:
+        create: make it if there is none.
+    """
     from sleuth.engine import Engine
 
-    engine = Engine.open(index_folder(option))
+    engine = Engine.open(index_folder(option), create=create)
     for repair in engine.repairs:
         say(f"sleuth: mended {repair.what}: {repair.why}", err=True)
     return engine

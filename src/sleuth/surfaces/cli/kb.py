@@ -51,14 +51,20 @@ Uris = Annotated[list[str] | None, typer.Argument(help="Documents, as s3:// addr
 def client_of(
     aws: bool, index: Path | None, source: str | None = None, folder: Path | None = None
 ) -> Iterator[Any]:
-    """Yield None for AWS, whose clients are made later, or else the index as a knowledge base."""
+    """Yield None for AWS, whose clients are made later, or else the index as a knowledge base.
+
+    A folder to read makes the index if there is none.
+    """
     if aws:
         yield None
         return
     from sleuth.knowledge_base import LocalKnowledgeBase
 
     sources = {source: folder} if source and folder else {}
-    with open_index(index) as engine, LocalKnowledgeBase(engine, sources=sources, read=documents_of) as local:
+    with (
+        open_index(index, create=folder is not None) as engine,
+        LocalKnowledgeBase(engine, sources=sources, read=documents_of) as local,
+    ):
         yield local
 
 
