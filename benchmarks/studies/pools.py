@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,16 +43,15 @@ class Laboratory(NamedTuple):
 
     def lexical(self, query: str | Mapping[str, Mapping[str, float]]) -> Hits:
         """Return the pool of words for a text, or for weighted terms."""
-        return self.searchers.search_leg(
-            "lexical", query, PoolRequest(POOL, None, True, True, False), self.snapshot
-        )
+        return self._pool("lexical", query)
+
+    def _pool(self, leg: str, query: Any) -> Hits:
+        request = PoolRequest(POOL, None, True, True, False)
+        return self.searchers.search_legs({leg: query}, request, self.snapshot)[leg]
 
     def dense(self, query: str) -> Hits:
         """Return the pool of meaning."""
-        vector = self.searchers.by_leg["dense"].ask(query)
-        return self.searchers.search_leg(
-            "dense", vector, PoolRequest(POOL, None, True, True, False), self.snapshot
-        )
+        return self._pool("dense", self.searchers.by_leg["dense"].ask(query))
 
     def keys(self) -> list[int]:
         """Return the keys of all passages, ascending."""

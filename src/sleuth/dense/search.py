@@ -132,10 +132,32 @@ class DenseSearcher(LegSearcher[Vector]):
             vector = as_vector(vector, self.leg.embedder.fingerprint)
         return self._prepare(vector)
 
-    def pool(self, query: Vector, request: LegRequest) -> Hits:
+    def pool(self, query: Vector, request: LegRequest, *, depth: int | None = None) -> Hits:
         """Return the best rows; see `search`."""
-        depth = POOL_DEPTH * request.k if request.pooled else None
-        return self._best(self._prepare(query), request, depth)
+        k, allowed = request.k, request.allowed
+        vector = self._prepare(query)
+        if request.pooled:
+            depth = POOL_DEPTH * k
+        if k == 0 or not np.count_nonzero(vector):
+            return no_hits()
+        parts = self._whole
+        if allowed is not None:
+            parts = [(*self._arrays[i], self._mask(i, allowed[i])) for i in self._by_size]
+        table, step, least, error = codes.steps(vector, STEPS)
+        few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), self._rows // SPARSE)
+        margin = near = -1.0
+        if depth is None:
+            margin = margin_of(self._spread, error, len(vector))
+            near = margin_of(LIST_CERTAINTY / CERTAINTY * self._list_spread, error, len(vector))
+        try:
+            owners, keys, scores, tied = codes.scan(
+                table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
+                lists=self._lists if k <= LISTED_K else None, near=near,
+            )  # fmt: skip
+        except ValueError as error:
+            raise self._damage(error) from error
+        ids = request.ids or self._ids
+        return best_hits(self._numbers[owners], keys, scores, tied, k, ids, ordered=request.ordered)
 
     @property
     def matcher(self) -> TokenMatcher:
@@ -169,32 +191,8 @@ class DenseSearcher(LegSearcher[Vector]):
         """
         if depth is not None and depth < 1:
             raise ArgumentError(f"depth must be at least 1, got {depth!r}")
-        vector = self.ask(query) if isinstance(query, str) else self._prepare(query)
-        return self._best(vector, LegRequest(check_count(k), allowed, ordered, exact=exact, ids=ids), depth)
-
-    def _best(self, vector: Vector, request: LegRequest, depth: int | None) -> Hits:
-        """Return the best rows for a vector of length 1 or 0."""
-        k, allowed = request.k, request.allowed
-        if k == 0 or not np.count_nonzero(vector):
-            return no_hits()
-        parts = self._whole
-        if allowed is not None:
-            parts = [(*self._arrays[i], self._mask(i, allowed[i])) for i in self._by_size]
-        table, step, least, error = codes.steps(vector, STEPS)
-        few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), self._rows // SPARSE)
-        margin = near = -1.0
-        if depth is None:
-            margin = margin_of(self._spread, error, len(vector))
-            near = margin_of(LIST_CERTAINTY / CERTAINTY * self._list_spread, error, len(vector))
-        try:
-            owners, keys, scores, tied = codes.scan(
-                table, step, least, parts, vector, k, depth or max(MOST_DEPTH, 2 * k), margin, few,
-                lists=self._lists if k <= LISTED_K else None, near=near,
-            )  # fmt: skip
-        except ValueError as error:
-            raise self._damage(error) from error
-        ids = request.ids or self._ids
-        return best_hits(self._numbers[owners], keys, scores, tied, k, ids, ordered=request.ordered)
+        request = LegRequest(check_count(k), allowed, ordered, exact=exact, ids=ids)
+        return self.pool(self.ask(query) if isinstance(query, str) else query, request, depth=depth)
 
     def scores(self, query: str | Vector, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of these rows as `search` gives them, shape (len(keys),); 0 for a key in none."""
@@ -305,7 +303,7 @@ class TokenMatcher(NamedTuple):
         self, scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float
     ) -> NDArray[np.float64]:
         """Return the scores with what the matches gain them."""
-        return late.lift(scores, matches, weight)
+        return matching.lift(scores, matches, weight)
 
     def explain(
         self, score: float, match: float, before: float, weight: float, below: Explanation | None

@@ -277,7 +277,7 @@ class Documents:
         if tree is not None:
             from sleuth.engine.selection import unknown_keys
 
-            keys_in_scope = self._view.searchers_of(snapshot).key_names(snapshot, self._view.scope)
+            keys_in_scope = self._view.searchers_of(snapshot).key_names(self._view.scope, snapshot)
             # `lang!=de` with a misspelt key would match everything.
             if notes := unknown_keys(tree, keys_in_scope):
                 raise FilterError("; ".join(notes))

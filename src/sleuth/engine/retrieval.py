@@ -69,7 +69,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         if query.is_lookup and not ranked.keys:
             ranked = looked_up(ranked, query.conditions, searchers, snapshot, tree)
         elif not query.is_lookup:
-            ranked = in_common(view, query.text, ranked, snapshot, least)
+            ranked = in_common(view, searchers, query.text, ranked, snapshot=snapshot, least=least)
         items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), request, view.scope)
     if reranker is not None:
         items = list(reranker.rerank(query.text, items))[:k]
@@ -82,7 +82,7 @@ def _notes_on(tree: Filter | None, view: IndexView, snapshot: IndexSnapshot) -> 
         return []
     from sleuth.engine.selection import unknown_keys
 
-    return unknown_keys(tree, view.searchers_of(snapshot).key_names(snapshot, view.scope))
+    return unknown_keys(tree, view.searchers_of(snapshot).key_names(view.scope, snapshot))
 
 
 class NotedQuery(NamedTuple):
@@ -98,7 +98,7 @@ def read_query(view: IndexView, query: str, snapshot: IndexSnapshot) -> NotedQue
     from sleuth.engine.spelling import suggestions
 
     searchers = view.searchers_of(snapshot)
-    parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot, view.scope)))
+    parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(view.scope, snapshot)))
     notes = parsed.notes()
     if not parsed.text.strip():
         notes.append("a query must hold a word to look for, not only words to leave out")
@@ -128,7 +128,13 @@ def looked_up(
 
 
 def in_common(
-    view: IndexView, query: str, ranked: RankedRows, snapshot: IndexSnapshot, least: float | None
+    view: IndexView,
+    searchers: Searchers,
+    query: str,
+    ranked: RankedRows,
+    *,
+    snapshot: IndexSnapshot,
+    least: float | None,
 ) -> RankedRows:
     """Leave out what has nothing in common with the query.
 
@@ -136,7 +142,7 @@ def in_common(
         least: the share that each row must have in common. None leaves out all rows where nothing in the index has
             anything in common with the query, and otherwise none.
     """
-    legs = view.searchers_of(snapshot).legs
+    legs = searchers.legs
     certain = [hits for name, hits in ranked.hits.items() if legs[name].is_certain]
     if least is None and (any(map(len, certain)) or _holds_a_word(view, query, snapshot)):
         return ranked

@@ -56,6 +56,7 @@ class Searchers:
         matchers: what compares the best rows of a fused ranking once more, by the leg that has it.
         words: the one of the searchers that knows which words rows hold.
         columns: filters rows.
+        alone: the searchers that score with the numbers of this index alone; these themselves where they are.
     """
 
     def __init__(
@@ -95,12 +96,12 @@ class Searchers:
         self._key_names: dict[Filter | None, frozenset[str]] = {}
         self._metadata_keys: dict[Filter | None, list[MetadataKey]] = {}
         self._documents: NDArray[np.int64] | None = None
-        self._alone: Searchers | None = None
+        self.alone = self
 
     def within(self, corpora: Mapping[str, Corpus], snapshot: IndexSnapshot) -> Searchers:
         """Searchers of the same version that score with the numbers of larger corpora, by leg."""
         searchers = Searchers(snapshot, self._all, self, corpora)
-        searchers._alone = self
+        searchers.alone = self.alone
         return searchers
 
     def show(self, snapshot: IndexSnapshot) -> bool:
@@ -190,7 +191,7 @@ class Searchers:
             keys = self._metadata_keys[tree] = self.select(snapshot, tree).metadata_keys()
         return list(keys)
 
-    def key_names(self, snapshot: IndexSnapshot, scope: Filter | None) -> frozenset[str]:
+    def key_names(self, scope: Filter | None, snapshot: IndexSnapshot) -> frozenset[str]:
         """Return the metadata keys of what a filter lets through."""
         names = self._key_names.get(scope)
         if names is None:
@@ -211,15 +212,14 @@ class Searchers:
         exact: bool = False,
     ) -> Hits:
         """Return the best `k` rows for a vector, by the leg that takes one."""
-        return self.search_leg(
-            vector_leg(self.legs), vector, PoolRequest(k, tree, False, True, exact), snapshot
-        )
+        leg = vector_leg(self.legs)
+        return self.search_legs({leg: vector}, PoolRequest(k, tree, False, True, exact), snapshot)[leg]
 
     def match(
         self, leg: str, query: str, keys: NDArray[np.int64], snapshot: IndexSnapshot
     ) -> NDArray[np.float64]:
         """Return how well rows match the query, as the matcher of a leg says, shape (len(keys),)."""
-        return self.matchers[leg].match(query, keys, lambda: snapshot.rows(keys.tolist()))
+        return self.matchers[leg].match(query, keys, lambda: snapshot.rows(keys))
 
     def idf(self, terms: Iterable[str], snapshot: IndexSnapshot) -> dict[str, float]:
         """Return how rare each term is among the rows."""
@@ -254,7 +254,7 @@ class Searchers:
         from sleuth.engine.queries import rows_that_fulfil
 
         # A corpus has the numbers of the words of queries alone.
-        alone = self._alone or self
+        alone = self.alone
         fulfilled = alone._fulfilled
         keys = fulfilled.get(conditions)
         if keys is None:
@@ -274,10 +274,8 @@ class Searchers:
     def best_with(self, token: str, k: int, tree: Filter | None, snapshot: IndexSnapshot) -> list[int]:
         """Return the keys of the best `k` rows whose text holds a token and that match a filter."""
         request = PoolRequest(k, tree, pooled=False, ordered=False, exact=False)
-        keys: list[int] = self.search_leg(
-            self._word_leg, self.words.word(token), request, snapshot
-        ).keys.tolist()
-        return keys
+        hits = self.search_legs({self._word_leg: self.words.word(token)}, request, snapshot)
+        return hits[self._word_leg].keys.tolist()  # type: ignore[no-any-return]
 
     def lookup(
         self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: IndexSnapshot
@@ -301,15 +299,19 @@ class Searchers:
             return bitmaps
         return [bitmap & other for bitmap, other in zip(bitmaps, allowed, strict=True)]
 
-    def search_leg(self, leg: str, query: Any, request: PoolRequest, snapshot: IndexSnapshot) -> Hits:
-        """Return the best rows of one leg, which is asked in its own form."""
-        allowed = None if request.tree is None else self.allowed(request.tree, leg)
-        if request.conditions:
-            allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
-        whole = LegRequest(
-            request.depth, allowed, request.ordered, request.pooled, request.exact, snapshot.order
-        )
-        return self.by_leg[leg].pool(query, whole)
+    def search_legs(
+        self, queries: Mapping[str, Any], request: PoolRequest, snapshot: IndexSnapshot
+    ) -> dict[str, Hits]:
+        """Return the best rows of legs, each asked in its own form."""
+        depth, ordered, pooled, exact = request.depth, request.ordered, request.pooled, request.exact
+        hits: dict[str, Hits] = {}
+        for leg, query in queries.items():
+            allowed = None if request.tree is None else self.allowed(request.tree, leg)
+            if request.conditions:
+                allowed = self._fulfilling(request.conditions, allowed, leg, snapshot)
+            whole = LegRequest(depth, allowed, ordered, pooled, exact, snapshot.order)
+            hits[leg] = self.by_leg[leg].pool(query, whole)
+        return hits
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +335,7 @@ class Pinned:
             try:
                 queries[leg] = ask_leg(self.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
                 check_in_time(self.deadline)
-                hits[leg] = self.searchers.search_leg(leg, queries[leg], request, self.snapshot)
+                hits |= self.searchers.search_legs({leg: queries[leg]}, request, self.snapshot)
             except TimeoutError as error:
                 parts.append(PartReport(leg, "abandoned", time.perf_counter() - started, error=str(error)))
             except EmbeddingError as error:

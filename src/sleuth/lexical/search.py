@@ -142,14 +142,30 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return a query as it is, or without segments, for searchers elsewhere, its terms by field."""
         return query if self._segments else self.analyse(query)
 
-    def pool(self, query: str | Terms, request: LegRequest) -> Hits:
+    def pool(
+        self,
+        query: str | Terms,
+        request: LegRequest,
+        *,
+        weighting: Weighting = "bm25",
+        weights: Mapping[str, float] | None = None,
+    ) -> Hits:
         """Return the best rows; see `search`."""
-        return self._best(weigh(self._count(query)), request)
+        is_default = weighting == "bm25" and not weights
+        terms = weigh(self._count(query)) if is_default else self._weigh(query, weighting, weights)
+        masks = self._lives if request.allowed is None else self._masks(request.allowed)
+        hits = blockmax.search(terms, self._parts, request.k, masks, weighting == "tfidf")
+        return best_hits(*hits, request.k, request.ids or self._ids or _by_key, ordered=request.ordered)
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return the terms of a query by field, each with how often it comes, whether the index holds it or not."""
-        by_analyzer = {analyzer: _tally(analyzer.tokens(query)) for analyzer in set(self._analyzers.values())}
-        return {name: dict(by_analyzer[analyzer]) for name, analyzer in self._analyzers.items()}
+        by_analyzer: dict[Analyzer, dict[str, float]] = {}
+        terms: dict[str, dict[str, float]] = {}
+        for name, analyzer in self._analyzers.items():
+            if analyzer not in by_analyzer:
+                by_analyzer[analyzer] = _tally(analyzer.tokens(query))
+            terms[name] = dict(by_analyzer[analyzer])
+        return terms
 
     def totals(self) -> Tally:
         """Return the lengths of the live rows of these segments, by field."""
@@ -175,12 +191,13 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return the terms of a query that some row of the corpus holds."""
         if isinstance(query, str) or self._corpus is None:
             return query
-        counts = self._corpus.counts
-        some = {
-            name: {token: times for token, times in terms.items() if counts[name].get(token)}
-            for name, terms in query.items()
-        }
-        return {name: terms for name, terms in some.items() if terms}
+        present: dict[str, dict[str, float]] = {}
+        for name, terms in query.items():
+            counts = self._corpus.counts[name]
+            for token, times in terms.items():
+                if counts.get(token):
+                    present.setdefault(name, {})[token] = times
+        return present
 
     @property
     def analyzer(self) -> Analyzer:
@@ -224,15 +241,8 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         Raises:
             ArgumentError: k, allowed, weighting or a weight breaks its rule.
         """
-        terms = self._weigh(query, weighting, weights)
         request = LegRequest(check_count(k), allowed, ordered, ids=ids)
-        return self._best(terms, request, classic=weighting == "tfidf")
-
-    def _best(self, terms: list[Weighed], request: LegRequest, *, classic: bool = False) -> Hits:
-        """Return the best rows for weighed terms."""
-        masks = self._lives if request.allowed is None else self._masks(request.allowed)
-        hits = blockmax.search(terms, self._parts, request.k, masks, classic)
-        return best_hits(*hits, request.k, request.ids or self._ids or _by_key, ordered=request.ordered)
+        return self.pool(query, request, weighting=weighting, weights=weights)
 
     def scores(
         self,

@@ -44,5 +44,5 @@ def test_errors_of_shards_are_values(address: str) -> None:
     kind, name, message = decode(searcher.ask(1, encode(("by_id", {0: (7, 3)}))))
     assert (kind, name) == ("refused", "ArgumentError")
     assert "after must be" in message
-    with pytest.raises(ValueError, match="method must be one of Shard's"):
+    with pytest.raises(ValueError, match="question must be one of a shard"):
         searcher.ask(1, encode(("_own", {0: ()})))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -20,6 +20,7 @@ from sleuth.errors import FormatVersionError, IndexDamagedError, IndexNotFoundEr
 from sleuth.ingest import ReadOptions
 from sleuth.remote import Deadline
 from tests.commands import sleuth
+from tests.dense.strategies import HashEmbedder
 
 SETTINGS = {"embedder": ""}
 
@@ -273,3 +274,29 @@ def test_the_order_in_which_shards_answer_changes_nothing(
 
         monkeypatch.setattr(engine.store, "reader", reversed_reader)
         assert contents() == expected
+
+
+def test_texts_are_matched_where_no_tokens_are_stored(tmp_path: Path) -> None:
+    """With an embedder without tokens, passages of all shards are matched by their texts, as those of one index."""
+    fusion = "minmax(lexical=1,dense=1,tokens=0.5)"
+    with (
+        Engine.open(tmp_path / "one", create=True, embedder=HashEmbedder()) as one,
+        ShardedEngine.open(tmp_path / "many", create=True, shards=3, embedder=HashEmbedder()) as many,
+    ):
+        one.add(documents(30))
+        many.add(documents(30))
+        for query in ("tide number 7", "harbour"):
+            expected = one.retrieve(query, 9, fusion=fusion, exact=True)
+            ranking = many.retrieve(query, 9, fusion=fusion, exact=True)
+            assert [(hit.id, hit.score) for hit in ranking] == [(hit.id, hit.score) for hit in expected]
+
+
+def test_a_shard_answers_its_own_questions_only(tmp_path: Path) -> None:
+    """Any other name than that of a question is refused: questions may come from another process."""
+    with ShardedEngine.open(tmp_path, create=True, shards=2, settings=SETTINGS) as engine:
+        engine.add(documents(5))
+        with engine.store.reader() as snapshot:
+            shards: Any = cast("Any", snapshot).shards
+            for question in ("_search", "segments", "__class__", "within", ""):
+                with pytest.raises(ValueError, match=f"question must be one of a shard, got {question!r}"):
+                    shards.ask(question, {0: ()})

@@ -143,17 +143,19 @@ class Router:
     def ask(
         self,
         version: int,
-        method: str,
+        question: str,
         arguments: Mapping[int, Sequence[Any]],
         deadline: Deadline | None = None,
     ) -> ShardAnswers:
-        """Call a method of `Shard` at some shards of a version, all at once; see `Shards.ask`."""
+        """Ask some shards of a version the same question, all at once; see `Shards.ask`."""
         started = time.monotonic()
         seconds = self._options.deadline
         if deadline is not None:
             seconds = min(seconds, max(deadline.remaining(), 0.0))
         calls = [
-            _Call(group, numbers, encode((method, {number: tuple(arguments[number]) for number in numbers})))
+            _Call(
+                group, numbers, encode((question, {number: tuple(arguments[number]) for number in numbers}))
+            )
             for group in self._groups
             if (numbers := [number for number in group.numbers if number in arguments])
         ]

@@ -95,7 +95,7 @@ class Searcher:
         """Answer for shards at a version.
 
         Args:
-            request: the method and its arguments by number of the shard, encoded.
+            request: the question and its arguments by number of the shard, encoded.
 
         Returns:
             A reply: values by number of the shard; or refused; or absent where the version is not open.
@@ -103,18 +103,16 @@ class Searcher:
         version = self._versions.get(number)
         if version is None:
             return encode((ABSENT,))
-        method, arguments = decode(request)
+        question, arguments = decode(request)
         try:
             values = {
-                shard: _answer(version.shards[shard], method, some) for shard, some in arguments.items()
+                shard: _answer(version.shards[shard], question, some) for shard, some in arguments.items()
             }
         except SleuthError as error:
             return encode((REFUSED, type(error).__name__, str(error)))
         return encode((ANSWERED, values))
 
 
-def _answer(index: ShardIndex, method: str, arguments: Sequence[Any]) -> Any:
-    if method.startswith("_"):
-        raise ValueError(f"method must be one of Shard's, got {method!r}")
-    with index.reader() as shard:
-        return getattr(shard, method)(*arguments)
+def _answer(index: ShardIndex, question: str, arguments: Sequence[Any]) -> Any:
+    with index.store.reader() as snapshot:
+        return index.at(snapshot).answer(question, arguments)

@@ -45,10 +45,10 @@ class RayShards:
         return self.versions
 
     def ask(
-        self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
+        self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
     ) -> ShardAnswers:
-        """Call a method at some shards."""
-        return self.router.ask(self.manifest.number, method, arguments, deadline)
+        """Ask some shards the same question."""
+        return self.router.ask(self.manifest.number, question, arguments, deadline)
 
 
 class RayStore:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import time
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from sleuth.engine import (
     words_among,
 )
 from sleuth.errors import EmbeddingError
-from sleuth.store import Corpus, Hits, Tally, best_hits, no_hits
+from sleuth.store import Corpus, Hits, Tally, best_hits
 from sleuth.types import PartReport
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class GatheredSearchers:
     Attributes:
         version: grows with every commit of a shard.
         legs: the legs that rank, by name, in order.
+        by_leg: searchers without segments, which turn queries into the form that shards are asked in.
         matchers: what compares the best rows of a fused ranking once more, by the leg that has it.
         corpora: by leg, the numbers of all shards.
     """
@@ -82,21 +83,22 @@ class GatheredSearchers:
             for leg in self.legs
         }
         # Without segments: they turn queries into the form that shards are asked in.
-        self._by_leg: dict[str, LegSearcher[Any]] = {
+        self.by_leg: dict[str, LegSearcher[Any]] = {
             name: leg.searcher([], corpus=self.corpora[name]) for name, leg in self.legs.items()
         }
-        self.matchers = matchers_of(self._by_leg)
-        self._word_leg, self._words = words_among(self._by_leg)
+        self.matchers = matchers_of(self.by_leg)
+        self._word_leg, self._words = words_among(self.by_leg)
+        self._without_words = {leg: Corpus(corpus.totals) for leg, corpus in self.corpora.items()}
         self._name = uuid.uuid4().hex
         self._key_names: dict[Filter | None, frozenset[str]] = {}
 
     def show(self, snapshot: GatheredSnapshot) -> bool:
         """Return whether these are the searchers of a snapshot, with the numbers of all its shards."""
-        few = (
-            sum(len(group) for corpus in self.corpora.values() for group in corpus.counts.values())
-            < _MOST_COUNTS
-        )
-        return self._versions == snapshot.shards.versions and not self._failures and few
+        counts = 0
+        for corpus in self.corpora.values():
+            counts += sum(map(len, corpus.counts.values()))
+        is_same = self._versions == snapshot.shards.versions
+        return is_same and not self._failures and counts < _MOST_COUNTS
 
     def search(
         self,
@@ -113,8 +115,9 @@ class GatheredSearchers:
         conditions: tuple[QueryCondition, ...] = (),
     ) -> RankedRows:
         """Return the best `k` rows of all shards that match the filter; see `Searchers.search`."""
+        pinned = replace(snapshot, deadline=deadline)
         return rank(
-            GatheredVersion(self, replace(snapshot, deadline=deadline), self.legs, self.matchers),
+            GatheredVersion(self, pinned, self.legs, self.matchers, pinned.order, pinned.match),
             query,
             k,
             tree,
@@ -179,14 +182,6 @@ class GatheredSearchers:
         self._count({self._word_leg: dict.fromkeys(self._words.groups(), names)}, snapshot)
         return self._words.idf(names)
 
-    def ask(self, leg: str, query: str, deadline: Deadline | None) -> Any:
-        """Return what each shard is asked: the query in the form of a leg, made once.
-
-        Raises:
-            TimeoutError: the leg did not make it before the deadline.
-        """
-        return ask_leg(self.legs[leg], self._by_leg[leg], query, deadline)
-
     def select(
         self, snapshot: GatheredSnapshot, tree: Filter | None, *, query: str | None = None
     ) -> GatheredSelection:
@@ -197,7 +192,7 @@ class GatheredSearchers:
         """Return the metadata keys of the documents of all shards that match a filter."""
         return self.select(snapshot, tree).metadata_keys()
 
-    def key_names(self, snapshot: GatheredSnapshot, scope: Filter | None) -> frozenset[str]:
+    def key_names(self, scope: Filter | None, snapshot: GatheredSnapshot) -> frozenset[str]:
         """Return the metadata keys of the rows that a filter allows."""
         names = self._key_names.get(scope)
         if names is None:
@@ -215,51 +210,35 @@ class GatheredSearchers:
         Each shard is asked for its fair share and some more; one whose answer may go on among the best is asked again
         for all.
         """
-        words = {leg: self._by_leg[leg].names(query) for leg, query in queries.items()}
-        failures = [*self._failures, *self._count(words, snapshot)]
+        failures = [*self._failures, *self._count_words(queries, snapshot)]
         names = snapshot.shards.names
-        lost = frozenset(map(names.index, {part.name for part in failures}))
+        lost = {names.index(part.name) for part in failures} if failures else ()
         # Ties within a shard are put in order here, with those of other shards.
         whole = self._ask_of(queries, replace(request, ordered=False))
-        share = replace(whole, request=replace(whole.request, depth=share_of(request.depth, len(names))))
-        answers = snapshot.try_all("pools", share, without=lost)
+        depth = share_of(request.depth, len(names))
+        share = replace(whole, request=replace(whole.request, depth=depth))
+        answers = snapshot.try_all("search", share, without=lost)
+        failures += answers.failures
         pools: dict[int, dict[str, Hits]] = answers.values
-        hits = {
-            leg: merged({number: some[leg] for number, some in pools.items()}, request, snapshot)
-            for leg in queries
-        }
-        unsure = {
-            number
-            for number, some in pools.items()
-            for leg, pool in some.items()
-            if goes_on(pool, share.request.depth, hits[leg], request.depth)
-        }
-        if unsure:
-            again = snapshot.try_some("pools", dict.fromkeys(sorted(unsure), (whole,)))
-            pools |= again.values
+        hits = merged(pools, queries, request, snapshot)
+        if unsure := unsure_shards(pools, depth, hits, request.depth):
+            again = snapshot.try_some("search", dict.fromkeys(unsure, (whole,)))
             failures += again.failures
-            hits = {
-                leg: merged({number: some[leg] for number, some in pools.items()}, request, snapshot)
-                for leg in queries
-            }
-        return hits, failures + answers.failures
+            hits = merged(pools | again.values, queries, request, snapshot)
+        return hits, failures
 
     def _ask_of(self, queries: Mapping[str, Any], request: PoolRequest) -> Ask:
         """Return what shards are asked, with the numbers of the words; words that no row holds are left out."""
-        queries = {leg: self._by_leg[leg].present(query) for leg, query in queries.items()}
-        corpora = {
-            leg: Corpus(corpus.totals, self._counts_in(leg, queries[leg]) if leg in queries else {})
-            for leg, corpus in self.corpora.items()
-        }
-        return Ask(queries, request, self._name, corpora)
-
-    def _counts_in(self, leg: str, query: Any) -> dict[str, dict[str, int]]:
-        """Return the numbers of the words of a query, by group."""
-        counts = self.corpora[leg].counts
-        return {
-            group: {name: counts[group][name] for name in names}
-            for group, names in self._by_leg[leg].names(query).items()
-        }
+        asked, corpora = dict(queries), dict(self._without_words)
+        for leg, searcher in self.by_leg.items():
+            if leg in queries and self.corpora[leg].counts:
+                asked[leg] = searcher.present(queries[leg])
+                counts = self.corpora[leg].counts
+                numbers: dict[str, dict[str, int]] = {}
+                for group, names in searcher.names(asked[leg]).items():
+                    numbers[group] = dict(zip(names, map(counts[group].__getitem__, names), strict=True))
+                corpora[leg] = Corpus(self.corpora[leg].totals, numbers)
+        return Ask(asked, request, self._name, corpora)
 
     def explain(self, snapshot: GatheredSnapshot, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
@@ -271,6 +250,13 @@ class GatheredSearchers:
         explanation: Explanation = answers.values[number]
         return explanation
 
+    def _count_words(self, queries: Mapping[str, Any], snapshot: GatheredSnapshot) -> list[PartReport]:
+        """Count the words of queries, by leg, as far as they are not known yet."""
+        words: dict[str, Mapping[str, Collection[str]]] = {}
+        for leg, query in queries.items():
+            words[leg] = self.by_leg[leg].names(query)
+        return self._count(words, snapshot)
+
     def _count(
         self, words: Mapping[str, Mapping[str, Collection[str]]], snapshot: GatheredSnapshot
     ) -> list[PartReport]:
@@ -280,8 +266,8 @@ class GatheredSearchers:
             counts = self.corpora[leg].counts
             for group, names in groups.items():
                 known = counts.setdefault(group, {})
-                if some := [name for name in names if name not in known]:
-                    unknown.setdefault(leg, {})[group] = some
+                if some := set(names).difference(known):
+                    unknown.setdefault(leg, {})[group] = sorted(some)
         if not unknown:
             return []
         answers = snapshot.try_all("counts_of", unknown)
@@ -304,37 +290,75 @@ def share_of(depth: int, shards: int) -> int:
     return min(depth, math.ceil(mean + 6 * math.sqrt(mean)) + 8)
 
 
-def goes_on(pool: Hits, limit: int, best: Hits, depth: int) -> bool:
-    """Return whether a shard's rows beyond the `limit` that it gave may be among the best `depth` of all."""
-    if len(pool) < limit or limit >= depth:
-        return False
-    return len(best) < depth or bool(pool.scores[-1] >= best.scores[-1])
+def unsure_shards(
+    pools: Mapping[int, Mapping[str, Hits]], limit: int, best: Mapping[str, Hits], depth: int
+) -> list[int]:
+    """Return the shards of which rows beyond the `limit` that they gave may be among the best `depth` of a leg."""
+    if limit >= depth:
+        return []
+    unsure = set[int]()
+    for leg, hits in best.items():
+        least = hits.scores[-1] if len(hits.scores) >= depth else -math.inf
+        for number, by_leg in pools.items():
+            scores = by_leg[leg].scores
+            if len(scores) >= limit and scores[-1] >= least:
+                unsure.add(number)
+    return sorted(unsure)
 
 
-def merged(hits: Mapping[int, Hits], request: PoolRequest, snapshot: GatheredSnapshot) -> Hits:
-    """Return the best rows of several shards, ties by id.
+class _Candidates(NamedTuple):
+    """The best rows of a leg over all shards and what ties with the last of them, best first; ties in any order."""
+
+    keys: NDArray[np.int64]
+    scores: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, pools: Mapping[int, Mapping[str, Hits]], leg: str, depth: int) -> _Candidates:
+        """Return the candidates among the rows of shards, which are named by the keys there."""
+        keys_of, scores_of = [np.zeros(0, np.int64)], [np.zeros(0, np.float32)]
+        for number, by_leg in pools.items():
+            keys_of.append(by_leg[leg].keys | number << KEY_BITS)
+            scores_of.append(by_leg[leg].scores)
+        keys, scores = np.concatenate(keys_of), np.concatenate(scores_of)
+        ranked = np.argsort(-scores, kind="stable")
+        if len(ranked) > depth:
+            ranked = ranked[: int(np.count_nonzero(scores >= scores[ranked[depth - 1]]))]
+        return cls(keys[ranked], scores[ranked])
+
+    def tied(self, depth: int, *, ordered: bool) -> list[int]:
+        """Return the keys whose order matters: of all ties if they must be in order, else of those beyond the depth."""
+        scores = self.scores
+        if not ordered:
+            return self.keys[scores == scores[-1]].tolist() if len(scores) > depth else []
+        is_equal = np.zeros(len(scores) + 1, np.bool_)
+        np.equal(scores[1:], scores[:-1], out=is_equal[1:-1])
+        return self.keys[is_equal[1:] | is_equal[:-1]].tolist() if len(scores) else []
+
+
+def merged(
+    pools: Mapping[int, Mapping[str, Hits]],
+    legs: Iterable[str],
+    request: PoolRequest,
+    snapshot: GatheredSnapshot,
+) -> dict[str, Hits]:
+    """Return the best rows of each leg over all shards, ties by id, whose names are read for all legs at once.
 
     Args:
-        hits: by number of the shard, with the keys there.
+        pools: by number of the shard and leg, with the keys there.
     """
-    some = [(number, pool) for number, pool in hits.items() if len(pool)]
-    if not some:
-        return no_hits()
-    keys = np.concatenate([pool.keys | number << KEY_BITS for number, pool in some])
-    scores = np.concatenate([pool.scores for _, pool in some])
-    ranked = np.argsort(-scores, kind="stable")
-    least = scores[ranked[min(request.depth, len(ranked)) - 1]]
-    ranked = ranked[: int(np.count_nonzero(scores >= least))]
-    # Each row counts as a segment of its own, so that all ties are put in order, those within a shard too.
-    return best_hits(
-        np.arange(len(ranked), dtype=np.int32),
-        keys[ranked],
-        scores[ranked],
-        True,
-        request.depth,
-        lambda tied: snapshot.order(tied.tolist()),  # type: ignore[arg-type, return-value]
-        ordered=request.ordered,
-    )
+    depth, ordered = request.depth, request.ordered
+    by_leg = {leg: _Candidates.of(pools, leg, depth) for leg in legs}
+    tied: list[int] = []
+    for candidates in by_leg.values():
+        tied += candidates.tied(depth, ordered=ordered)
+    if tied:
+        snapshot.order(dict.fromkeys(tied))
+    hits: dict[str, Hits] = {}
+    for leg, (keys, scores) in by_leg.items():
+        # Each row counts as a segment of its own, so that all ties are put in order, those within a shard too.
+        places = np.arange(len(keys), dtype=np.int32)
+        hits[leg] = best_hits(places, keys, scores, bool(tied), depth, snapshot.order, ordered=ordered)
+    return hits
 
 
 @dataclass(frozen=True)
@@ -345,6 +369,8 @@ class GatheredVersion:
     snapshot: GatheredSnapshot
     legs: Mapping[str, RankingLeg[Any]]
     matchers: Mapping[str, RowMatcher]
+    order: Callable[[NDArray[np.int64]], Sequence[Any]]
+    match: Callable[[str, str, NDArray[np.int64]], NDArray[np.float64]]
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg over all shards, asked for all legs at once."""
@@ -353,7 +379,8 @@ class GatheredVersion:
         started = time.perf_counter()
         for leg in legs:
             try:
-                queries[leg] = self.searchers.ask(leg, query, self.snapshot.deadline)
+                searcher = self.searchers.by_leg[leg]
+                queries[leg] = ask_leg(self.legs[leg], searcher, query, self.snapshot.deadline)
                 check_in_time(self.snapshot.deadline)
             except TimeoutError as error:
                 queries.pop(leg, None)
@@ -365,16 +392,9 @@ class GatheredVersion:
                 parts[leg] = PartReport(leg, "failed", seconds, error=str(error), exception=error)
         hits, failures = self.searchers.gather(queries, request, self.snapshot)
         seconds = time.perf_counter() - started
-        parts |= {leg: PartReport(leg, "ok", seconds, len(some)) for leg, some in hits.items()}
-        return Pools(queries, hits, [*(parts[leg] for leg in legs), *failures])
-
-    def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
-        """Return the tie-break order of these keys."""
-        return self.snapshot.order(keys.tolist())
-
-    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match the query, as the matcher of a leg says."""
-        return self.snapshot.match(leg, query, keys)
+        for leg, some in hits.items():
+            parts[leg] = PartReport(leg, "ok", seconds, len(some.keys))
+        return Pools(queries, hits, [*map(parts.__getitem__, legs), *failures])
 
     def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""

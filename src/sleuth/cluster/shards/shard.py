@@ -1,25 +1,20 @@
-"""One pinned version of a shard, as a query sees it: the protocol, and a shard of this process."""
+"""One pinned version of a shard, as a query asks it: the protocol, and a shard of this process."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from sleuth.engine import IndexBackend, PoolRequest, Searchers
 from sleuth.store import Corpus
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from sleuth.engine import QueryCondition, Selection
+    from sleuth.engine import Selection
     from sleuth.filters import Filter
-    from sleuth.store import Counts, Hits, IndexSnapshot, Row, StoredDocument, Tally
-    from sleuth.types import Chunk, Explanation
+    from sleuth.store import Hits, IndexSnapshot, Tally
+    from sleuth.types import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +34,29 @@ class Ask:
     corpora: Mapping[str, Corpus]
 
 
-class Shard(Protocol):
-    """One version of one shard, for the length of a query. Keys are the shard's own.
+READS: Final = frozenset(
+    {
+        *(
+            "by_id",
+            "chunk_values",
+            "chunks_of",
+            "counts",
+            "document",
+            "documents",
+            "documents_at",
+            "embeddings",
+        ),
+        *("key_of", "neighbours", "notes", "order", "passages", "rows", "uncovered"),
+    }
+)
+"""Questions about rows and documents: what the method of `IndexSnapshot` with this name returns."""
 
-    Failures raise what `Engine` raises. Safe to share between threads.
-    """
+FINDS: Final = frozenset({"fulfils", "held", "key_names", "lookup", "match"})
+"""Questions that need the shard's own searchers: what the method of `Searchers` with this name returns."""
+
+
+class Shard(Protocol):
+    """One version of one shard, for the length of a query. Keys are the shard's own. Safe to share between threads."""
 
     @property
     def version(self) -> int:
@@ -55,100 +68,21 @@ class Shard(Protocol):
         """Equal ones are of equal versions and have equal segments too."""
         ...
 
-    def totals(self) -> dict[str, Tally]:
-        """Return the numbers of the shard's rows that scores depend on, by leg."""
-        ...
+    def answer(self, question: str, arguments: Sequence[Any]) -> Any:
+        """Answer a question.
 
-    def counts_of(self, words: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Tally]:
-        """Return the numbers of words of a query among the shard's rows, by leg."""
-        ...
+        Args:
+            question: one of `READS` or `FINDS`, or of these:
+                "search" (an `Ask`): the best rows of each leg, scored with the numbers of all shards;
+                "explain" (an `Ask`, a leg, a key): why the leg gives the row its score;
+                "totals" (): by leg, the numbers of the shard's rows that scores depend on;
+                "counts_of" (words by leg and group): the numbers of these words;
+                "selected" (a filter, a query, a method of `Selection`, its arguments): what that method returns.
 
-    def pools(self, ask: Ask) -> dict[str, Hits]:
-        """Return the best rows of each leg, scored with the statistics of all shards."""
-        ...
-
-    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match a query, as the matcher of a leg says, shape (len(keys),)."""
-        ...
-
-    def explain(self, ask: Ask, leg: str, key: int) -> Explanation:
-        """Return why a leg gives the row its score."""
-        ...
-
-    def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
-        """Return (document id, n) for each key."""
-        ...
-
-    def rows(self, keys: Iterable[int]) -> list[Row]:
-        """Return the chunks with these keys, in this order."""
-        ...
-
-    def neighbours(self, key: int, before: int, after: int) -> list[Row]:
-        """Return the chunk and those around it, of the same document, in order."""
-        ...
-
-    def chunks_of(self, document_id: str) -> list[Row]:
-        """Return all chunks of a document, in order."""
-        ...
-
-    def key_of(self, chunk_id: str) -> int | None:
-        """Return the key of a chunk; None where there is none."""
-        ...
-
-    def chunk_values(self, document_id: str) -> list[Chunk]:
-        """Return all chunks of a document as they were put."""
-        ...
-
-    def document(self, document_id: str) -> StoredDocument | None:
-        """Return a document without its text; None where there is none."""
-        ...
-
-    def documents(self, under: str | None) -> list[StoredDocument]:
-        """Return documents without their text, by key."""
-        ...
-
-    def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
-        """Return the documents with these keys, in this order."""
-        ...
-
-    def by_id(self, after: str, limit: int) -> list[tuple[int, str]]:
-        """Return keys and ids of the first documents whose id comes after this one, in order of id."""
-        ...
-
-    def selected(self, tree: Filter | None, query: str | None, question: str, *arguments: Any) -> Any:
-        """Return what a method of `Selection` says of what matches a filter and holds a word of the query."""
-        ...
-
-    def lookup(self, conditions: tuple[QueryCondition, ...], tree: Filter | None) -> list[int]:
-        """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
-        ...
-
-    def fulfils(self, condition: QueryCondition) -> bool:
-        """Return whether any row fulfils a condition."""
-        ...
-
-    def held(self, tokens: Sequence[str]) -> list[str]:
-        """Return those of these tokens that the text of a row holds."""
-        ...
-
-    def key_names(self, scope: Filter | None) -> frozenset[str]:
-        """Return the metadata keys of what a filter lets through."""
-        ...
-
-    def notes(self) -> dict[str, str]:
-        """Return what the writer was told to note, by name."""
-        ...
-
-    def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """Return cached vectors by content hash."""
-        ...
-
-    def counts(self) -> Counts:
-        """Return how many documents and chunks there are."""
-        ...
-
-    def uncovered(self, leg: str) -> int:
-        """Return how many chunks no segment of this leg holds."""
+        Raises:
+            ValueError: no such question.
+            SleuthError: what `Engine` raises.
+        """
         ...
 
 
@@ -158,29 +92,33 @@ class ShardIndex:
     def __init__(self, backend: IndexBackend) -> None:
         """Serve the shard that a backend has open."""
         self.backend = backend
+        self.store = backend.store
         self._lock = threading.Lock()
         self._of_corpora: _OfCorpora | None = None
 
-    @contextmanager
-    def reader(self) -> Iterator[LocalShard]:
-        """Yield the newest version, unchanging for the length of a block."""
-        with self.backend.store.reader() as snapshot:
-            yield LocalShard(self, snapshot)
+    def at(self, snapshot: IndexSnapshot) -> LocalShard:
+        """Return the shard at a snapshot."""
+        return LocalShard(self, snapshot, snapshot.version, snapshot.generation)
 
     def searchers(self, snapshot: IndexSnapshot, ask: Ask) -> Searchers:
         """Return the searchers that score with the numbers of corpora, and know the words of the query."""
         cached = self._of_corpora
-        if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
-            own = self.backend.searchers_of(snapshot)
-            with self._lock:
-                cached = self._of_corpora
-                if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
-                    cached = self._of_corpora = _OfCorpora.of(ask, own, snapshot)
+        if cached is None or cached.name != ask.name or cached.searchers.generation != snapshot.generation:
+            cached = self._newest(snapshot, ask)
         for leg, corpus in ask.corpora.items():
-            counts = cached.corpora[leg].counts
-            for group, numbers in corpus.counts.items():
-                counts.setdefault(group, {}).update(numbers)
+            if corpus.counts:
+                counts = cached.corpora[leg].counts
+                for group, numbers in corpus.counts.items():
+                    counts.setdefault(group, {}).update(numbers)
         return cached.searchers
+
+    def _newest(self, snapshot: IndexSnapshot, ask: Ask) -> _OfCorpora:
+        own = self.backend.searchers_of(snapshot)
+        with self._lock:
+            cached = self._of_corpora
+            if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
+                cached = self._of_corpora = _OfCorpora.of(ask, own, snapshot)
+            return cached
 
 
 class _OfCorpora(NamedTuple):
@@ -197,128 +135,61 @@ class _OfCorpora(NamedTuple):
         return cls(ask.name, corpora, own.within(corpora, snapshot))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class LocalShard:
     """A `Shard` over a snapshot of an index that this process has open."""
 
     index: ShardIndex
     snapshot: IndexSnapshot
+    version: int
+    generation: int
+    _searchers: Searchers | None = None
     _selections: dict[tuple[Filter | None, str | None], Selection] = field(default_factory=dict)
 
-    @property
-    def version(self) -> int:
-        """The version of the shard's index."""
-        return self.snapshot.version
+    def answer(self, question: str, arguments: Sequence[Any]) -> Any:
+        """Answer a question; see `Shard`."""
+        if question in READS:
+            answer = getattr(self.snapshot, question)(*arguments)
+            return list(answer) if isinstance(answer, Iterator) else answer
+        if question in FINDS:
+            return getattr(self._searchers or self._own(), question)(*arguments, snapshot=self.snapshot)
+        own = _OWN.get(question)
+        if own is None:
+            raise ValueError(f"question must be one of a shard, got {question!r}")
+        return own(self, *arguments)
 
-    @property
-    def generation(self) -> int:
-        """Equal ones are of equal versions and have equal segments too."""
-        return self.snapshot.generation
-
-    @property
     def _own(self) -> Searchers:
-        return self.index.backend.searchers_of(self.snapshot)
+        """Return the searchers under the numbers of this shard alone."""
+        if self._searchers is None:
+            self._searchers = self.index.backend.searchers_of(self.snapshot)
+        return self._searchers
 
-    def totals(self) -> dict[str, Tally]:
-        """Return the numbers of the shard's rows that scores depend on, by leg."""
-        return {leg: searcher.totals() for leg, searcher in self._own.by_leg.items()}
-
-    def counts_of(self, words: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Tally]:
-        """Return the numbers of words of a query among the shard's rows, by leg."""
-        by_leg = self._own.by_leg
-        return {leg: by_leg[leg].counts(names) for leg, names in words.items()}
-
-    def pools(self, ask: Ask) -> dict[str, Hits]:
-        """Return the best rows of each leg."""
+    def _search(self, ask: Ask) -> dict[str, Hits]:
         searchers = self.index.searchers(self.snapshot, ask)
-        return {
-            leg: searchers.search_leg(leg, query, ask.request, self.snapshot)
-            for leg, query in ask.queries.items()
-        }
+        self._searchers = searchers.alone
+        return searchers.search_legs(ask.queries, ask.request, self.snapshot)
 
-    def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return how well rows match a query."""
-        return self._own.match(leg, query, keys, self.snapshot)
-
-    def explain(self, ask: Ask, leg: str, key: int) -> Explanation:
-        """Return why a leg gives the row its score."""
+    def _explain(self, ask: Ask, leg: str, key: int) -> Explanation:
         return self.index.searchers(self.snapshot, ask).by_leg[leg].explain(ask.queries[leg], key)
 
-    def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
-        """Return (document id, n) for each key."""
-        return self.snapshot.order(keys)
+    def _totals(self) -> dict[str, Tally]:
+        return {leg: searcher.totals() for leg, searcher in self._own().by_leg.items()}
 
-    def rows(self, keys: Iterable[int]) -> list[Row]:
-        """Return the chunks with these keys, in this order."""
-        return self.snapshot.rows(keys)
+    def _counts_of(self, words: Mapping[str, Mapping[str, Sequence[str]]]) -> dict[str, Tally]:
+        by_leg = self._own().by_leg
+        return {leg: by_leg[leg].counts(names) for leg, names in words.items()}
 
-    def neighbours(self, key: int, before: int, after: int) -> list[Row]:
-        """Return the chunk and those around it."""
-        return self.snapshot.neighbours(key, before, after)
-
-    def chunks_of(self, document_id: str) -> list[Row]:
-        """Return all chunks of a document, in order."""
-        return self.snapshot.chunks_of(document_id)
-
-    def key_of(self, chunk_id: str) -> int | None:
-        """Return the key of a chunk; None where there is none."""
-        return self.snapshot.key_of(chunk_id)
-
-    def chunk_values(self, document_id: str) -> list[Chunk]:
-        """Return all chunks of a document as they were put."""
-        return self.snapshot.chunk_values(document_id)
-
-    def document(self, document_id: str) -> StoredDocument | None:
-        """Return a document without its text; None where there is none."""
-        return self.snapshot.document(document_id)
-
-    def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
-        """Return the documents with these keys, in this order."""
-        return self.snapshot.documents_at(keys)
-
-    def by_id(self, after: str, limit: int) -> list[tuple[int, str]]:
-        """Return keys and ids of the first documents whose id comes after this one, in order of id."""
-        return list(islice(self.snapshot.by_id(after), limit))
-
-    def selected(self, tree: Filter | None, query: str | None, question: str, *arguments: Any) -> Any:
-        """Return what a method of `Selection` says of what matches a filter and holds a word of the query."""
+    def _selected(self, tree: Filter | None, query: str | None, question: str, *arguments: Any) -> Any:
         selection = self._selections.get((tree, query))
         if selection is None:
-            selection = self._selections[tree, query] = self._own.select(self.snapshot, tree, query=query)
+            selection = self._selections[tree, query] = self._own().select(self.snapshot, tree, query=query)
         return getattr(selection, question)(*arguments)
 
-    def lookup(self, conditions: tuple[QueryCondition, ...], tree: Filter | None) -> list[int]:
-        """Return the keys of all rows that fulfil conditions and match a filter, by document id and place."""
-        return self._own.lookup(conditions, tree, self.snapshot)
 
-    def fulfils(self, condition: QueryCondition) -> bool:
-        """Return whether any row fulfils a condition."""
-        return self._own.fulfils(condition, self.snapshot)
-
-    def held(self, tokens: Sequence[str]) -> list[str]:
-        """Return those of these tokens that the text of a row holds."""
-        return list(self._own.held(tokens, self.snapshot))
-
-    def key_names(self, scope: Filter | None) -> frozenset[str]:
-        """Return the metadata keys of what a filter lets through."""
-        return self._own.key_names(self.snapshot, scope)
-
-    def documents(self, under: str | None) -> list[StoredDocument]:
-        """Return documents without their text, by key."""
-        return list(self.snapshot.documents(under))
-
-    def notes(self) -> dict[str, str]:
-        """Return what the writer was told to note, by name."""
-        return self.snapshot.notes()
-
-    def embeddings(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """Return cached vectors by content hash."""
-        return self.snapshot.embeddings(fingerprint, hashes)
-
-    def counts(self) -> Counts:
-        """Return how many documents and chunks there are."""
-        return self.snapshot.counts()
-
-    def uncovered(self, leg: str) -> int:
-        """Return how many chunks no segment of this leg holds."""
-        return self.snapshot.uncovered(leg)
+_OWN: Final[Mapping[str, Callable[..., Any]]] = {
+    "search": LocalShard._search,
+    "explain": LocalShard._explain,
+    "totals": LocalShard._totals,
+    "counts_of": LocalShard._counts_of,
+    "selected": LocalShard._selected,
+}

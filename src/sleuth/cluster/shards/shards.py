@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sleuth.errors import RetrievalError
@@ -60,32 +59,28 @@ class Shards(Protocol):
         ...
 
     def ask(
-        self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
+        self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
     ) -> ShardAnswers:
-        """Call a method of `Shard` at some shards at once.
+        """Ask some shards the same question at once; see `Shard.answer`.
 
         Args:
-            method: its name.
             arguments: by number of the shard.
             deadline: shards that have not answered by then are reported.
 
         Raises:
-            SleuthError: the method raised it.
+            SleuthError: a shard raised it.
         """
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class LocalShards:
     """The shards of this process, asked one after the other: they all answer, or raise."""
 
-    shards: Sequence[Shard]
-    names: Sequence[str]
-
-    @property
-    def versions(self) -> tuple[int, ...]:
-        """The version of each shard."""
-        return tuple(shard.version for shard in self.shards)
+    def __init__(self, shards: Sequence[Shard], names: Sequence[str]) -> None:
+        """Ask these shards, whose names these are."""
+        self.shards = shards
+        self.names = names
+        self.versions = tuple([shard.version for shard in shards])
 
     @property
     def generation(self) -> tuple[int, ...]:
@@ -93,9 +88,10 @@ class LocalShards:
         return tuple(shard.generation for shard in self.shards)
 
     def ask(
-        self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
+        self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
     ) -> ShardAnswers:
-        """Call a method at some shards."""
-        return ShardAnswers(
-            {number: getattr(self.shards[number], method)(*some) for number, some in arguments.items()}, []
-        )
+        """Ask some shards the same question."""
+        values: dict[int, Any] = {}
+        for number, some in arguments.items():
+            values[number] = self.shards[number].answer(question, some)
+        return ShardAnswers(values, [])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,14 @@ import numpy as np
 from sleuth.cluster.shards.keys import KEY_BITS, LOCAL
 from sleuth.cluster.shards.layout import shard_of
 from sleuth.cluster.shards.shards import ShardAnswers, ShardsMissingError
-from sleuth.store import Counts, Row, StoredDocument
-from sleuth.types import RetrievedItem
+from sleuth.store import Counts, Row, StoredDocument, items_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.cluster.shards.shards import Shards
     from sleuth.remote import Deadline
-    from sleuth.types import Chunk
+    from sleuth.types import Chunk, RetrievedItem
 
 _PAGE = 1000
 """Ids that a shard is asked for at a time."""
@@ -40,6 +39,7 @@ class GatheredSnapshot:
 
     shards: Shards
     deadline: Deadline | None = None
+    _order: dict[int, tuple[str, int]] = field(default_factory=dict, repr=False)
 
     @property
     def version(self) -> int:
@@ -53,41 +53,56 @@ class GatheredSnapshot:
 
     # --- asking
 
-    def try_all(self, method: str, *arguments: Any, without: frozenset[int] = frozenset()) -> ShardAnswers:
+    def try_all(self, question: str, *arguments: Any, without: Collection[int] = ()) -> ShardAnswers:
         """Ask all shards, save some, the same; those that do not answer are reported."""
-        numbers = (number for number in range(len(self.shards.names)) if number not in without)
-        return self.try_some(method, dict.fromkeys(numbers, arguments))
+        numbers = set(range(len(self.shards.names))).difference(without)
+        return self.try_some(question, dict.fromkeys(sorted(numbers), arguments))
 
-    def try_some(self, method: str, arguments: Mapping[int, Sequence[Any]]) -> ShardAnswers:
+    def try_some(self, question: str, arguments: Mapping[int, Sequence[Any]]) -> ShardAnswers:
         """Ask some shards; those that do not answer are reported. Values are in order of number, whoever is first."""
-        answers = self.shards.ask(method, arguments, self.deadline)
+        answers = self.shards.ask(question, arguments, self.deadline)
         return ShardAnswers(dict(sorted(answers.values.items())), answers.failures)
 
-    def ask_all(self, method: str, *arguments: Any) -> list[Any]:
+    def ask_all(self, question: str, *arguments: Any) -> list[Any]:
         """Return what each shard answers to the same question, by number.
 
         Raises:
             ShardsMissingError: one does not answer.
         """
-        return list(_complete(self.try_all(method, *arguments)).values())
+        return list(_complete(self.try_all(question, *arguments)).values())
 
-    def _ask(self, number: int, method: str, *arguments: Any) -> Any:
-        return _complete(self.try_some(method, {number: arguments}))[number]
+    def _ask(self, number: int, question: str, *arguments: Any) -> Any:
+        return _complete(self.try_some(question, {number: arguments}))[number]
 
-    def _gathered(self, method: str, keys: Sequence[int], *before: Any) -> list[Any]:
+    def _gathered(self, question: str, keys: Sequence[int], *before: Any) -> list[Any]:
         """Return a value for each key, in order; each shard is asked for its own, after the arguments `before`."""
+        arguments: dict[int, tuple[Any, ...]] = {}
         local: dict[int, list[int]] = {}
-        for key in keys:
-            local.setdefault(key >> KEY_BITS, []).append(key & LOCAL)
-        values = _complete(self.try_some(method, {number: (*before, some) for number, some in local.items()}))
-        streams = {number: iter(some) for number, some in values.items()}
-        return [next(streams[key >> KEY_BITS]) for key in keys]
+        places: dict[int, list[int]] = {}
+        for place, key in enumerate(keys):
+            number = key >> KEY_BITS
+            if number not in arguments:
+                local[number], places[number] = [], []
+                arguments[number] = (*before, local[number])
+            local[number].append(key & LOCAL)
+            places[number].append(place)
+        values: list[Any] = [None] * len(keys)
+        answers = self.try_some(question, arguments)
+        if answers.failures:
+            raise ShardsMissingError(answers.failures)
+        for number, some in answers.values.items():
+            for place, value in zip(places[number], some, strict=True):
+                values[place] = value
+        return values
 
     # --- rows by key
 
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return the tie-break rank of each key (document id, n)."""
-        return self._gathered("order", list(map(int, keys)))
+        numbers = list(map(int, keys))
+        if unknown := sorted(set(numbers).difference(self._order)):
+            self._order.update(zip(unknown, self._gathered("order", unknown), strict=True))
+        return list(map(self._order.__getitem__, numbers))
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """Return the chunk ids of these keys, in this order."""
@@ -101,10 +116,7 @@ class GatheredSnapshot:
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """Return the chunks as hits with these scores."""
-        return [
-            RetrievedItem(id=row.id, text=row.text, metadata=dict(row.metadata), score=score)
-            for row, score in zip(self.rows(keys), scores, strict=True)
-        ]
+        return items_of(self._gathered("passages", list(map(int, keys))), scores)
 
     def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how well rows match a query, as the matcher of a leg says, shape (len(keys),)."""

@@ -43,7 +43,7 @@ class ShardedStore:
     def reader(self) -> Iterator[GatheredSnapshot]:
         """Yield the newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
         with ExitStack() as stack:
-            shards = [stack.enter_context(shard.reader()) for shard in self._searched]
+            shards = [index.at(stack.enter_context(index.store.reader())) for index in self._searched]
             yield GatheredSnapshot(LocalShards(shards, self.names))
 
     @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +22,7 @@ def best_hits(  # noqa: PLR0917 - what a kernel found
     scores: NDArray[np.float32],
     tied: bool,
     k: int,
-    ids: Callable[[NDArray[np.int64]], Sequence[str]],
+    ids: Callable[[NDArray[np.int64]], Sequence[Any]],
     *,
     ordered: bool = True,
 ) -> Hits:
@@ -44,7 +45,7 @@ def _by_id(
     scores: NDArray[np.float32],
     segments: NDArray[np.int32],
     keys: NDArray[np.int64],
-    ids: Callable[[NDArray[np.int64]], Sequence[str]],
+    ids: Callable[[NDArray[np.int64]], Sequence[Any]],
     after: int,
 ) -> NDArray[np.int64]:
     """Return the order that sorts ties by id, in runs of equal score over several segments that end after a place."""

@@ -20,6 +20,7 @@ from sleuth.store.record.checksums import first_damaged
 from sleuth.store.record.layout import (
     DOCUMENT_COLUMNS,
     EMBEDDING_COLUMNS,
+    MANY,
     SIGN,
     Connection,
     DocumentRow,
@@ -30,9 +31,9 @@ from sleuth.store.record.layout import (
     embedding_checksum,
     from_json,
     has_checksum,
+    select_few,
     select_in,
 )
-from sleuth.store.record.metadata import shown
 from sleuth.store.record.scan import rows_between
 from sleuth.store.record.values import Counts, Row, StoredDocument
 from sleuth.types import Chunk, RetrievedItem
@@ -103,18 +104,27 @@ class _Stored(NamedTuple):
         return f"{self.values.document_id}#{self.values.n}"
 
     def shown(self) -> dict[str, Any]:
-        """Return what a hit shows of the chunk and its document."""
+        """Return what a hit shows and filters see: the chunk's metadata over the document's over what the store knows.
+
+        `store.record.rows` makes the same of a whole batch, column by column.
+        """
         values = self.values
-        return shown(
-            values.source or values.document_id,
-            values.title,
-            self.metadata,
-            page=values.page,
-            line=values.line,
-            breaks=values.lines,
-            heading=(self.fields or {}).get("heading"),
-            own=self.own,
-        )
+        merged: dict[str, Any] = {
+            "source": values.source or values.document_id,
+            "start_line": values.line,
+            "end_line": values.line + values.lines,
+        }
+        if values.title:
+            merged["title"] = values.title
+        if values.page is not None:
+            merged["page"] = values.page
+        if self.fields and (heading := self.fields.get("heading")) is not None:
+            merged["heading"] = heading
+        if self.metadata:
+            merged.update(self.metadata)
+        if self.own:
+            merged.update(self.own)
+        return merged
 
     def row(self) -> Row:
         """Return the chunk as callers of the store see it."""
@@ -193,12 +203,15 @@ class IndexSnapshot:
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """Return the same as hits with these scores."""
-        return _ITEMS.validate_python(
-            [
-                {"id": stored.id, "text": stored.text, "metadata": stored.shown(), "score": score}
-                for stored, score in zip(self._stored(keys), scores, strict=True)
-            ]
-        )
+        return items_of(self.passages(keys), scores)
+
+    def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
+        """Return the id, the text and the metadata of these chunks, by name."""
+        passages = []
+        for stored in self._stored(keys):
+            id = f"{stored.values.document_id}#{stored.values.n}"
+            passages.append({"id": id, "text": stored.text, "metadata": stored.shown()})
+        return passages
 
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
         """Return the chunks with these keys, after they and their documents were compared with their checksums."""
@@ -231,6 +244,8 @@ class IndexSnapshot:
     def _gather(self, columns: str, keys: list[int]) -> list[tuple[Any, ...]]:
         """Return columns of the rows with these keys, each gathered into one value, of some rows at a time."""
         try:
+            if 0 < len(keys) <= MANY:
+                return select_few(self._connection, columns, _JOINED, "c.key", keys).fetchall()
             return list(select_in(self._connection, columns, _JOINED, "c.key", keys))
         except sqlite3.DataError:  # more than SQLite holds in one value
             if len(keys) == 1:
@@ -293,10 +308,11 @@ class IndexSnapshot:
         keys.sort()
         return keys
 
-    def by_id(self, after: str = "") -> Iterator[tuple[int, str]]:
-        """Keys and ids of documents whose id comes after this one, in order of id."""
+    def by_id(self, after: str = "", limit: int = -1) -> Iterator[tuple[int, str]]:
+        """Keys and ids of documents whose id comes after this one, in order of id; all of them with a limit of -1."""
         yield from self._connection.execute(
-            "SELECT key, id FROM documents WHERE id > ? ORDER BY id", (check_text(after, "after"),)
+            "SELECT key, id FROM documents WHERE id > ? ORDER BY id LIMIT ?",
+            (check_text(after, "after"), limit),
         )
 
     def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
@@ -380,6 +396,13 @@ class IndexSnapshot:
             for row in rows
             if has_checksum(embedding_checksum, row, self._connection.salt)
         }
+
+
+def items_of(passages: Sequence[dict[str, Any]], scores: Iterable[float]) -> list[RetrievedItem]:
+    """Return `IndexSnapshot.passages` as hits with these scores."""
+    for passage, score in zip(passages, scores, strict=True):
+        passage["score"] = score
+    return _ITEMS.validate_python(passages)
 
 
 def _parsed(values: str | None) -> list[Any]:

@@ -118,7 +118,7 @@ CHUNK_COLUMNS = ", ".join(StoredChunk._fields)
 EMBEDDING_COLUMNS = ", ".join(EmbeddingRow._fields)
 SIGN = 1 << 31
 """Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
-_MANY = 960
+MANY = 960
 _MOST_SETTINGS = 1 << 20
 """Characters of settings that are read."""
 _MOST_VALUE = 1 << 28
@@ -388,14 +388,27 @@ def select_in(
     """
     second, value = also or ("", None)
     condition, more = (f"{second} = ? AND ", (value,)) if second else ("", ())
-    for at in range(0, len(values), _MANY):
-        some = values[at : at + _MANY]
-        size = min(_MANY, 1 << (len(some) - 1).bit_length())
-        padded = (*more, *some, *([None] * (size - len(some))))
-        marks = ",".join("?" * size)
-        yield from connection.execute(
-            f"SELECT {columns} FROM {table} WHERE {condition}{column} IN ({marks})", padded
-        )
+    for at in range(0, len(values), MANY):
+        yield from select_few(connection, columns, table, condition + column, values[at : at + MANY], *more)
+
+
+def select_few(
+    connection: sqlite3.Connection,
+    columns: str,
+    table: str,
+    column: str,
+    values: Sequence[Any],
+    *more: Any,
+) -> sqlite3.Cursor:
+    """Return the same for 1 to `MANY` values.
+
+    Args:
+        column: whose value is one of `values`, after conditions on the values of `more`.
+    """
+    size = min(MANY, 1 << (len(values) - 1).bit_length())
+    padded = (*more, *values, *([None] * (size - len(values))))
+    marks = ",".join("?" * size)
+    return connection.execute(f"SELECT {columns} FROM {table} WHERE {column} IN ({marks})", padded)
 
 
 def insert_embeddings(

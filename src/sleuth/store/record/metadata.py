@@ -132,32 +132,3 @@ def _is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def shown(
-    source: str,
-    title: str | None,
-    document: Mapping[str, Any] | None,
-    *,
-    page: int | None,
-    line: int,
-    breaks: int,
-    heading: str | None,
-    own: Mapping[str, Any] | None,
-) -> dict[str, Any]:
-    """Return what a hit shows and filters see: what the store knows, under the document's metadata, under the chunk's.
-
-    `store.record.rows` makes the same of a whole batch, column by column.
-    """
-    merged: dict[str, Any] = {"source": source, "start_line": line, "end_line": line + breaks}
-    if title:
-        merged["title"] = title
-    if page is not None:
-        merged["page"] = page
-    if heading is not None:
-        merged["heading"] = heading
-    if document:
-        merged.update(document)
-    if own:
-        merged.update(own)
-    return merged
