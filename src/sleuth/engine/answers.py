@@ -65,7 +65,7 @@ class Answers:
             parent: whose plugins take part here, too; None where they are loaded here.
         """
         self.settings = settings
-        self.model: Model = None if parent is None else parent.model
+        self.model: Model = None
         self._host, self._answer, self._embedder = host, answer, embedder
         self._rarity, self._parent = rarity, parent
         self._registry: Morpheus | None = None

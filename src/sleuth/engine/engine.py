@@ -299,7 +299,9 @@ class Engine(Answering):
         tree = as_filter(filter)
         if tree is None:
             raise ArgumentError(f"filter must say what the view may see, got {filter!r}")
-        return Engine(self.backend, scope=self._view.within(tree), parent=self)
+        view = Engine(self.backend, scope=self._view.within(tree), parent=self)
+        view.use_model(self._answers.model)
+        return view
 
     def close(self, *, finish: bool = True) -> None:
         """Let go of the index, after its plugins. Closing twice is fine.

@@ -90,7 +90,6 @@ class Sources(Answering):
         settings = engine.settings if engine else IndexSettings()
         parent = None if engine is None else engine._answers
         super().__init__(Answers(self, self._answer, settings, lambda: self.embedder, parent=parent))
-        self.use_model(None)
 
     def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """Return the best `k` items of all sources, ties by id.
