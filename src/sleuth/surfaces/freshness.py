@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import IndexLockedError, SleuthError
@@ -21,9 +21,6 @@ MAX_CHANGED = 2_000
 WAIT = 0.3
 """Seconds that an answer waits for the index to be brought up to date."""
 
-PAUSE = 1.0
-"""Least seconds between two looks at the files."""
-
 SHARE = 20
 """A look that took a second is followed by this many seconds of rest."""
 
@@ -35,7 +32,7 @@ class Stale:
     """What differs between files and index.
 
     Attributes:
-        files: how many; None where the files were not compared yet.
+        files: how many; None where nobody knows, as the files were not compared since the call began.
         paths: the first few of them.
         error: why the last refresh failed; "" where it did not.
     """
@@ -73,19 +70,24 @@ class Refresher:
         self._write = write
         self._guard = threading.Lock()
         self._running: threading.Event | None = None
-        self._ended = float("-inf")
+        self._ended = self._looked = float("-inf")
         self.rest = 0.0
         self.stale = Stale()
 
     def check(self, wait: float = WAIT) -> Stale:
-        """Start a look at the files where one is due, wait for it a moment, and return what is known."""
+        """Start a look at the files where one is due, wait for it a moment, and return what is known.
+
+        That no file differs is said only where a look began after this call did.
+        """
         with self._guard:
+            called = time.monotonic()
             done = self._running
             if done is None and time.monotonic() >= self._ended + self.rest:
                 done = self._running = THREADS.submit(self._run)
         if done is not None and wait:
             done.wait(wait)
-        return self.stale
+        known = self.stale
+        return known if known.files or self._looked >= called else replace(known, files=None)
 
     def finish(self, seconds: float = 10.0) -> None:
         """Wait for the look that is under way."""
@@ -95,18 +97,20 @@ class Refresher:
     def _run(self) -> None:
         began = time.monotonic()
         try:
-            self.stale = self._look()
+            self.stale, self._looked = self._look()
         except Exception as error:  # noqa: BLE001 - an answer that may be stale is better than none
             self.stale = Stale(self.stale.files, self.stale.paths, str(error))
         finally:
             took = time.monotonic() - began
             with self._guard:
-                self._ended, self.rest = time.monotonic(), max(PAUSE, SHARE * took)
+                self._ended, self.rest = time.monotonic(), SHARE * took
                 self._running = None
 
-    def _look(self) -> Stale:
+    def _look(self) -> tuple[Stale, float]:
+        """Return what differs, and when the files were last compared; seconds of the monotonic clock."""
         from sleuth.engine import changes_of, index_changes
 
+        began = time.monotonic()
         changes, error = changes_of(self._engine(), self._snapshots()), ""
         if changes.paths and self._write and len(changes.paths) <= MAX_CHANGED:
             self.stale = _stale(changes.paths)
@@ -116,8 +120,9 @@ class Refresher:
                 pass  # whoever indexes now does it for us
             except SleuthError as failure:
                 error = str(failure)
+            began = time.monotonic()
             changes = changes_of(self._engine(), self._snapshots())
-        return _stale(changes.paths, error)
+        return _stale(changes.paths, error), began
 
 
 def _stale(changed: Sequence[str], error: str = "") -> Stale:

@@ -38,11 +38,32 @@ def test_changed_files_are_indexed_in_the_background(project: Path, opened: Any)
     (project / "src" / "new.py").write_text("def brand_new():\n    return 1\n", "utf-8")
     (project / "docs" / "limits.md").write_text("Quotas are per month.", "utf-8")
     workspace.refresher.rest = 0.0
-    workspace.refresher.check(20.0)
-    assert workspace.stale(0.0).files == 0
+    assert workspace.refresher.check(20.0).files == 0
     assert call(workspace, "definitions", name="brand_new")["results"]
     docs = call(workspace, "search", query="quotas", filter="source_type:docs")["results"]
     assert docs[0]["text"] == "Quotas are per month."
+
+
+@pytest.mark.parametrize("change", ["a file", "a checkout"])
+def test_files_that_were_not_compared_are_not_called_unchanged(
+    project: Path, opened: Any, change: str
+) -> None:
+    """While the comparison rests, nobody knows how many files changed; the next comparison says it."""
+    workspace = opened(project / ".sleuth", project, refresh=False)
+    assert workspace.refresher.check(20.0).files == 0
+    workspace.refresher.rest = 1e9
+    if change == "a file":
+        (project / "src" / "bucket.py").write_text("def brand_new():\n    return 1\n", "utf-8")
+    else:
+        git(project, "checkout", "-q", "v1")
+    for tool, arguments in (
+        ("search", {"query": "tokens"}),
+        ("definitions", {"name": "refill"}),
+        ("status", {}),
+    ):
+        assert call(workspace, tool, **arguments)["stale"] == {"files": None}
+    workspace.refresher.rest = 0.0
+    assert workspace.refresher.check(20.0).files
 
 
 def test_without_refresh_changes_are_counted(project: Path, opened: Any) -> None:

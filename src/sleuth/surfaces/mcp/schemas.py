@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 INSTRUCTIONS = """Searches the documents and the code of one folder, named by indexed_root in every answer.
 Start with search; fetch what a result shows in part; definitions and references follow a name through code.
-stale.files counts files that changed since they were indexed: read those from disk. omitted counts results that
-did not fit into max_tokens: pass cursor back, with the same arguments, for the next ones."""
+stale.files counts files that changed since they were indexed: read those from disk; null if nobody knows. omitted
+counts results that did not fit into max_tokens: pass cursor back, with the same arguments, for the next ones."""
 
 
 class ToolSchema(NamedTuple):
