@@ -159,19 +159,24 @@ class Store:
         repairs = [Repair("record", self._lost)] if self._lost else []
         if not problems:
             return repairs
-        if not self.writable:  # looked at again: a merge of a writer may have taken files away as we looked
-            return repairs + mending.in_memory(self._problems(), "this process may not write here")
+        if not self.writable:
+            return repairs + mending.in_memory(problems, "this process may not write here")
         try:
             with self._writing(_MEND_TIMEOUT, sweep=False) as writer:
                 return repairs + self._mend(writer)
         except IndexLockedError as error:
-            problems = self._problems()  # a merge of the other process may have taken files away as we looked
             return repairs + mending.in_memory(problems, f"process {error.holder.get('pid', '?')} is writing")
 
     def _problems(self) -> list[mending.Problem]:
+        """Return the problems of the newest version: a merge commits before it removes its inputs."""
         with self._connection() as connection:
-            connection.execute("BEGIN")
-            return mending.problems(connection, self._views)
+            while True:
+                generation, _ = connection.hold()
+                problems = mending.problems(connection, self._views)
+                connection.let_go()
+                if not problems or generation == connection.hold()[0]:
+                    return problems
+                connection.let_go()
 
     def _mend(self, writer: Writer) -> list[Repair]:
         with self._connection() as connection:

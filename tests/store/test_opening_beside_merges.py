@@ -1,0 +1,44 @@
+"""A reader that opens beside merges reports no damage where a merge has just replaced files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.store import Store
+from sleuth.store.catalogue import building, manifest
+from tests.store.words import SumsLeg, put, read
+
+
+@pytest.mark.parametrize("merges", [1, 3])
+@pytest.mark.parametrize("is_writable", [True, False])
+def test_no_false_alarm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, merges: int, is_writable: bool
+) -> None:
+    """Merges that fall between the look at the manifest and the look at the files are no damage, however many come."""
+    monkeypatch.setattr(building, "INLINE_BYTES", 0)
+    with Store.open(tmp_path / "index", create=True) as writing:
+        writing.attach([SumsLeg()])
+        real, left, is_merging = manifest.open_segment, merges, False
+
+        def merged_meanwhile(*arguments: Any, **options: Any) -> Any:
+            nonlocal left, is_merging
+            if left and not is_merging:
+                left, is_merging = left - 1, True
+                for number in (1, 2):
+                    with writing.writer() as writer:
+                        put(writer, f"document {left} {number}", "some words")
+                writing.compact()
+                is_merging = False
+            return real(*arguments, **options)
+
+        with writing.writer() as writer:
+            put(writer, "first", "text")
+        with Store.open(tmp_path / "index") as reading:
+            reading.writable = is_writable
+            monkeypatch.setattr(manifest, "open_segment", merged_meanwhile)
+            assert reading.attach([SumsLeg()]) == []
+            assert left == 0
+            assert len(read(reading)) == 1 + 2 * merges
