@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from sleuth import Document, Engine
 from sleuth.errors import StoreError
 from sleuth.store import Store
+from tests.commands import sleuth
 from tests.faults.adder import add, legs
 from tests.faults.proof import prove
 
@@ -56,3 +59,18 @@ def test_disk_full(small_disk: Path, filler: int) -> None:
     ballast.write_bytes(b"")
     os.truncate(small_disk / "filler", 0)
     prove(path, added, deleted)
+
+
+def test_reading_on_a_full_disk(small_disk: Path) -> None:
+    """Status, doctor and search on a full disk answer, or name the full disk: never only a failed read or write."""
+    path = small_disk / "index"
+    with Engine.open(path, create=True, embedder="") as engine:
+        engine.add([Document("some words", id="a")])
+    with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+        while True:
+            ballast.write(b"\1" * 4096)
+    for arguments in (["status"], ["doctor"], ["search", "words"]):
+        done = sleuth(*arguments, "--index", str(path), cwd=small_disk)
+        output = done.stdout + done.stderr
+        assert "disk I/O error" not in output, arguments
+        assert done.returncode == 0 or "is full" in output, (arguments, output)

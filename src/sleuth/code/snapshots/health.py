@@ -253,7 +253,7 @@ def status(storage: CodeStorage) -> CodeStatus:
         ).fetchone()
         history = len(commits.keys_of_commits(connection))
         entries = manifest.entries(connection)
-    size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
+        size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
     size += sum(entry.bytes for entry in entries if not entry.inline)
     noted = (*filter(None, (storage.lost, storage.watch.bad_rows)), *storage.shelf.damage.values())
     return CodeStatus(repositories, snapshots, files, chunks, history, len(entries), size, noted)

@@ -82,7 +82,10 @@ class Database:
             StoreError: another file has taken its place. Where there is none any more, the open one is read on.
         """
         self._check_file()
-        return self.readers.acquire()
+        try:
+            return self.readers.acquire()
+        except sqlite3.Error as error:  # a further connection to a folder that was moved
+            raise record.translate(error, self.path) from error
 
     def _check_file(self) -> None:
         file = self._file

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -253,11 +254,16 @@ def _odd(path: Path, what: str, value: object) -> IndexDamagedError:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """SQLite's failures as ours."""
+    """Provide SQLite's failures, and those of a folder that is gone, as ours."""
     try:
         yield
     except sqlite3.Error as error:
         raise translate(error, path) from error
+    except FileNotFoundError as error:
+        raise StoreError(
+            f"{error.filename} is gone: the index was moved or removed while it was open; open it where it is now",
+            path=str(path),
+        ) from error
 
 
 @contextmanager
@@ -273,6 +279,18 @@ UNREADABLE = StoreError
 """What `translate` makes of a record that SQLite cannot open, as on a read-only disk."""
 
 
+_WITHOUT_SPACE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
+"""What SQLite also says where it finds no room for the file by which readers and writers take turns."""
+_SHARED_BYTES = 1 << 16
+
+
+def _is_full(path: Path) -> bool:
+    """Return whether the disk has no room for that file."""
+    with suppress(OSError):
+        return shutil.disk_usage(path).free < _SHARED_BYTES
+    return False
+
+
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
     """Return the error of ours that says what SQLite's means for the index at `path`."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -282,7 +300,7 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
             path=str(path),
         )
     assurance = "everything committed before is kept"
-    if code == sqlite3.SQLITE_FULL:
+    if code == sqlite3.SQLITE_FULL or (code in _WITHOUT_SPACE and _is_full(path)):
         return StoreError(
             f"the disk under {path} is full; {assurance}: free some space and try again", path=str(path)
         )
