@@ -1,112 +1,232 @@
-"""Infers the type of a variable from annotations and assignments within one function or class.
-
-A reading of the text, not of the tree: it serves for all languages with types before or after the name, and says
-nothing where it finds nothing.
-"""
+"""Infers the class of an expression: from declared types, from assigned values, and from what functions return."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from sleuth.code.graph.expressions import NO_CLASS, Step, element_of, read_chain, type_name
+from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
-_TYPE = r"(?P<type>[\"']?(?:[A-Za-z_]\w*(?:\.|::))*[A-Z]\w*)"
-_BEFORE_NAME = frozenset({"java", "csharp", "c", "cpp", "php", "go"})
-_WRAPPERS = re.compile(
-    r"^(?:Optional|Annotated|ClassVar|Final|Type|type|Rc|Arc|Box|Option|Promise|Awaitable)$"
+OWN_OBJECT: Final = frozenset(
+    {"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"}
 )
+BARE_MEMBERS: Final = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "cpp", "php", "swift", "dart"})
+"""Languages in which a member of the object around is named without it."""
+_ITSELF: Final = frozenset({"Self", "this", "self", "static"})
+"""Types that mean the class that they stand in."""
+_EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
+"""What stands between two values of which either may be taken."""
+_DEPTH: Final = 6
 
 
-def type_of(snapshot: Snapshot, file: FileRow, symbol: int, name: str) -> str:
-    """Return the type of a variable, or of a member written `self.name`, inside a definition; "" where unknown."""
-    symbols = snapshot.detail(file).symbols
-    member_match = re.match(r"(?:self|this|\$this)(?:\.|->)(\w+)$", name)
-    if member_match is None:
-        if not name.lstrip("$").isidentifier():
-            return ""
-        at = symbol
-        while at >= 0 and symbols[at].kind not in CONTAINERS:
-            name_of_type = _in_text(
-                snapshot.lines(file, symbols[at].start, symbols[at].end), name, file.language
-            )
-            if name_of_type:
-                return name_of_type
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A definition that a name means, and how sure that is, in (0, 1]."""
+
+    definition: Definition
+    confidence: float
+
+
+class Site(NamedTuple):
+    """Where an expression or a type stands: names in it mean what they mean there."""
+
+    file: FileRow
+    symbol: int
+    line: int
+
+
+class Type(NamedTuple):
+    """A type as it is written, or the class that it is.
+
+    Attributes:
+        text: as written; "" where `owner` is the class.
+    """
+
+    text: str
+    site: Site
+    owner: Definition | None = None
+
+
+class NameResolver(Protocol):
+    """What resolves names; see `Resolver`."""
+
+    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """Return the definition that a reference means."""
+
+    def member(self, owner: Definition, name: str) -> Resolved | None:
+        """Return a member of a class, or of its bases."""
+
+    def bases(self, owner: Definition) -> list[Definition]:
+        """Return the classes that a class inherits from, and its other parts."""
+
+
+class Inference:
+    """Infers classes at one snapshot."""
+
+    def __init__(self, snapshot: Snapshot, names: NameResolver) -> None:
+        self._snapshot = snapshot
+        self._names = names
+
+    def type_of(self, expression: str, site: Site, depth: int = _DEPTH) -> Type | None:
+        """Return the type of an expression; None where nothing says it."""
+        _, cast, text = expression.rpartition(" as ")
+        if cast and type_name(text):
+            return Type(text, site)
+        for part in _EITHER.split(expression) if depth > 0 else ():
+            inferred = self._along(read_chain(part), site, depth)
+            if inferred is not None:
+                return inferred
+        return None
+
+    def class_of(self, inferred: Type | None) -> Definition | None:
+        """Return the class of a type; None where it is not of the repository."""
+        if inferred is None or inferred.owner is not None:
+            return None if inferred is None else inferred.owner
+        site = inferred.site
+        name = type_name(inferred.text)
+        if not name:
+            return None
+        if name in _ITSELF:
+            return self.around(site.file, site.symbol)
+        qualifier, _, last = name.replace("::", ".").rpartition(".")
+        resolved = self._names.resolve(
+            site.file, Reference(last, qualifier, "reference", site.line, site.symbol)
+        )
+        is_class = resolved is not None and resolved.definition.symbol.kind in CONTAINERS
+        return resolved.definition if resolved is not None and is_class else None
+
+    def around(self, file: FileRow, symbol: int) -> Definition | None:
+        """Return the class around a definition."""
+        symbols = self._snapshot.detail(file).symbols
+        while symbol >= 0 and symbols[symbol].kind not in CONTAINERS:
+            symbol = symbols[symbol].parent
+        return Definition(file, symbol, symbols[symbol]) if symbol >= 0 else None
+
+    def _along(self, steps: list[Step], site: Site, depth: int) -> Type | None:
+        """Return the type at the end of a chain such as `a.b(x).c`."""
+        if not steps:
+            return None
+        inferred = self._first(steps[0], site, depth)
+        rest = steps[1:]
+        if inferred is None and rest and not steps[0].is_called and not self.is_bound(steps[0].name, site):
+            # The first name may be a module: what it holds is resolved as a whole.
+            inferred = self._named(rest[0], steps[0].name, site, depth)
+            rest = rest[1:]
+        for step in rest:
+            owner = self.class_of(inferred)
+            if owner is None:
+                return None
+            inferred = self._member(owner, step, depth)
+        return inferred
+
+    def _first(self, step: Step, site: Site, depth: int) -> Type | None:
+        if step.name in OWN_OBJECT:
+            owner = self.around(site.file, site.symbol)
+            if owner is not None and (site.file.language != "go"):
+                return Type("", site, owner)
+        binding = self._binding(step.name, site)
+        if binding is not None:
+            inferred = self._bound(binding, site.file, depth)
+            return self._stepped(inferred, step)
+        if site.file.language in BARE_MEMBERS and not step.is_called:
+            owner = self.around(site.file, site.symbol)
+            inferred = self._member(owner, step, depth) if owner is not None else None
+            if inferred is not None:
+                return inferred
+        return self._named(step, "", site, depth)
+
+    def is_bound(self, name: str, site: Site) -> bool:
+        """Return whether a variable of the scopes around a place has a name."""
+        return self._binding(name, site) is not None
+
+    def _binding(self, name: str, site: Site) -> Binding | None:
+        """Return what gives a variable its value at a place: the last one before it in the innermost scope."""
+        detail = self._snapshot.detail(site.file)
+        bindings = detail.bindings.get(name)
+        if bindings is None:
+            return None
+        symbols = detail.symbols
+        at = site.symbol
+        while at >= 0:
+            if symbols[at].kind not in CONTAINERS:
+                here = [b for b in bindings if b.symbol == at and not b.defines and b.kind != "member"]
+                before = [b for b in here if b.line <= site.line] or here
+                telling = [b for b in before if b.type] or [b for b in before if b.value]
+                if before:
+                    return (telling or before)[-1]
             at = symbols[at].parent
-        return ""
-    at = symbol
-    while at >= 0 and symbols[at].kind not in CONTAINERS:
-        at = symbols[at].parent
-    if at < 0:
-        return ""
-    text = snapshot.lines(file, symbols[at].start, symbols[at].end)
-    return _of_member(text, member_match[1], file.language)
+        return None
 
+    def _bound(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
+        """Return the type that a binding declares, or that of the value."""
+        site = Site(file, binding.symbol, binding.line)
+        if binding.type and binding.type.strip(": ") not in NO_CLASS:
+            return Type(binding.type, site)
+        if not binding.value:
+            return None
+        inferred = self.type_of(binding.value, site, depth - 1)
+        if binding.kind == "element" and inferred is not None:
+            return Type(element_of(inferred.text), inferred.site)
+        return inferred
 
-def _of_member(text: str, name: str, language: str) -> str:
-    escaped = re.escape(name)
-    declared = re.search(
-        rf"(?:\bself\.|\bthis\.|->|^[ \t]++(?:[a-z]++[ \t]++)*){escaped}\??\s*:\s*(?P<all>[^=\n;,)]{{1,200}})",
-        text,
-        re.M,
-    )
-    if declared and (annotation := _named_type(declared["all"])):
-        return annotation
-    creation = re.search(
-        rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*(?:new\s+|await\s+)?{_TYPE}\s*[(\[]", text
-    )
-    if creation:
-        return creation["type"].strip("\"'")
-    parameter = re.search(
-        rf"(?:\bself\.|\bthis\.|->){escaped}\s*=\s*\$?(?P<from>[a-z_]\w*)\s*(?:$|[;#])", text, re.M
-    )
-    if parameter:
-        return _in_text(text, parameter["from"], language)
-    return _in_text(text, name, language) if language in _BEFORE_NAME else ""
+    def _named(self, step: Step, qualifier: str, site: Site, depth: int) -> Type | None:
+        """Return the type of what a name means that is no variable."""
+        resolved = self._names.resolve(
+            site.file, Reference(step.name, qualifier, "reference", site.line, site.symbol)
+        )
+        if resolved is None or resolved.confidence < 0.5:
+            return None
+        return self._stepped(self._of_definition(resolved.definition, depth), step)
 
+    def _of_definition(self, definition: Definition, depth: int) -> Type | None:
+        """Return the class itself, what a function returns, or the type of a constant or field."""
+        symbol = definition.symbol
+        site = Site(definition.file, definition.index, symbol.line)
+        if symbol.kind in CONTAINERS:
+            return Type("", site, definition)
+        for binding in self._snapshot.detail(definition.file).bindings.get(symbol.name, ()):
+            if binding.symbol == definition.index and binding.defines:
+                return self._bound(binding, definition.file, depth)
+        return None
 
-def _in_text(text: str, name: str, language: str) -> str:
-    escaped = re.escape(name)
-    declared = re.search(rf"(?<![\w.$]){escaped}\??\s*:\s*(?P<all>[&*]*(?:mut\s+)?[^=\n;,)]{{1,200}})", text)
-    if declared and (annotation := _named_type(declared["all"])):
-        return annotation
-    creation = re.search(
-        rf"(?<![\w.$]){escaped}\s*:?=\s*(?:new\s+|await\s+|&)?{_TYPE}(?:::new)?(?:<[^<>\n]*>)?\s*[({{]", text
-    ) or re.search(rf"\bwith\s+{_TYPE}\s*\([^\n]{{0,200}}\)\s+as\s+{escaped}\b", text)
-    if creation:
-        return creation["type"].strip("\"'")
-    if language in _BEFORE_NAME:
-        if language == "go":
-            typed = re.search(rf"(?<![\w.]){escaped}\s+\*?{_TYPE}", text)
-        else:
-            typed = re.search(
-                rf"(?<![\w.])(?<!::)(?:::)?{_TYPE}(?:<[^<>\n]*>)?[\s*&]+{escaped}\s*[;=,):]", text
-            )
-        if typed:
-            return typed["type"]
-    return ""
+    def _member(self, owner: Definition, step: Step, depth: int) -> Type | None:
+        resolved = self._names.member(owner, step.name)
+        if resolved is not None:
+            inferred = self._of_definition(resolved.definition, depth)
+            if inferred is not None and type_name(inferred.text) in _ITSELF:
+                inferred = Type("", inferred.site, owner)
+            if inferred is None and step.name == "new":
+                return Type("", Site(owner.file, owner.index, owner.symbol.line), owner)
+            if inferred is not None:
+                return self._stepped(inferred, step)
+        return self._stepped(self._field(owner, step.name, depth), step)
 
+    def _field(self, owner: Definition, name: str, depth: int, levels: int = 3) -> Type | None:
+        """Return the type of a field that a class or one of its bases declares or assigns."""
+        detail = self._snapshot.detail(owner.file)
+        for binding in detail.bindings.get(name, ()):
+            inside = self.around(owner.file, binding.symbol)
+            is_field = binding.kind == "member" or binding.symbol == owner.index
+            if is_field and inside is not None and inside.index == owner.index:
+                inferred = self._bound(binding, owner.file, depth)
+                if inferred is not None:
+                    return inferred
+        for base in self._names.bases(owner) if levels else ():
+            inferred = self._field(base, name, depth, levels - 1)
+            if inferred is not None:
+                return inferred
+        return None
 
-def _named_type(annotation: str) -> str:
-    """Return the first class of an annotation: `Foo` for `Foo | None` and `Optional[Foo]`, "" for `list[Foo]`."""
-    for part in annotation.strip().strip("\"'&* ").removeprefix("mut ").split("|"):
-        match = re.match(r"\s*[\"']?((?:[A-Za-z_]\w*(?:\.|::))*[A-Za-z_]\w*)\s*([\[<])?", part)
-        if match is None:
-            continue
-        name, inner = match[1], match[2]
-        if inner and _WRAPPERS.match(name.rpartition(".")[2]):
-            return _named_type(part.strip()[match.end() - match.start() :].strip(" \"'"))
-        last = name.rpartition(".")[2].rpartition("::")[2]
-        if (last[:1].isupper() and last not in ("None", "Any")) or (
-            last.startswith("_") and last[1:2].isupper()
-        ):
-            return (
-                ""
-                if inner and last in ("Sequence", "Iterable", "Iterator", "Mapping", "Dict", "List")
-                else name
-            )
-    return ""
+    def _stepped(self, inferred: Type | None, step: Step) -> Type | None:
+        """Return the type of an element where a step takes one, as `items[0]` does."""
+        if inferred is None or not step.is_indexed:
+            return inferred
+        return Type(element_of(inferred.text), inferred.site) if inferred.text else None

@@ -14,11 +14,12 @@ from __future__ import annotations
 import builtins
 import re
 import threading
-from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sleuth.code.graph.inference import type_of
+from sleuth.code.graph.bindings import is_variable
+from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Resolved, Site
 from sleuth.code.graph.modules import files_of, nearest
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
-OWN_OBJECT = frozenset({"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"})
 _SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala", "csharp"})
-BARE_MEMBERS = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "cpp", "php"})
 _COMMON = """
 append extend items keys values join split strip format encode decode lower upper startswith endswith update
 add remove pop copy sort index count replace read write close open get set put push length size map filter
@@ -47,14 +46,6 @@ _STYLED = frozenset({"css", "html", "vue", "svelte"})
 _OVERLOAD = re.compile(r"^\s*@(?:\w+\.)?overload\b", re.MULTILINE)
 _DEPTH = 4
 _REMEMBERED = 200_000
-
-
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A definition that a name means, and how sure that is, in (0, 1]."""
-
-    definition: Definition
-    confidence: float
 
 
 def resolver_of(snapshot: Snapshot) -> Resolver:
@@ -72,7 +63,7 @@ class Resolver:
         self._known: dict[tuple[int, Reference], Resolved | None] = {}
         self._local = threading.local()
         self._places: dict[int, dict[str, list[int]]] = {}
-        self._types = lru_cache(maxsize=50_000)(partial(type_of, snapshot))
+        self._inference = Inference(snapshot, self)
 
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return the definition that a reference means; None where it is unknown."""
@@ -120,13 +111,24 @@ class Resolver:
         if reference.role == "import":
             return self._import_itself(file, reference)
         if not qualifier:
-            return self._bare(file, reference)
+            hidden = is_variable(self._snapshot.detail(file), reference, name)
+            return None if hidden else self._bare(file, reference)
         head = qualifier.removesuffix("()")
         if qualifier in OWN_OBJECT or head in ("super", "self.class"):
             return self._member_around(file, reference)
-        owner = self._owner(file, head, reference)
+        return self._in_module(file, head, reference) or self._of_object(file, head, reference)
+
+    def _of_object(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
+        """Return a member of the class of the qualifier; without a known class, the only one of its name."""
+        name, qualifier = reference.name, reference.qualifier
+        site = Site(file, reference.symbol, reference.line)
+        receiver = self._inference.type_of(qualifier, site)
+        owner = self._inference.class_of(receiver)
         if owner is not None:
-            return owner
+            member = self.member(owner, name)
+            return None if member is None else Resolved(member.definition, min(0.9, member.confidence))
+        if receiver is not None:
+            return None  # its type is known, and of no class of the repository
         # `row.date` in Python reads an attribute; nothing says that it is the one method called `date`.
         is_read = file.language == "python" and reference.role == "reference"
         if is_read or name in _BUILTIN or self._is_foreign(file, head):
@@ -244,8 +246,26 @@ class Resolver:
                 return self._member(definition, reference.name, _DEPTH)
         return None
 
-    def _member(self, owner: Definition, name: str, depth: int, *, own: bool = True) -> Resolved | None:
+    def member(self, owner: Definition, name: str) -> Resolved | None:
         """Return a member of a class, or of its bases."""
+        return self._member(owner, name, _DEPTH)
+
+    def bases(self, owner: Definition) -> list[Definition]:
+        """Return the classes that a class inherits from; of an `impl` the type, whose fields it has."""
+        bases = []
+        if owner.symbol.kind == "impl":
+            types = [d for d in self._by_name(owner.symbol.name) if d.symbol.kind in ("struct", "enum")]
+            bases += [self._snapshot_nearest(owner.file, types)] if types else []
+        for reference in self._snapshot.detail(owner.file).references:
+            if reference.role == "inheritance" and reference.symbol == owner.index:
+                base = self.resolve(
+                    owner.file, reference._replace(role="reference", symbol=owner.symbol.parent)
+                )
+                if base is not None and base.definition.symbol.kind in CONTAINERS:
+                    bases.append(base.definition)
+        return bases
+
+    def _member(self, owner: Definition, name: str, depth: int, *, own: bool = True) -> Resolved | None:
         if own:
             qualified = f"{owner.symbol.qualified}.{name}"
             detail = self._snapshot.detail(owner.file)
@@ -261,21 +281,14 @@ class Resolver:
                 ]
                 if elsewhere:
                     return Resolved(self._snapshot_nearest(owner.file, elsewhere), 0.85)
-        if depth <= 0:
-            return None
-        for reference in self._snapshot.detail(owner.file).references:
-            if reference.role == "inheritance" and reference.symbol == owner.index:
-                base = self.resolve(
-                    owner.file, reference._replace(role="reference", symbol=owner.symbol.parent)
-                )
-                if base is not None and base.definition.symbol.kind in CONTAINERS:
-                    inherited = self._member(base.definition, name, depth - 1)
-                    if inherited is not None:
-                        return inherited
+        for base in self.bases(owner) if depth > 0 else ():
+            inherited = self._member(base, name, depth - 1)
+            if inherited is not None:
+                return inherited
         return None
 
-    def _owner(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
-        """Return a member of the class or module that the qualifier names."""
+    def _in_module(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
+        """Return what a qualifier that begins with an imported module names, also within its classes."""
         called = head.partition("(")[0] if head.endswith(")") else head
         steps = [step for step in re.split(r"\.|::|->|\\", called.removeprefix("new ")) if step]
         if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
@@ -293,13 +306,7 @@ class Resolver:
                     inside = steps[module.count(".") + 1 if dotted else 1 :]
                     if inside and (owners := self._behind(file, positions, inside[0], 3)):
                         return self._along(Resolved(owners[0], 0.9), inside[1:], reference.name)
-        typed = self._class_of(file, reference, ".".join(steps[:2]) if steps[0] in OWN_OBJECT else steps[0])
-        rest = steps[2:] if steps[0] in OWN_OBJECT else steps[1:]
-        if typed is None and steps[0] not in OWN_OBJECT:
-            typed = self._bare(file, Reference(steps[0], "", "reference", reference.line, reference.symbol))
-        if typed is None or typed.confidence < 0.5:
-            return None
-        return self._along(typed, rest, reference.name)
+        return None
 
     def _along(self, owner: Resolved, steps: list[str], name: str) -> Resolved | None:
         """Return the member of a name at the end of steps from member to member."""
@@ -313,19 +320,6 @@ class Resolver:
             return None
         member = self._member(at, name, _DEPTH)
         return None if member is None else Resolved(member.definition, min(0.9, owner.confidence))
-
-    def _class_of(self, file: FileRow, reference: Reference, name: str) -> Resolved | None:
-        """Return the class of a variable, or of a member of the enclosing object."""
-        if reference.symbol < 0:
-            return None
-        written = self._types(file, reference.symbol, name)
-        if not written:
-            return None
-        qualifier, _, last = written.replace("::", ".").rpartition(".")
-        resolved = self.resolve(
-            file, Reference(last, qualifier, "reference", reference.line, reference.symbol)
-        )
-        return resolved if resolved is not None and resolved.definition.symbol.kind in CONTAINERS else None
 
     def _imported(self, file: FileRow, item: Import, depth: int = 3) -> list[Definition]:
         """Return the definition that an import means, following re-exports."""

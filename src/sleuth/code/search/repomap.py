@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
+from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT
 from sleuth.code.graph.modules import files_of
-from sleuth.code.graph.resolve import BARE_MEMBERS, OWN_OBJECT
 from sleuth.code.search.context import count_tokens
 from sleuth.code.snapshots.places import is_below
 from sleuth.errors import ArgumentError

@@ -1,0 +1,132 @@
+"""Reads short expressions and types: chains of names and calls, and the class that a type names."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+NO_CLASS: Final = frozenset(
+    {"var", "auto", "val", "let", "any", "Any", "None", "object", "dynamic", "unknown"}
+)
+"""Types that say nothing of a class."""
+_NAME: Final = re.compile(r"[$@#]?[^\W\d]\w*")
+_PREFIX: Final = re.compile(r"(?:await|new|mut|move|try[?!]?)\b\s*|[&*(]\s*")
+_SEPARATOR: Final = re.compile(r"(?:\?\.|!!?\.|\.|::|->)\s*")
+_CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_TYPE_PREFIX: Final = re.compile(
+    r"&?'\w+\s|[:\s&*?(\"']|(?:mut|dyn|impl|const|final|readonly|struct|in|out|ref)\b"
+)
+_TYPE: Final = re.compile(r"((?:[^\W\d]\w*(?:\.|::))*[^\W\d]\w*)\s*([\[<])?")
+_WRAPPER_NAMES: Final = """
+Optional Annotated ClassVar Final Type type Rc Arc Box Option Promise Awaitable Result Ref RefCell Mutex RwLock Task
+ValueTask Lazy Coroutine Readonly Partial NonNullable unique_ptr shared_ptr Union ContextManager
+"""
+_WRAPPERS: Final = frozenset(_WRAPPER_NAMES.split())
+"""Types that stand for the first of their arguments."""
+_TABLES: Final = frozenset(
+    {"dict", "Dict", "Mapping", "Map", "HashMap", "BTreeMap", "Record", "map", "MutableMap"}
+)
+"""Collections whose first argument is not what they hold."""
+
+
+class Step(NamedTuple):
+    """A name of a chain, with whether it is called, and whether an element is taken of it."""
+
+    name: str
+    is_called: bool
+    is_indexed: bool
+
+
+def read_chain(text: str) -> list[Step]:
+    """Return the names of an expression such as `new A(x).b[0].c()`; [] for an expression that is no such chain."""
+    text, at = text.strip(), 0
+    while prefix_match := _PREFIX.match(text, at):
+        at = prefix_match.end()
+    steps: list[Step] = []
+    while name_match := _NAME.match(text, at):
+        at = name_match.end()
+        is_called = is_indexed = False
+        while at < len(text) and (text[at] in "([{?!)" or _generic(text, at)):
+            if text[at] in "?!" and _SEPARATOR.match(text, at):
+                break
+            is_called = is_called or text[at] in "({"
+            is_indexed = is_indexed or text[at] == "["
+            at = _after_bracket(text, at) if text[at] in _CLOSING else at + 1
+        steps.append(Step(name_match[0], is_called, is_indexed))
+        at = len(text) - len(text[at:].lstrip())
+        separator_match = _SEPARATOR.match(text, at)
+        if separator_match is None:
+            return steps if not text[at:].strip(" )") else []
+        at = separator_match.end()
+        if text[at : at + 1] == "<":  # `collect::<Vec<_>>()`
+            at = _after_bracket(text, at)
+    return []
+
+
+def _generic(text: str, at: int) -> bool:
+    """Return whether type arguments of a call stand at a place."""
+    if text[at] != "<":
+        return False
+    end = _after_bracket(text, at)
+    return end < len(text) and text[end] in "({"
+
+
+def _after_bracket(text: str, at: int) -> int:
+    """Return where the bracket that opens at a place is closed; the end of the text where it is cut off."""
+    opening, depth = text[at], 0
+    for place in range(at, len(text)):
+        depth += (text[place] == opening) - (text[place] == _CLOSING[opening])
+        if not depth:
+            return place + 1
+    return len(text)
+
+
+def type_name(text: str) -> str:
+    """Return the class that a type names: `Foo` for `Foo | None`, `Optional[Foo]` and `&mut Foo`, "" for `Foo[]`."""
+    for part in text.split("|"):
+        bare = _bare_type(part)
+        match = _TYPE.match(bare)
+        if match is None or bare[match.end() :].lstrip().startswith("[") or match[1] in NO_CLASS:
+            continue
+        last = re.split(r"\.|::", match[1])[-1]
+        if match[2] and last in _WRAPPERS:
+            inner = type_name(bare[match.end() :])
+            if inner:
+                return inner
+            continue
+        if match[2] == "[" and bare[match.end() :].startswith("]"):
+            continue
+        return match[1]
+    return ""
+
+
+def element_of(text: str) -> str:
+    """Return the type of the elements of a collection's type, "" where it has none."""
+    bare = _bare_type(text)
+    if bare.startswith("[") and bare[1:2] == "]":
+        return bare[2:]
+    if bare.rstrip().endswith("[]"):
+        return bare.rstrip()[:-2]
+    match = _TYPE.match(bare)
+    if match is None or not match[2] or re.split(r"\.|::", match[1])[-1] in _TABLES:
+        return ""
+    end = _after_bracket(bare, match.end() - 1)
+    return _first_argument(bare[match.end() : end - 1])
+
+
+def _first_argument(text: str) -> str:
+    """Return what stands before the first comma outside of brackets."""
+    depth = 0
+    for at, sign in enumerate(text):
+        depth += (sign in "[<(") - (sign in "]>)")
+        if sign == "," and not depth:
+            return text[:at]
+    return text
+
+
+def _bare_type(text: str) -> str:
+    """Return a type without the signs and words before it."""
+    at = 0
+    while prefix_match := _TYPE_PREFIX.match(text, at):
+        at = prefix_match.end()
+    return text[at:].rstrip(" \"'?!)")

@@ -1,0 +1,128 @@
+"""A receiver is followed to its method through declared types, values, returned types, bases and interfaces."""
+
+from __future__ import annotations
+
+# ruff: noqa: E501 - sources of other languages, a line each
+from pathlib import Path
+
+import pytest
+
+from sleuth.code import CodeStorage, Navigator
+from sleuth.code.graph import element_of, read_chain, type_name
+from tests.code.conftest import open_project
+from tests.code.test_graph import resolved
+
+CLASSES = {
+    "python": ("models.py", "class A:\n    def go(self): pass\n    def twin(self) -> 'A': pass\n\n\nclass B(A):\n    def other(self): pass\n\n\nclass Far:\n    def go(self): pass\n\n\ndef make() -> A: pass\n"),
+    "java": ("A.java", "class A { A twin() { return this; } void go() {} }\nclass B extends A { void other() {} }\ninterface I { void go(); }\nclass Far { void go() {} void other() {} static A make() { return null; } }\n"),
+    "typescript": ("models.ts", "export class A { go(): void {} twin(): A { return this; } }\nexport class B extends A { other(): void {} }\nexport interface I { go(): void }\nexport class Far { go(): void {} other(): void {} }\nexport function make(): A { return new A(); }\nexport async function later(): Promise<A> { return new A(); }\n"),
+    "go": ("models.go", "package m\n\ntype A struct{}\n\nfunc (a *A) Go() {}\nfunc (a *A) Twin() *A { return a }\n\ntype B struct{ *A }\n\nfunc (b *B) Other() {}\n\ntype I interface{ Go() }\n\ntype Far struct{}\n\nfunc (f *Far) Go() {}\nfunc (f *Far) Other() {}\n\nfunc Make() (*A, error) { return nil, nil }\n"),
+    "rust": ("models.rs", "pub struct A;\nimpl A {\n    pub fn new() -> Self { A }\n    pub fn go(&self) {}\n    pub fn twin(&self) -> Box<A> { todo!() }\n}\npub trait I { fn run(&self); }\npub struct Far;\nimpl Far {\n    pub fn go(&self) {}\n    pub fn run(&self) {}\n}\n"),
+    "csharp": ("A.cs", "class A { public A Twin() { return this; } public void Go() {} }\nclass B : A { public void Other() {} }\ninterface I { void Go(); }\nclass Far { public void Go() {} public void Other() {} public static A Make() { return null; } }\n"),
+    "kotlin": ("models.kt", "open class A {\n  fun twin(): A { return this }\n  fun go() {}\n}\nclass B : A() {\n  fun other() {}\n}\ninterface I {\n  fun go()\n}\nclass Far {\n  fun go() {}\n  fun other() {}\n}\nfun make(): A { return A() }\n"),
+}  # fmt: skip
+"""A file of each language with classes: more than one has each method, so that no name decides alone."""
+
+USES = {
+    "python": (
+        "use.py",
+        "from models import A, B, Far, make\n\n\nclass Use:\n    declared: A\n\n    def __init__(self, given: A):\n        self.taken = given\n        self.made = B()\n        self.far: Far = None\n\n    def run(self, one: 'A', many: list[A], maybe: A | None):\n        self.declared.go()\n        self.taken.go()\n        self.made.other()\n        self.made.go()\n        self.far.go()\n        one.go()\n        maybe.go()\n        a = make()\n        a.go()\n        make().go()\n        one.twin().go()\n        for each in many:\n            each.go()\n        with A() as opened:\n            opened.go()\n",
+        {"self.declared.go": "A.go", "self.taken.go": "A.go", "self.made.other": "B.other", "self.made.go": "A.go", "self.far.go": "Far.go", "one.go": "A.go", "maybe.go": "A.go", "a.go": "A.go", "make().go": "A.go", "one.twin().go": "A.go", "each.go": "A.go", "opened.go": "A.go"},
+    ),
+    "java": (
+        "Use.java",
+        "class Use {\n  private A field;\n  private final I port;\n  Use(I port) { this.port = port; }\n  void run(B given, List<A> many) {\n    field.go();\n    this.field.twin().go();\n    port.go();\n    given.go();\n    given.other();\n    var made = new Far();\n    made.other();\n    A a = Far.make();\n    a.go();\n    for (A each : many) { each.go(); }\n  }\n}\n",
+        {"field.go": "A.go", "this.field.twin().go": "A.go", "port.go": "I.go", "given.go": "A.go", "given.other": "B.other", "made.other": "Far.other", "a.go": "A.go", "each.go": "A.go"},
+    ),
+    "typescript": (
+        "use.ts",
+        "import { A, B, I, Far, make, later } from './models';\nexport class Use {\n  far = new Far();\n  port: I;\n  constructor(private s: A, readonly b: B) {}\n  async run(many: A[], maybe?: A) {\n    this.s.go();\n    this.b.other();\n    this.b.go();\n    this.far.go();\n    this.port.go();\n    maybe.go();\n    const a = make();\n    a.go();\n    const c = await later();\n    c.go();\n    a.twin().go();\n    for (const each of many) { each.go(); }\n  }\n}\n",
+        {"this.s.go": "A.go", "this.b.other": "B.other", "this.b.go": "A.go", "this.far.go": "Far.go", "this.port.go": "I.go", "maybe.go": "A.go", "a.go": "A.go", "c.go": "A.go", "a.twin().go": "A.go", "each.go": "A.go"},
+    ),
+    "go": (
+        "use.go",
+        "package m\n\ntype Use struct {\n\tfield *A\n\tport I\n}\n\nfunc (u *Use) Run(given *B, many []*A) {\n\tu.field.Go()\n\tu.port.Go()\n\tgiven.Go()\n\tgiven.Other()\n\ta, err := Make()\n\ta.Go()\n\tb := &Far{}\n\tb.Other()\n\tu.field.Twin().Go()\n\tfor _, each := range many {\n\t\teach.Go()\n\t}\n}\n",
+        {"u.field.Go": "A.Go", "u.port.Go": "I.Go", "given.Go": "A.Go", "given.Other": "B.Other", "a.Go": "A.Go", "b.Other": "Far.Other", "u.field.Twin().Go": "A.Go", "each.Go": "A.Go"},
+    ),
+    "rust": (
+        "use.rs",
+        "use crate::models::{A, Far, I};\nstruct Use { field: A, port: Box<dyn I> }\nimpl Use {\n    fn run(&self, given: &dyn I, many: Vec<Far>, own: &mut Far) {\n        self.field.go();\n        self.port.run();\n        given.run();\n        own.go();\n        let a = A::new();\n        a.go();\n        a.twin().go();\n        for each in many { each.go(); }\n    }\n}\n",
+        {"self.field.go": "A.go", "self.port.run": "I.run", "given.run": "I.run", "own.go": "Far.go", "a.go": "A.go", "a.twin().go": "A.go", "each.go": "Far.go"},
+    ),
+    "csharp": (
+        "Use.cs",
+        "class Use {\n  private readonly A _field;\n  public I Port { get; }\n  void Run(B given, List<A> many) {\n    _field.Go();\n    this._field.Twin().Go();\n    Port.Go();\n    given.Go();\n    given.Other();\n    var made = new Far();\n    made.Other();\n    var a = Far.Make();\n    a.Go();\n    foreach (var each in many) { each.Go(); }\n  }\n}\n",
+        {"_field.Go": "A.Go", "this._field.Twin().Go": "A.Go", "Port.Go": "I.Go", "given.Go": "A.Go", "given.Other": "B.Other", "made.Other": "Far.Other", "a.Go": "A.Go", "each.Go": "A.Go"},
+    ),
+    "kotlin": (
+        "use.kt",
+        "class Use(private val taken: A, val port: I) {\n  val made = Far()\n  lateinit var late: B\n  fun run(given: B?, many: List<A>) {\n    taken.go()\n    port.go()\n    made.other()\n    late.other()\n    given.go()\n    val a = make()\n    a.go()\n    a.twin().go()\n    for (each in many) { each.go() }\n  }\n}\n",
+        {"taken.go": "A.go", "port.go": "I.go", "made.other": "Far.other", "late.other": "B.other", "given.go": "A.go", "a.go": "A.go", "a.twin().go": "A.go", "each.go": "A.go"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("language", USES)
+def test_receivers_are_followed(storage: CodeStorage, tmp_path: Path, language: str) -> None:
+    """Fields, parameters, variables, elements, returned values and bases lead to the one method that is meant."""
+    (models, source), (use, code, expected) = CLASSES[language], USES[language]
+    snapshot = open_project(storage, tmp_path / "types", {models: source, use: code})
+    targets = resolved(snapshot, use)
+    means = {name: targets.get(name, "no use").rpartition(":")[2] for name in expected}
+    assert means == expected
+
+
+def test_an_unknown_receiver_means_no_guess_against_its_type(storage: CodeStorage, tmp_path: Path) -> None:
+    """A method of a type from elsewhere does not mean the only method of that name here."""
+    source = "class A:\n    def launch(self): pass\n\n\ndef run(known: list[str], unknown):\n    known.launch()\n    unknown.launch()\n"
+    targets = resolved(open_project(storage, tmp_path / "far", {"a.py": source}), "a.py")
+    assert (targets["known.launch"], targets["unknown.launch"]) == ("", "a.py:A.launch")
+
+
+def test_a_parameter_hides_a_function(storage: CodeStorage, tmp_path: Path) -> None:
+    """A call of a parameter does not mean the function of its name."""
+    source = "def handler(): pass\n\n\ndef run(handler):\n    handler()\n\n\ndef other():\n    handler()\n"
+    snapshot = open_project(storage, tmp_path / "hidden", {"a.py": source})
+    assert [caller["name"] for caller in Navigator(snapshot).callers("handler")] == ["other"]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("new A<B>(x, 'y.z').b", "A() b"),
+        ("await self.f(a, (b)).g[0]", "self f() g[]"),
+        ("crate::x::Foo::new(1)?", "crate x Foo new()"),
+        ("&Foo{a: 1}", "Foo()"),
+        ("a?.b!.c", "a b c"),
+        ("a + b", ""),
+        ("'text'.join", ""),
+        ("f(cut off", "f()"),
+    ],
+)
+def test_chains_are_read(text: str, names: str) -> None:
+    """Names, calls and elements of an expression are read in order; other expressions give nothing."""
+    marks = [step.name + "()" * step.is_called + "[]" * step.is_indexed for step in read_chain(text)]
+    assert " ".join(marks) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "element"),
+    [
+        ("Foo | None", "Foo", ""),
+        ("Optional[a.Foo]", "a.Foo", "a.Foo"),
+        (": Promise<Foo>", "Foo", "Foo"),
+        ("&'a mut Foo", "Foo", ""),
+        ("Box<dyn I>", "I", "dyn I"),
+        ("[]*Foo", "", "*Foo"),
+        ("Foo[]", "", "Foo"),
+        ("(*Foo, error)", "Foo", ""),
+        ("'Foo'", "Foo", ""),
+        ("dict[str, Foo]", "dict", ""),
+        ("list[Foo]", "list", "Foo"),
+        ("None", "", ""),
+    ],
+)
+def test_types_are_read(text: str, name: str, element: str) -> None:
+    """The class of a type is found behind signs, wrappers and unions; collections give that of their elements."""
+    assert type_name(text) == name
+    assert element_of(text) == element
