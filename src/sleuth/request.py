@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
 
+DEFAULT_K = 10
+"""Results that a search gives where nobody says how many."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
     """In an annotation: the forms of a value that JSON and a command line have, where Python has more."""
@@ -41,7 +45,7 @@ class BaseRequest:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     query: Annotated[str, Field(max_length=MOST_QUERY, description="The question, or words.")]
-    k: Annotated[int, Field(ge=0, description="How many results.")] = 10
+    k: Annotated[int, Field(ge=0, description="How many results.")] = DEFAULT_K
 
     def __post_init__(self) -> None:
         check_query(self.query)
@@ -83,6 +87,16 @@ class BaseRequest:
         return {name: value for name, value, default in values if value is not default and value != default}
 
     @classmethod
+    def properties(cls) -> dict[str, dict[str, Any]]:
+        """Return the JSON schema of each field, without what says nothing: titles, and null as a value."""
+        schemas: dict[str, dict[str, Any]] = {}
+        for name, schema in cls.json_schema()["properties"].items():
+            forms = [form for form in schema.pop("anyOf", ()) if form != {"type": "null"}]
+            plain = {key: value for key, value in schema.items() if key != "title" and value is not None}
+            schemas[name] = plain | (forms[0] if len(forms) == 1 else {"anyOf": forms} if forms else {})
+        return schemas
+
+    @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """Return the JSON schema of a request."""
         return adapter_of(cls).json_schema()
@@ -114,7 +128,8 @@ def argument_error(error: ValidationError) -> SleuthError:
         return fault
     first = error.errors()[0]
     name = ".".join(map(str, first["loc"])) or "request"
-    return ArgumentError(f"{name}: {first['msg']}, got {first['input']!r}")
+    rule = first["msg"].removeprefix("Input should be ")
+    return ArgumentError(f"{name} must be {rule}, got {first['input']!r}")
 
 
 def own_fault(error: ValidationError) -> SleuthError | None:

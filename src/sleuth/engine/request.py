@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -97,4 +97,16 @@ class SearchRequest(BaseRequest):
         if self.rerank is not None and not isinstance(self.rerank, str | Reranker):
             raise ArgumentError(
                 f"rerank must be a Reranker, the name of a cross-encoder or None, got {self.rerank!r}"
+            )
+
+    def check_offered(self, rerankers: Collection[str]) -> None:
+        """Refuse a reranker that a server does not offer: a name makes it load a model.
+
+        Raises:
+            ArgumentError: lists those that are offered.
+        """
+        if self.rerank is not None and self.rerank not in rerankers:
+            raise ArgumentError(
+                f"rerank must be among {', '.join(rerankers) or 'none'}, got {self.rerank!r}; "
+                "`sleuth serve --rerank NAME` offers a model"
             )

@@ -34,7 +34,7 @@ RERANKED = 100
 
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
-    if request.sources is not None and list(request.sources) != ["docs"]:
+    if request.sources is not None and set(request.sources) != {"docs"}:
         raise ArgumentError(
             f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
         )

@@ -6,18 +6,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError, RetrievalError, SleuthError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
-    InOption,
     JsonOption,
     open_index,
     open_sources,
     print_json,
     warn_of_plugins,
 )
-from sleuth.surfaces.cli.files import file_of, filter_from_here, from_here, names_of, passages_of
+from sleuth.surfaces.cli.files import (
+    file_of,
+    filter_from_here,
+    from_here,
+    names_of,
+    passages_of,
+    request_here,
+)
+from sleuth.surfaces.cli.options import takes
 from sleuth.surfaces.cli.terminal import say, styled
 from sleuth.text import clean_text
 
@@ -63,15 +71,14 @@ FilterOption = Annotated[
 
 
 @app.command("ask", epilog=ASK_EXAMPLES)
+@takes(SearchRequest, syntax=True)
 def ask(
     question: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
-    k: LimitOption = 8,
+    options: dict[str, Any],
     model: ModelOption = None,
-    filter: FilterOption = None,
     show_context: Annotated[
         bool, typer.Option("--show-context", help="Print the passages that the answer was written from.")
     ] = False,
-    sources: InOption = None,
     web: Annotated[
         bool, typer.Option("--web", help="Answer also from pages of the web, as `--in docs --in web` does.")
     ] = False,
@@ -80,11 +87,12 @@ def ask(
 ) -> None:
     """Answer a question from the index, with numbered sources."""
     text = " ".join(question)
-    names = [*(sources or ["docs"]), "web"] if web else sources
-    with open_sources(names, index) as engine:
+    sources = options["sources"]
+    options["sources"] = [*(sources or ["docs"]), "web"] if web else sources
+    with open_sources(options["sources"], index) as engine:
         warn_of_plugins(engine)
-        chosen = filter_from_here(engine, filter)
-        with engine.stream_search(text, k, "with_items", filter=chosen, model=model) as stream:
+        request = request_here(engine, text, options)
+        with engine.stream_search(text, request.k, "with_items", model=model, **request.changed()) as stream:
             try:
                 for piece in stream:
                     if not json:
@@ -107,7 +115,7 @@ def summarize(
     about: Annotated[
         str | None, typer.Option("--about", help="Summarize the passages that match a question instead.")
     ] = None,
-    k: LimitOption = 8,
+    k: LimitOption = 10,
     model: ModelOption = None,
     filter: FilterOption = None,
     json: JsonOption = False,
@@ -216,6 +224,8 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
             say(clean_text("\n".join(item.text for item in cited)) + "\n")
     if not shown and result.response:
         say()
+    for note in result.extra.get("notes", ()):
+        say(f"sleuth: {clean_text(note)}", err=True)
     if result.detail is not None and result.is_ok():
         say(f"sleuth: {result.detail.message}", err=True)
     if unknown := result.extra.get("unknown_citations"):

@@ -77,16 +77,6 @@ def open_index(option: Path | None, *, create: bool = False) -> Engine:
     return engine
 
 
-InOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--in",
-        metavar="SOURCE",
-        help="Where to look: docs (default), code, code:REPOSITORY, web or kb:ID; repeat it for several.",
-    ),
-]
-
-
 def open_sources(
     sources: list[str] | None, option: Path | None, *, deadline: float = 30.0
 ) -> Engine | Sources:

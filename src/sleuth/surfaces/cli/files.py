@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering, Engine
+    from sleuth.engine import Answering, Engine, SearchRequest
     from sleuth.filters import Compare, Filter
     from sleuth.ingest import FileNames
     from sleuth.types import RetrievedItem
@@ -100,6 +100,19 @@ def documents_at(engine: Engine, name: str) -> list[str]:
         if "path" in document.metadata and is_below(file_of(document), root)
     ]
     return ids or [root if engine.get(root) else printable(name)]
+
+
+def request_here(engine: Answering, query: str, options: Mapping[str, Any]) -> SearchRequest:
+    """Return the request of a command, whose filter may name paths as seen from the working folder.
+
+    Raises:
+        ArgumentError: an option that breaks its rule.
+    """
+    from sleuth.engine import SearchRequest
+    from sleuth.surfaces.cli.options import request_of
+
+    request = request_of(SearchRequest, query, options)
+    return replace(request, filter=filter_from_here(engine, options["filter"]))
 
 
 def filter_from_here(engine: Answering, text: str | None) -> Filter | None:

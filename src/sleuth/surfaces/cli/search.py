@@ -6,23 +6,22 @@ import re
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sleuth.errors import ArgumentError
+from sleuth.engine import SearchRequest
 from sleuth.files import CODE
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import (
     IndexOption,
-    InOption,
     JsonOption,
     open_sources,
     print_json,
     warn_of_plugins,
 )
-from sleuth.surfaces.cli.files import file_of, filter_from_here, place
+from sleuth.surfaces.cli.files import file_of, place, request_here
+from sleuth.surfaces.cli.options import takes
 from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.text import clean_text
 
@@ -52,73 +51,25 @@ EXAMPLES = """[bold]Examples[/bold]
 
 
 @app.command("search", epilog=EXAMPLES)
+@takes(SearchRequest, syntax=True)
 def search(
     query: Annotated[list[str], typer.Argument(help="The question; quotes are optional.")],
-    k: Annotated[int, typer.Option("-k", "--limit", min=0, help="How many passages.")] = 5,
-    filter: Annotated[
-        str | None,
-        typer.Option("--filter", "-f", help='Use only passages that match, as in "year>=2020 lang:en".'),
-    ] = None,
-    legs: Annotated[
-        list[str] | None, typer.Option("--leg", help="Search only by words (lexical) or meaning (dense).")
-    ] = None,
-    fusion: Annotated[
-        str | None, typer.Option("--fusion", help='How the legs are fused, as in "rrf" or "minmax(dense=1)".')
-    ] = None,
-    expand: Annotated[
-        str | None,
-        typer.Option("--expand", help="Show each with its neighbours (1, 2 …), section or document."),
-    ] = None,
-    min_score: Annotated[
-        float,
-        typer.Option(
-            "--min-score",
-            min=0,
-            max=1,
-            help="Omit passages with less in common with the query, from 0 (nothing) to 1 (all words).",
-        ),
-    ] = 0.0,
-    rerank: Annotated[
-        str | None, typer.Option("--rerank", help="Cross-encoder that scores the best 100 again.")
-    ] = None,
-    sources: InOption = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")] = False,
+    options: dict[str, Any],
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Find the passages that answer a question."""
     question = " ".join(query)
-    expansion: Any = int(expand) if expand and expand.isdecimal() else expand
-    of_docs = {"legs": legs, "fusion": fusion, "expand": expansion, "min_score": min_score, "rerank": rerank}
-    with open_sources(sources, index) as engine:
+    with open_sources(options["sources"], index) as engine:
         warn_of_plugins(engine)
-        options = options_for(sources, of_docs)
-        ranking = engine.retrieve(
-            question, k, filter=filter_from_here(engine, filter), explain=explain, **options
-        )
+        request = request_here(engine, question, options)
+        ranking = engine.run(request)
         if json:
             print_json(ranking_json(engine, question, ranking))
         else:
             print_ranking(engine, question, ranking)
     if not ranking:
         raise typer.Exit(1)
-
-
-def options_for(sources: list[str] | None, of_docs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a search in these sources.
-
-    Args:
-        of_docs: those that only documents have.
-
-    Raises:
-        ArgumentError: one of them is set, and other sources are searched.
-    """
-    if not sources or set(sources) == {"docs"}:
-        return {**of_docs, "syntax": True}
-    for name, value in of_docs.items():
-        if value:
-            raise ArgumentError(f"{name} must be omitted with --in, except for docs alone, got {value!r}")
-    return {}
 
 
 def ranking_json(engine: Answering, query: str, ranking: Ranking) -> dict[str, Any]:

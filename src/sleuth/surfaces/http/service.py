@@ -194,14 +194,9 @@ class Call:
             changes: of the options; `filter` is ANDed with that of the key.
 
         Raises:
-            ArgumentError: a reranker that the server does not offer: it would load a model.
+            ArgumentError: a reranker that the server does not offer.
         """
-        offered = self.service.settings.rerankers
-        if body.rerank is not None and body.rerank not in offered:
-            raise ArgumentError(
-                f"rerank must be among {', '.join(offered) or 'none'}, got {body.rerank!r}; "
-                "`sleuth serve --rerank NAME` offers a model"
-            )
+        body.check_offered(self.service.settings.rerankers)
         seconds = min(self.remaining or 1e-3, body.deadline or float("inf"))
         options = {"filter": body.filter, "deadline": seconds, **changes}
         return SearchRequest.like(body, **options | {"filter": self.filter(options["filter"])})

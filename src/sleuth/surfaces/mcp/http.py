@@ -69,6 +69,7 @@ def _manager(service: Service) -> StreamableHTTPSessionManager:
             workspace,
             allowed=call.key.filter,
             url_of=_urls(str(_request(context).base_url)),
+            rerankers=call.service.settings.rerankers,
             span=call.retrieval_span,
         )
 

@@ -73,8 +73,9 @@ def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) 
     )
     facts = {key: metadata[key] for key in fields if metadata.get(key) not in (None, "")}
     outline = metadata.get("signature") or sources.snippet(query, item, width=OUTLINE).text
+    why = {} if item.explanation is None else {"explanation": item.explanation.to_dict()}
     return Graded(
-        whole={**name, **facts, "text": item.text},
+        whole={**name, **facts, "text": item.text, **why},
         outline={**name, **facts, "outline": outline},
         name=name,
     )

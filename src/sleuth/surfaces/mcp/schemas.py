@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from sleuth.engine import SearchRequest
+
+MOST_RESULTS = 100
+"""Results of one answer at most."""
+
 INSTRUCTIONS = """Searches the documents and the code of one folder, named by indexed_root in every answer.
 Start with search; fetch what a result shows in part; definitions and references follow a name through code.
 stale.files counts files that changed since they were indexed: read those from disk; null if nobody knows. omitted
@@ -51,6 +56,14 @@ _PAGE: _Properties = {
     "cursor": {"type": "string", "description": "From the last answer: goes on where it ended."},
 }
 
+
+def _search_options() -> _Properties:
+    """Return the schema of each option of a search."""
+    options = SearchRequest.properties()
+    options["k"] |= {"minimum": 1, "maximum": MOST_RESULTS}
+    return options
+
+
 TOOLS = (
     ToolSchema(
         "search",
@@ -59,23 +72,11 @@ TOOLS = (
         "Takes natural language, identifiers, error messages and stack traces. Returns the best first, with text, "
         "path and lines.",
         {
-            "query": {"type": "string", "description": "The question, or words."},
-            "k": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 100,
-                "default": 10,
-                "description": "How many results.",
-            },
+            **_search_options(),
             "paths": {
                 "type": "array",
                 "items": {"type": "string"},
                 "description": 'Only these files and folders, as ["src", "docs/guide.md"].',
-            },
-            "filter": {
-                "type": "string",
-                "description": "Only what matches metadata, as 'source_type:code language:python -category:test' or "
-                "'year>=2020'.",
             },
             **_AT,
             **_PAGE,

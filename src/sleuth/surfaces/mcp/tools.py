@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.arguments import check_count, check_names
+from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
+from sleuth.request import DEFAULT_K, defaults
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, tokens_of, write, write_cursor
+from sleuth.surfaces.mcp.schemas import MOST_RESULTS
 
 if TYPE_CHECKING:
     from sleuth.code import FileRow, Snapshot
@@ -26,7 +30,6 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 4_000
 LEAST_TOKENS = 200
-MOST_RESULTS = 100
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?(?:@(?P<hash>[0-9a-f]{12}))?")
 
@@ -52,6 +55,7 @@ class Tools:
     Args:
         allowed: what this client may see; None for everything.
         url_of: addresses that this client can open; those of files where None.
+        rerankers: names of cross-encoders that this client may ask for; None for any.
         span: given the query and `k` of a search, is open while it runs.
     """
 
@@ -61,10 +65,12 @@ class Tools:
         *,
         allowed: Filter | None = None,
         url_of: items.UrlOf | None = None,
+        rerankers: Collection[str] | None = None,
         span: Callable[[str, int], AbstractContextManager[Any]] = lambda query, k: nullcontext(),
     ) -> None:
         self._workspace = workspace
         self._allowed = allowed
+        self._rerankers = rerankers
         self._span = span
         self._url_of = url_of or partial(items.file_url, base=workspace.index.parent)
 
@@ -88,8 +94,9 @@ class Tools:
         }  # fmt: skip
         if name not in tools:
             raise ArgumentError(f"tool must be one of {', '.join(tools)}, got {name!r}")
-        parameters = signature(tools[name]).parameters
-        check_names(arguments, parameters, f"arguments of {name}")
+        parameters = dict(signature(tools[name]).parameters)
+        names = [*parameters, *(defaults(SearchRequest) if parameters.pop("options", None) else ())]
+        check_names(arguments, set(names) - {"options"}, f"arguments of {name}")
         required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
         if missing := [key for key in required if key not in arguments]:
             raise ArgumentError(f"{missing[0]} must be given to {name}")
@@ -98,35 +105,51 @@ class Tools:
     def search(
         self,
         query: str,
-        k: int = 10,
+        k: int = DEFAULT_K,
         paths: Sequence[str] | None = None,
-        filter: str | Mapping[str, Any] | None = None,
         at: str | None = None,
         max_tokens: int = MAX_TOKENS,
         cursor: str | None = None,
+        **options: Any,
     ) -> dict[str, Any]:
-        """Passages of documents and code for a question, best first."""
+        """Passages of documents and code for a question, best first.
+
+        Args:
+            options: of a `SearchRequest`.
+        """
         from sleuth.filters import all_of, as_filter
 
-        k = min(check_count(k, "k", least=1), MOST_RESULTS)
-        request = {"query": query, "paths": paths, "filter": filter, "at": at}
-        offset = read_cursor(cursor, request)
+        request = SearchRequest.read(
+            {"query": query, "k": min(check_count(k, least=1), MOST_RESULTS), **options}
+        )
+        if self._rerankers is not None:
+            request.check_offered(self._rerankers)
+        stated = {"query": query, "paths": paths, "at": at, **request.changed()}
+        offset = read_cursor(cursor, stated)
         head = self._head()
         tree = all_of(
-            *(part for part in (as_filter(filter), self._below(paths), self._allowed) if part is not None)
+            *(
+                part
+                for part in (as_filter(request.filter), self._below(paths), self._allowed)
+                if part is not None
+            )
         )
-        with self._span(query, k), self._workspace.sources(at) as sources:
-            ranking = sources.retrieve(query, offset + k + 1, filter=tree)
-            hits = ranking[offset : offset + k]
+        with self._span(query, request.k), self._workspace.sources(at) as sources:
+            ranking = sources.run(replace(request, k=offset + request.k + 1, filter=tree))
+            hits = ranking[offset : offset + request.k]
             graded = [items.passage(item, query, sources, self._url_of) for item in hits]
-        failures = [f"{part.name}: {part.error}" for part in ranking.failures]
+        said = {
+            "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
+            "notes": list(ranking.notes),
+        }
+        more = len(ranking) > offset + request.k
         return self._page(
-            head | ({"failures": failures} if failures else {}),
+            head | {key: lines for key, lines in said.items() if lines},
             graded,
             max_tokens,
-            request,
+            stated,
             offset,
-            more=len(ranking) > offset + k,
+            more=more,
         )
 
     def fetch(

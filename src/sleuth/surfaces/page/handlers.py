@@ -11,11 +11,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import FileResponse, HTMLResponse, Response
 
 from sleuth.errors import SleuthError
-from sleuth.filters import to_text
 from sleuth.surfaces.http import LOCAL, Refusal, call_of
 from sleuth.surfaces.page import files, lookup
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
-from sleuth.surfaces.page.state import PageState
+from sleuth.surfaces.page.state import OPTIONS, PageState
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -35,7 +34,11 @@ class PageHandlers:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._environment.globals |= {"file": files.address, "has_keys": service.keys is not None}
+        self._environment.globals |= {
+            "file": files.address,
+            "has_keys": service.keys is not None,
+            "options": OPTIONS,
+        }
         self._offered = tuple(service.settings.sources)
 
     def warm(self, call: Call, query: str) -> None:
@@ -86,9 +89,8 @@ class PageHandlers:
         if not admit(request, call):
             raise Refusal(401, "KeyMissingError", "sign in first")
         state = PageState.of(request.query_params, self._offered)
-        tree = lookup.filter_of(state)
-        filter = None if tree is None else to_text(tree)
-        body = AskBody(query=state.query, filter=filter, sources=list(state.sources), stream=True)
+        asked = state.request
+        body = AskBody(query=asked.query, k=asked.k, stream=True, **asked.changed())
         return await ask(body, request, call)
 
     async def sign_in(self, request: Request) -> Response:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from sleuth.errors import ArgumentError, UnknownRepositoryError
-from sleuth.filters import Compare, Filter, all_of, as_filter, matches, to_text
+from sleuth.filters import Compare, matches, to_text
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.state import PAGE, PageState
@@ -39,15 +39,15 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
             "more": False,
             "answer": None,
             "failures": [],
+            "notes": (),
             "stale": 0,
         }
     if "code" in state.sources:
         call.service.freshness.check(wait=0.0)
     retriever = call.retriever(list(state.sources))
-    tree = call.filter(filter_of(state))
     last = state.page * PAGE
     with call.retrieval_span(state.query, last + 1):
-        ranking = retriever.retrieve(state.query, last + 1, filter=tree, explain=bool(state.why))
+        ranking = retriever.run(call.request(state.request, k=last + 1))
     items = ranking[last - PAGE : last]
     hits = [
         views.hit_of(number, item, state.query, retriever)
@@ -60,6 +60,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         "more": len(ranking) > last,
         "answer": _answer(call, state) if state.with_answer else None,
         "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
+        "notes": [escape_text(note) for note in ranking.notes],
         "stale": _stale_files(call, state),
     }
 
@@ -74,15 +75,6 @@ def _stale_files(call: Call, state: PageState) -> int:
     return call.service.freshness.stale.files or 0
 
 
-def filter_of(state: PageState) -> Filter | None:
-    """Return the filter in a page's address.
-
-    Raises:
-        FilterError: a text that is no filter; says where.
-    """
-    return all_of(*(tree for text in state.filters if (tree := as_filter(text)) is not None))
-
-
 def _counts(call: Call) -> Mapping[str, int]:
     count = call.engine.count()
     return {"documents": count.documents, "passages": count.passages}
@@ -93,7 +85,7 @@ def _facets(call: Call, state: PageState) -> list[views.FacetGroup]:
     groups: list[views.FacetGroup] = []
     shown: set[str] = set()
     if "docs" in state.sources:
-        tree = filter_of(state)
+        tree = state.request.filter
         names = [key.name for key in call.engine.metadata_keys(tree) if _is_facet(key.name, key.types)]
         values = (
             call.engine.facets(names[:FACETS], query=state.query, filter=tree, limit=VALUES) if names else {}
@@ -121,7 +113,9 @@ def _is_facet(name: str, types: tuple[str, ...]) -> bool:
 
 
 def _answer(call: Call, state: PageState) -> dict[str, Any]:
-    result = call.retriever(list(state.sources)).search(state.query, 8, filter=call.filter(filter_of(state)))
+    request = call.request(state.request)
+    options = request.changed()
+    result = call.retriever(list(state.sources)).search(request.query, request.k, **options)
     text = result.response if result.is_ok() else (result.detail.message if result.detail else "")
     sources = [
         {

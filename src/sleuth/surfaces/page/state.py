@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
+
+from sleuth.engine import SearchRequest
+from sleuth.filters import all_of, as_filter
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -14,6 +17,13 @@ PAGE = 10
 MOST_PAGES = 10
 MOST_FILTERS = 20
 MOST_DIGITS = 10
+
+OPTIONS = {
+    name: schema
+    for name, schema in SearchRequest.properties().items()
+    if name not in ("query", "k", "filter", "sources", "explain")
+}
+"""Schemas of the options that an address writes by their name; the page has its own parts for the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +36,7 @@ class PageState:
         page: from 1.
         with_answer: whether the answer is written with the page, for readers without script.
         why: number of the result whose score is explained; 0 for none.
+        options: further options of the search, by name, as the address writes them.
     """
 
     query: str = ""
@@ -34,6 +45,23 @@ class PageState:
     page: int = 1
     with_answer: bool = False
     why: int = 0
+    options: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def request(self) -> SearchRequest:
+        """What the page asks; its search syntax is read, unless the address says otherwise.
+
+        Raises:
+            ArgumentError: an option that breaks its rule.
+            FilterError: a text that is no filter; says where.
+        """
+        values: dict[str, Any] = {"syntax": True, "explain": bool(self.why)}
+        for name, text in self.options:
+            is_list = OPTIONS[name].get("type") == "array"
+            values[name] = [*values.get(name, ()), *text.replace(",", " ").split()] if is_list else text
+        tree = all_of(*(tree for text in self.filters if (tree := as_filter(text)) is not None))
+        request = SearchRequest.read({"query": self.query, "sources": list(self.sources), **values})
+        return replace(request, filter=tree)
 
     @classmethod
     def of(cls, parameters: QueryParams, offered: Sequence[str]) -> PageState:
@@ -47,12 +75,19 @@ class PageState:
             page=min(max(1, page), MOST_PAGES),
             with_answer=parameters.get("answer") == "1",
             why=why,
+            options=tuple(
+                (name, text)
+                for name in OPTIONS
+                for text in parameters.getlist(name)[:MOST_FILTERS]
+                if text.strip()
+            ),
         )
 
     def address(self, path: str = "/", **more: str) -> str:
         """Return the address of this state."""
         pairs = [("q", self.query), *(("f", text) for text in self.filters)]
         pairs += [("in", name) for name in self.sources]
+        pairs += self.options
         if self.page > 1:
             pairs.append(("page", str(self.page)))
         if self.with_answer:

@@ -1,0 +1,90 @@
+"""Makes the options of a command from the fields of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import Parameter, Signature, signature
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import typer
+from pydantic.fields import FieldInfo
+
+from sleuth.request import DEFAULT_K, BaseRequest, Wire, defaults
+
+R = TypeVar("R", bound=BaseRequest)
+
+FLAGS = {
+    "k": ("-k", "--limit"),
+    "filter": ("--filter", "-f"),
+    "sources": ("--in",),
+    "legs": ("--leg",),
+    "paths": ("--path",),
+    "languages": ("--lang",),
+    "labels": ("--label",),
+    "exclude": ("--exclude",),
+}
+"""Flags that are not the name of their option."""
+
+
+def takes(
+    kind: type[BaseRequest], **own_defaults: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each option of a kind of request, and for `k`; it gets them as `options`, a dict.
+
+    Args:
+        own_defaults: where people type, some defaults differ from those of programs.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    values = {"k": DEFAULT_K, **defaults(kind), **own_defaults}
+    added = {name: _parameter(name, hints[name], value) for name, value in values.items()}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = [
+            each for each in signature(command, eval_str=True).parameters.values() if each.name != "options"
+        ]
+        first = [each for each in own if each.default is each.empty]
+        rest = [each for each in own if each.default is not each.empty]
+        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in (*first, *added.values(), *rest)]
+
+        def run(**values: Any) -> None:
+            command(options={name: values.pop(name) for name in added}, **values)
+
+        run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        vars(run)["__signature__"] = Signature(parameters)
+        return run
+
+    return decorate
+
+
+def request_of(kind: type[R], query: str, options: Mapping[str, Any]) -> R:
+    """Return the request of a command.
+
+    Raises:
+        ArgumentError: an option that breaks its rule.
+    """
+    values = {name: value for name, value in options.items() if value is not None}
+    return kind.read({"query": query, **values})
+
+
+def _parameter(name: str, hint: Any, default: Any) -> Parameter:
+    """Return the parameter of a command for a field of a request."""
+    form, *notes = get_args(hint)
+    form = next((note.form for note in notes if isinstance(note, Wire)), form)
+    help = next((note.description for note in notes if isinstance(note, FieldInfo)), None)
+    flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
+    flag = _flag_type(form)
+    if flag is bool and default is True:
+        flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
+    option = typer.Option(*flags, help=help, metavar="SOURCE" if name == "sources" else None)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[flag, option])
+
+
+def _flag_type(form: Any) -> Any:
+    """Return the type that a flag has on a command line, which writes most values as text."""
+    forms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
+    first, *others = (each for each in forms if each is not NoneType)
+    is_plain = first in (bool, int, float, str) or get_origin(first) is list
+    plain = first if is_plain and not others else str
+    return plain | None if NoneType in forms else plain

@@ -1,0 +1,228 @@
+"""The same question has the same answer at every door: Python, the command line, HTTP, MCP and the page."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from sleuth import Document, Engine, Sources, index_path, open_code, open_sources
+from sleuth.engine import SearchRequest
+from sleuth.request import defaults
+from sleuth.surfaces.cli.ask import ask
+from sleuth.surfaces.cli.options import FLAGS
+from sleuth.surfaces.cli.search import search
+from sleuth.surfaces.cli.serve import extensions
+from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
+from sleuth.surfaces.page.state import OPTIONS
+from tests.commands import sleuth
+from tests.surfaces.http.conftest import Local, serving
+
+DOCUMENTS = [
+    Document("A token bucket limits the rate of requests.", {"source": "bucket.md", "title": "Limits", "year": 2020}),
+    Document("Put the token into the leaky bucket.", {"source": "leaky.md", "year": 2021, "lang": "en"}),
+    Document("Chroma is a vector store with a filter.", {"source": "chroma.md", "title": "Stores", "year": 2022}),
+    Document("Our vector store filter is a bitmap.", {"source": "bitmap.md", "title": "Filters", "lang": "en"}),
+    Document("Block-max pruning skips blocks of postings.", {"source": "pruning.md", "year": 2022}),
+    Document("Cats sleep most of the day.", {"source": "cats.md", "lang": "en", "tags": ["animals", "rest"]}),
+    Document("Der Eimer hält fünfzig Marken.", {"source": "eimer.md", "lang": "de"}),
+    Document("Run serve -k 3 --limit 5 to see three.", {"source": "flags.md", "year": 2023}),
+]  # fmt: skip
+
+BUCKET = '''"""Buckets of tokens."""
+
+
+class TokenBucket:
+    """Limits how often something happens."""
+
+    def refill(self, seconds):
+        """Add the tokens of some seconds."""
+        self.tokens += seconds * self.rate
+
+
+def serve_request(bucket):
+    bucket.refill(1)
+'''
+KEY = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\n-----END PRIVATE KEY-----\n"
+
+
+class Question(NamedTuple):
+    """A question with its options."""
+
+    query: str
+    options: Mapping[str, Any] = {}
+
+
+def typed(*queries: str, **options: Any) -> list[Question]:
+    """Return questions whose search syntax is read."""
+    return [Question(query, {"syntax": True, **options}) for query in queries]
+
+
+DOCS = {"sources": ["docs"]}
+GIBBERISH = ("qwxz blorf", "asdf qwer zxcv", "kwmtkrjw tcrcevjtm", "hjkl fghj", "xcvb rtyu wkqpz")
+QUESTIONS = [
+    *map(Question, ("token bucket", "how do I limit requests?", "vector store filter", "block-max pruning")),
+    *map(Question, ("kittens napping", "Eimer", "TokenBucket", "refill", "serve_request", "TokenBucket.refill")),
+    *map(Question, ('"token bucket"', "-chroma vector store filter", "title:limits", "serve -k 3", "--limit 5")),
+    *map(Question, GIBBERISH),
+    *typed('"token bucket"', '"bucket token"', '"block-max pruning"', '"vector store filter"', '"of the day"'),
+    *typed("-chroma vector store filter", "token -leaky", 'bucket -"token bucket"', "-cats", "sleep -cats"),
+    *typed("serve -k 3", "serve --limit 5", "block-max", "token-bucket", "requests -5", "three -k -v"),
+    *typed("title:limits", "title:limits -year:2020", "lang:en bucket", "-lang:en bucket", "year:2022 filter"),
+    *typed("tags:rest", "note: token", "language:python tokens", "symbol:refill tokens", 'title:"Filters" store'),
+    *typed(*GIBBERISH[:3]),
+    *(Question("token bucket", {"filter": text}) for text in ("year>=2021", "lang:en", "source_type:code", "year<1")),
+    Question(GIBBERISH[0], {"filter": "lang:en"}),
+    Question("token bucket", {"k": 1}),
+    Question("token bucket", {"k": 3, "explain": True}),
+    Question("leaky hjkl", {"min_score": 0, **DOCS}),
+    Question("token bucket", {"min_score": 0.9, **DOCS}),
+    Question("token bucket", {"legs": ["lexical"], **DOCS}),
+    Question("token bucket", {"legs": ["dense"], "exact": True, **DOCS}),
+    Question("token bucket", {"fusion": "rrf", "deadline": 30, **DOCS}),
+    Question("token bucket", {"expand": "document", **DOCS}),
+    Question("token bucket", {"sources": ["code"]}),
+    Question(GIBBERISH[1], {"sources": ["code"]}),
+    Question(GIBBERISH[1], DOCS),
+]  # fmt: skip
+
+
+class Answer(NamedTuple):
+    """What a door answered: ids best first, and the notes."""
+
+    ids: list[str]
+    notes: list[str]
+
+
+Door = Callable[[Question], Answer]
+
+
+class Place(NamedTuple):
+    """An index, and a server over it."""
+
+    root: Path
+    sources: Sources
+    server: Local
+    tools: Tools
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """Return an index of documents and code that nothing changes, open at every door."""
+    root = tmp_path_factory.mktemp("doors")
+    code, index = root / "code", root / ".sleuth"
+    code.mkdir()
+    (code / "bucket.py").write_text(BUCKET)
+    (code / "server.pem").write_text(KEY)
+    with Engine.open(index, create=True) as engine:
+        engine.add(DOCUMENTS)
+    with open_code(index, create=True) as storage:
+        index_path(storage, code)
+    offered = ("docs", "code")
+    workspace = Workspace(index, refresh=False)
+    with (
+        open_sources(index, offered) as sources,
+        serving(index, sources=offered, extensions=extensions()) as server,
+    ):
+        yield Place(root, sources, server, Tools(workspace))
+    workspace.close()
+
+
+def python(place: Place, question: Question) -> Answer:
+    """Ask by a call."""
+    ranking = place.sources.retrieve(question.query, **question.options)
+    return Answer([item.id for item in ranking], list(ranking.notes))
+
+
+def command(place: Place, question: Question) -> Answer:
+    """Ask on the command line."""
+    options = {"syntax": False, "sources": ["docs", "code"], **question.options}
+    arguments: list[str] = []
+    for name, value in options.items():
+        flag = FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]
+        if name == "syntax" and not value:
+            arguments.append("--no-syntax")
+        elif value is True:
+            arguments.append(flag)
+        else:
+            for each in value if isinstance(value, list) else [value]:
+                arguments += [flag, str(each)]
+    done = sleuth("search", "--json", *arguments, "--", question.query, cwd=place.root)
+    answer = json.loads(done.stdout)
+    assert done.returncode == (0 if answer["items"] else 1)
+    return Answer([item["id"] for item in answer["items"]], answer["notes"])
+
+
+def http(place: Place, question: Question) -> Answer:
+    """Ask over HTTP."""
+    response = place.server.client.post("/v1/search", json={"query": question.query, **question.options})
+    assert response.status_code == 200, response.text
+    return Answer([item["id"] for item in response.json()["items"]], response.json()["notes"])
+
+
+def mcp(place: Place, question: Question) -> Answer:
+    """Ask as an agent does."""
+    arguments = {"query": question.query, "max_tokens": 50_000, **question.options}
+    answer = json.loads(place.tools.call("search", arguments))
+    return Answer([item["id"] for item in answer["results"]], answer.get("notes", []))
+
+
+def page(place: Place, question: Question) -> Answer:
+    """Ask in a browser; a page has ten results."""
+    names = {"filter": "f", "sources": "in"}
+    options = {"syntax": False, **question.options}
+    most = options.pop("k", 10)
+    options.pop("explain", None)
+    values = {names.get(name, name): value for name, value in options.items()}
+    html = place.server.client.get("/", params={"q": question.query, **values}).text
+    notes = re.findall(r'<p class="note" role="status"><bdi>(.*?)</bdi>', html)
+    return Answer(
+        list(map(unescape, re.findall(r'data-id="(.*?)"', html)))[:most], list(map(unescape, notes))
+    )
+
+
+@pytest.mark.parametrize(
+    "question", QUESTIONS, ids=lambda question: f"{question.query} {dict(question.options)}"
+)
+def test_every_door_gives_the_same_answer(place: Place, question: Question) -> None:
+    """Ids and notes are equal at each door, whatever the question asks for."""
+    answers = {door.__name__: door(place, question) for door in (python, command, http, mcp, page)}
+    assert answers == dict.fromkeys(answers, answers["python"])
+    if question.query in GIBBERISH:
+        assert answers["python"].ids == []
+
+
+def test_there_are_sixty_questions(place: Place) -> None:
+    """Most find something, and some find nothing."""
+    assert len(QUESTIONS) >= 60
+    sizes = [len(python(place, question).ids) for question in QUESTIONS]
+    assert len(QUESTIONS) // 2 < sum(map(bool, sizes)) < len(QUESTIONS)
+
+
+def test_no_door_has_options_of_its_own(place: Place) -> None:
+    """Each door has each option of the request, with its default; where people type, the syntax is read."""
+    options = {"k": SearchRequest(query="").k, **defaults(SearchRequest)}
+    people = {**options, "syntax": True}
+    for door in (search, ask):
+        parameters = inspect.signature(door).parameters
+        assert {name: parameters[name].default for name in people} == people
+    call = inspect.signature(Engine.retrieve).parameters
+    assert {name: each.default for name, each in call.items() if name in options} | {
+        "sources": None
+    } == options
+    schemas = place.server.client.get("/openapi.json").json()["components"]["schemas"]
+    (tool,) = (tool for tool in TOOLS if tool.name == "search")
+    for properties in (
+        schemas["SearchBody"]["properties"],
+        schemas["AskBody"]["properties"],
+        tool.properties,
+    ):
+        assert {name: properties[name].get("default") for name in options} == options
+    assert {"k", "filter", "sources", "explain", *OPTIONS} == set(options)
+    assert SearchRequest(query="").changed() == {}
