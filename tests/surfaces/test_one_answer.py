@@ -12,15 +12,17 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from sleuth import Document, Engine, Sources, index_path, open_code, open_sources
-from sleuth.engine import SearchRequest
+from sleuth import CodeRetriever, Document, Engine, Sources, index_path, open_code, open_sources
+from sleuth.code import CodeRequest
+from sleuth.engine import SearchRequest, default_embedder
 from sleuth.request import defaults
 from sleuth.surfaces.cli.ask import ask
+from sleuth.surfaces.cli.code import search as code_search
 from sleuth.surfaces.cli.options import FLAGS
 from sleuth.surfaces.cli.search import search
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
-from sleuth.surfaces.page.state import OPTIONS
+from sleuth.surfaces.page import OPTIONS
 from tests.commands import sleuth
 from tests.surfaces.http.conftest import Local, serving
 
@@ -198,6 +200,41 @@ def test_every_door_gives_the_same_answer(place: Place, question: Question) -> N
         assert answers["python"].ids == []
 
 
+CODE = [
+    *(Question(query) for query in ("refill", "TokenBucket.refill", "where are tokens added", *GIBBERISH)),
+    *(Question(query, {"strategy": "vector"}) for query in ("where are tokens added", *GIBBERISH)),
+    *(Question(query, {"granularity": "function", "k": 3}) for query in ("refill bucket", GIBBERISH[0])),
+    Question("tokens", {"strategy": "keyword", "languages": ["python"], "tests": False}),
+]
+
+
+@pytest.mark.parametrize("question", CODE, ids=lambda question: f"{question.query} {dict(question.options)}")
+def test_every_door_finds_the_same_code(place: Place, question: Question) -> None:
+    """A search for code has the same hits in Python, on the command line and over HTTP; gibberish has none."""
+    options = dict(question.options)
+    with open_code(place.root / ".sleuth") as storage:
+        repository = storage.repositories()[0].id
+        retriever = CodeRetriever(storage, default_embedder())
+        names = {"k": "limit", "languages": "language"}
+        call = {names.get(name, name): value for name, value in options.items() if name != "tests"}
+        filters = {"language": call.pop("language")} if "language" in call else None
+        ids = [hit.id for hit in retriever.retrieve(question.query, repository, filters=filters, **call)]
+        assert [
+            hit.id for hit in retriever.run(CodeRequest(query=question.query, **options), repository)
+        ] == ids
+    arguments = ["--no-tests"] if options.pop("tests", True) is False else []
+    for name, value in options.items():
+        flag = FLAGS.get(name, (f"--{name}",))[0]
+        arguments += [flag, value[0] if isinstance(value, list) else str(value)]
+    done = sleuth("code", "search", "--json", *arguments, "--", question.query, cwd=place.root)
+    assert [hit["id"] for hit in json.loads(done.stdout)["hits"]] == ids
+    body = {"query": question.query, **question.options}
+    answer = place.server.client.post("/v1/code/search", json=body).json()
+    assert [hit["id"] for hit in answer["hits"]] == ids
+    if question.query in GIBBERISH:
+        assert ids == []
+
+
 def test_there_are_sixty_questions(place: Place) -> None:
     """Most find something, and some find nothing."""
     assert len(QUESTIONS) >= 60
@@ -226,3 +263,12 @@ def test_no_door_has_options_of_its_own(place: Place) -> None:
         assert {name: properties[name].get("default") for name in options} == options
     assert {"k", "filter", "sources", "explain", *OPTIONS} == set(options)
     assert SearchRequest(query="").changed() == {}
+    code = {"k": SearchRequest(query="").k, **defaults(CodeRequest)}
+    parameters = inspect.signature(code_search).parameters
+    assert {name: parameters[name].default for name in code} == code
+    assert {name: schemas["CodeBody"]["properties"][name].get("default") for name in code} == code
+    documented = inspect.signature(CodeRetriever.retrieve).parameters
+    assert (documented["limit"].default, documented["granularity"].default) == (
+        code["k"],
+        code["granularity"],
+    )

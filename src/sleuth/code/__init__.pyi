@@ -8,6 +8,7 @@ from sleuth.code.search.history import CommitHit as CommitHit
 from sleuth.code.search.history import asearch_history as asearch_history
 from sleuth.code.search.history import search_history as search_history
 from sleuth.code.search.repomap import repository_map as repository_map
+from sleuth.code.search.request import CodeRequest as CodeRequest
 from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
 from sleuth.code.search.retriever import GraphStorage as GraphStorage
 from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever

@@ -23,6 +23,7 @@ from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.store import CODE, Finding, Repair
 
 if TYPE_CHECKING:
+    from sleuth.code import CodeRequest
     from sleuth.code.snapshots import CodeStatus
     from sleuth.protocols import Embedder
 
@@ -118,3 +119,16 @@ def default_embedder() -> Embedder:
     if not has_wordllama():
         raise missing_wordllama()
     return CodeEmbedder()
+
+
+def embedder_for(request: CodeRequest) -> Embedder | None:
+    """Return what a request for code needs to search by meaning; None for words alone.
+
+    Raises:
+        MissingPackageError: the request names a strategy that needs the extra `hybrid`, which is not installed.
+    """
+    from sleuth.dense import has_wordllama
+
+    if request.strategy == "keyword" or (request.strategy is None and not has_wordllama()):
+        return None
+    return default_embedder()

@@ -44,7 +44,7 @@ def test_search_finds_the_lines(shop: Local, root: Path) -> None:
     assert answer["repository"] == str(root)
     assert best["file_path"] == "src/bucket.py"
     assert "def refill" in best["content"]
-    assert [part["status"] for part in answer["parts"]] == ["ok"]
+    assert [part["status"] for part in answer["parts"]] == ["ok", "ok"]
     below = shop.client.post("/v1/code/search", json={**body, "paths": ["src/shop.py"]}).json()["hits"]
     assert {hit["file_path"] for hit in below} == {"src/shop.py"}
     labelled = shop.client.post("/v1/code/search", json={**body, "labels": ["class_definition"]}).json()[

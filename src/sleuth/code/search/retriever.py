@@ -30,6 +30,7 @@ from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.chunks import CodeChunk
+    from sleuth.code.search.request import CodeRequest
     from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
     from sleuth.code.snapshots.snapshot import Snapshot
@@ -158,6 +159,23 @@ class CodeRetriever:
 
     aretrieve = async_twin(retrieve)
 
+    def run(
+        self, request: CodeRequest, repository: str, snapshot: str | None = None
+    ) -> list[RetrievedContext]:
+        """Return the best pieces of code for a request, in a snapshot of a repository; raises as `retrieve`."""
+        return self.retrieve(
+            request.query,
+            repository,
+            snapshot,
+            request.k,
+            request.strategy or ("keyword" if self.embedding_provider is None else "hybrid"),
+            dict(request.filters),
+            expand=request.expand or (),
+            explain=request.explain,
+            granularity=request.granularity,
+            per_file=request.per_file,
+        )
+
     def _check(self, query: str, limit: int, strategy: str) -> int:
         check_query(query)
         if strategy not in STRATEGIES:
@@ -238,6 +256,8 @@ def search(
             f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in report)}",
             context={"query": query, "pool": pool, "strategy": strategy},
         ) from failures[-1]
+    if similar and not similar[0].is_related and not _holds_words(snapshot, query, allowed):
+        return [], report
     if len(answers) == 1:
         pieces = next(iter(answers.values()))
     else:
@@ -245,6 +265,11 @@ def search(
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
     return _first_of_files(pieces, per_file), report
+
+
+def _holds_words(snapshot: Snapshot, query: str, allowed: CodeFilter) -> bool:
+    """Return whether any code matches a query by its words."""
+    return bool(keyword_search(snapshot, read_query(query), 1, allowed))
 
 
 def search_functions(
@@ -266,7 +291,9 @@ def search_functions(
     began = time.perf_counter()
     meaning = None
     if strategy == "hybrid":
-        meaning = similar_files(snapshot, similar_chunks(snapshot, query, allowed, provider))
+        similar = similar_chunks(snapshot, query, allowed, provider)
+        if similar.is_related or _holds_words(snapshot, query, allowed):
+            meaning = similar_files(snapshot, similar)
     read = read_query(query)
     ranked = rank_files(snapshot, read, allowed.files, meaning)
     pieces = rank_functions(snapshot, read, ranked)

@@ -22,11 +22,16 @@ _NEAREST = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """Chunks and their cosine with a query, 0 at least: positions of files, places in them, scores; shapes (m,)."""
+    """Chunks and their cosine with a query, 0 at least: positions of files, places in them, scores; shapes (m,).
+
+    Attributes:
+        is_related: whether any of them has something in common with the query, as far as the embedder can tell.
+    """
 
     positions: NDArray[np.int64]
     places: NDArray[np.int64]
     scores: NDArray[np.float32]
+    is_related: bool = False
 
 
 def similar_chunks(
@@ -45,7 +50,10 @@ def similar_chunks(
     scores = np.clip(matrix @ vector, 0.0, 1.0)
     if allowed.files is not None:
         scores = np.where(allowed.files[positions], scores, np.float32(0))
-    return Similar(positions, places, scores)
+    has_meaning = getattr(provider, "has_meaning", None)
+    is_legible = has_meaning is None or bool(has_meaning(query))
+    is_related = is_legible and float(scores.max()) > getattr(provider, "unrelated", 0.0)
+    return Similar(positions, places, scores, is_related)
 
 
 def nearest_pieces(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilter) -> list[Piece]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.code_history import history, search_messages
+from sleuth.surfaces.cli.code_history import check_messages, history, search_messages
 from sleuth.surfaces.cli.code_index import IndexRun, embed_snapshot, forget_snapshots, print_report
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
+from sleuth.surfaces.cli.options import request_of, takes
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import (
     MOST_REFRESHED,
@@ -43,6 +46,14 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth code history TokenBucket.take             the commits that touched it
   sleuth code search --history "why retry twice"   the commits that say so
   sleuth code map --budget 2000                    the definitions that matter most
+"""
+
+SEARCH_EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth code search "where are tokens refilled"     by words and meaning
+  sleuth code search --lang py --no-tests TokenBucket
+  sleuth code search --strategy keyword --expand callers TokenBucket.take
+  sleuth code search --history "why retry twice"     the commits that say so
 """
 
 code = typer.Typer(
@@ -114,32 +125,9 @@ _MOST_HITS = 200
 QueryArgument = Annotated[
     list[str], typer.Argument(help="A question, identifiers, code, a stack trace; - reads stdin.")
 ]
-KOption = Annotated[int, typer.Option("-k", "--limit", min=0, help="How many pieces of code.")]
-StrategyOption = Annotated[str | None, typer.Option("--strategy", help="hybrid, vector or keyword.")]
-PathOption = Annotated[list[str] | None, typer.Option("--path", help="Only below this path.")]
-LangOption = Annotated[
-    list[str] | None, typer.Option("--lang", help="Only this language, by name or extension.")
-]
-LabelOption = Annotated[list[str] | None, typer.Option("--label", help="Only definitions with this label.")]
-NoTestsOption = Annotated[bool, typer.Option("--no-tests", help="Omit tests.")]
-ExcludeOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exclude", help="Omit test, docs, config or generated; vendored code counts as generated."
-    ),
-]
-ExpandOption = Annotated[
-    list[str] | None,
-    typer.Option("--expand", help="callers, callees, siblings, implementations or tests."),
-]
 BudgetOption = Annotated[
     int | None, typer.Option("--budget", min=0, help="Print one block for a prompt, in this many tokens.")
 ]
-GranularityOption = Annotated[
-    str, typer.Option("--granularity", help="What a hit is: lines, function or file.")
-]
-PerFileOption = Annotated[int | None, typer.Option("--per-file", min=1, help="Hits of one file at most.")]
-ExplainOption = Annotated[bool, typer.Option("--explain", help="Show how each score is computed.")]
 MessagesOption = Annotated[
     bool,
     typer.Option(
@@ -148,25 +136,14 @@ MessagesOption = Annotated[
 ]
 
 
-@code.command("search")
+@code.command("search", epilog=SEARCH_EXAMPLES)
+@takes(CodeRequest)
 def search(
     query: QueryArgument,
-    k: KOption = 5,
-    strategy: StrategyOption = None,
-    path: PathOption = None,
-    lang: LangOption = None,
-    label: LabelOption = None,
-    no_tests: NoTestsOption = False,
-    exclude: ExcludeOption = None,
-    expand: ExpandOption = None,
+    options: dict[str, Any],
     budget: BudgetOption = None,
-    granularity: GranularityOption = "lines",
-    per_file: PerFileOption = None,
-    explain: ExplainOption = False,
     messages: MessagesOption = False,
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
     max_refresh: RefreshOption = MOST_REFRESHED,
     no_refresh: NoRefreshOption = False,
     index: IndexOption = None,
@@ -175,35 +152,20 @@ def search(
     import sys
 
     from sleuth.code import CodeRetriever, Navigator, render_context
-    from sleuth.engine import default_embedder
+    from sleuth.engine import embedder_for
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
-    options = {
-        "path_prefix": path,
-        "language": lang,
-        "labels": label,
-        "exclude_category": [*(exclude or ()), *(["test"] if no_tests else ())],
-    }
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+    request = request_of(CodeRequest, text, options)
+    with opened(index, request.repository, request.at, max_refresh, no_refresh=no_refresh) as place:
         if messages:
-            unfit = {"--strategy": strategy, "--lang": lang, "--label": label, "--no-tests": no_tests,
-                     "--exclude": exclude, "--expand": expand, "--budget": budget, "--per-file": per_file}  # fmt: skip
-            search_messages(place, text, k, path, unfit, refresh=not no_refresh, json=json)
+            check_messages(request, budget)
+            search_messages(place, text, request.k, request.paths, refresh=not no_refresh, json=json)
             return
-        embedder = default_embedder() if strategy in ("hybrid", "vector") else None
+        if budget is not None:
+            request = replace(request, k=max(request.k, min(budget // _LEAST_TOKENS, _MOST_HITS)))
         snapshot = place.snapshot
-        retriever = CodeRetriever(place.storage, embedder)
-        hits = retriever.retrieve(
-            text,
-            snapshot.repository.id,
-            snapshot.info.id,
-            k if budget is None else max(k, min(budget // _LEAST_TOKENS, _MOST_HITS)),
-            strategy or "keyword",
-            {key: value for key, value in options.items() if value},
-            expand=expand or (),
-            granularity=granularity,
-            per_file=per_file,
-        )
+        retriever = CodeRetriever(place.storage, embedder_for(request))
+        hits = retriever.run(request, snapshot.repository.id, snapshot.info.id)
         near = [] if hits or len(text.split()) != 1 else Navigator(snapshot).near(text.strip())
     if json:
         parts = [part.to_dict() for part in retriever.last_report]
@@ -214,7 +176,7 @@ def search(
     elif budget is not None and hits:
         say(render_context(hits, budget))
     else:
-        _print_hits(hits, retriever.last_report, explain=explain)
+        _print_hits(hits, retriever.last_report, explain=request.explain)
     if not hits:
         if not json:
             say(f"Nothing found; names near it: {', '.join(near)}" if near else "Nothing found.", err=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
+from sleuth.surfaces.cli.options import FLAGS
 from sleuth.surfaces.cli.snapshots import (
     MOST_REFRESHED,
     NoRefreshOption,
@@ -22,7 +23,7 @@ from sleuth.surfaces.cli.snapshots import (
 from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
-    from sleuth.code import Commit
+    from sleuth.code import CodeRequest, Commit
     from sleuth.surfaces.cli.snapshots import OpenSnapshot
 
 _SHORT_ID = 12
@@ -63,12 +64,26 @@ def history(
         raise typer.Exit(1)
 
 
+def check_messages(request: CodeRequest, budget: int | None) -> None:
+    """Refuse options of a search for code that do not fit one of commits.
+
+    Raises:
+        ArgumentError: names them.
+    """
+    fit = {"repository", "at", "paths", "explain", "granularity"}
+    names = [name for name in request.changed() if name not in fit] + (
+        ["budget"] if budget is not None else []
+    )
+    if names:
+        flags = (FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0] for name in names)
+        raise ArgumentError(f"--history must stand without {', '.join(flags)}")
+
+
 def search_messages(
     opening: OpenSnapshot,
     query: str,
     k: int,
-    path: list[str] | None,
-    others: Mapping[str, Any],
+    path: Sequence[str] | None,
     *,
     refresh: bool,
     json: bool,
@@ -76,13 +91,10 @@ def search_messages(
     """Print the commits whose messages, paths or changed lines answer a query.
 
     Args:
-        others: options of the command that do not fit, which must be empty.
         refresh: whether commits that are not recorded are recorded first.
     """
     from sleuth.code import refresh_history, search_history
 
-    if wrong := [name for name, value in others.items() if value]:
-        raise ArgumentError(f"--history must stand without {', '.join(wrong)}")
     if path is not None and len(path) > 1:
         raise ArgumentError(f"--path must be given once with --history, got {path!r}")
     snapshot = opening.snapshot

@@ -22,7 +22,7 @@ FLAGS = {
     "paths": ("--path",),
     "languages": ("--lang",),
     "labels": ("--label",),
-    "exclude": ("--exclude",),
+    "repository": ("--repo", "-r"),
 }
 """Flags that are not the name of their option."""
 

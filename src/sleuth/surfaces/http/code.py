@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
-from sleuth.arguments import MOST_QUERY
+from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
+from sleuth.request import DEFAULT_K
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import LegReport
@@ -84,23 +86,11 @@ async def _at_snapshot(
     return json_response(await call.read(work))
 
 
-class CodeSearchRequest(Strict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeBody(CodeRequest):
     """A search for code."""
 
-    query: str = Field(max_length=MOST_QUERY, examples=["where are tokens refilled"])
-    k: int = Field(default=5, ge=0, le=1000)
-    strategy: Literal["keyword", "vector", "hybrid"] = "keyword"
-    repository: str | None = Field(default=None, max_length=4096)
-    at: str | None = Field(default=None, max_length=1000)
-    paths: list[str] | None = Field(default=None, max_length=100, description="Only below these paths.")
-    languages: list[str] | None = Field(default=None, max_length=100)
-    labels: list[str] | None = Field(
-        default=None, max_length=100, description="Only definitions with these labels."
-    )
-    tests: bool = Field(default=True, description="Search tests too.")
-    expand: list[Literal["callers", "callees", "siblings", "implementations", "tests"]] = Field(
-        default_factory=list, max_length=5
-    )
+    k: Annotated[int, Field(ge=0, le=1000, description="How many pieces of code.")] = DEFAULT_K
 
 
 class StaleFiles(BaseModel):
@@ -127,32 +117,16 @@ class CodeSearchResponse(AtSnapshot):
 
 
 @router.post("/v1/code/search", response_model=CodeSearchResponse, responses=PROBLEMS | MISSING)
-async def search(body: CodeSearchRequest, call: CurrentCall) -> Response:
+async def search(body: CodeBody, call: CurrentCall) -> Response:
     """Find the code that answers a question."""
-    stated = {
-        "path_prefix": body.paths,
-        "language": body.languages,
-        "labels": body.labels,
-        "exclude_category": None if body.tests else ["test"],
-    }
-    filters = {key: value for key, value in stated.items() if value}
 
     def read(snapshot: Snapshot) -> dict[str, Any]:
         from sleuth.code import CodeRetriever
-        from sleuth.engine import default_embedder
+        from sleuth.engine import embedder_for
 
-        embedder = default_embedder() if body.strategy != "keyword" else None
-        retriever = CodeRetriever(call.service.code(), embedder)
+        retriever = CodeRetriever(call.service.code(), embedder_for(body))
         with call.retrieval_span(body.query, body.k):
-            hits = retriever.retrieve(
-                body.query,
-                snapshot.repository.id,
-                snapshot.info.id,
-                body.k,
-                body.strategy,
-                filters,
-                expand=body.expand,
-            )
+            hits = retriever.run(body, snapshot.repository.id, snapshot.info.id)
         call.service.metrics.observe_parts(retriever.last_report)
         return {
             "hits": [hit.to_dict() for hit in hits],

@@ -1,0 +1,77 @@
+"""What a search for code asks, with every option."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from sleuth.request import BaseRequest, Wire
+
+_Texts = list[str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CodeRequest(BaseRequest):
+    """A search for code. `CodeRetriever.retrieve` documents the options.
+
+    Attributes:
+        strategy: "hybrid" where None, and "keyword" where there is no embedder.
+    """
+
+    repository: Annotated[
+        str | None, Field(max_length=4096, description="Repository: id, path or URL. Default: the one here.")
+    ] = None
+    at: Annotated[
+        str | None, Field(max_length=1000, description="Snapshot: commit, branch, tag or content id.")
+    ] = None
+    strategy: Annotated[
+        str | None,
+        Field(max_length=20, description="hybrid (default, where an embedder is), vector or keyword."),
+    ] = None
+    paths: Annotated[
+        Sequence[str] | None, Wire(_Texts), Field(max_length=100, description="Only below this path.")
+    ] = None
+    languages: Annotated[
+        Sequence[str] | None,
+        Wire(_Texts),
+        Field(max_length=100, description="Only this language, by name or extension."),
+    ] = None
+    labels: Annotated[
+        Sequence[str] | None,
+        Wire(_Texts),
+        Field(max_length=100, description="Only definitions with this label."),
+    ] = None
+    tests: Annotated[bool, Field(description="Search tests too.")] = True
+    exclude: Annotated[
+        Sequence[str] | None,
+        Wire(_Texts),
+        Field(
+            max_length=5,
+            description="Omit test, docs, config or generated; vendored code counts as generated.",
+        ),
+    ] = None
+    expand: Annotated[
+        Sequence[str] | None,
+        Wire(_Texts),
+        Field(max_length=5, description="callers, callees, siblings, implementations or tests."),
+    ] = None
+    granularity: Annotated[
+        str, Field(max_length=20, description="What a hit is: lines, function or file.")
+    ] = "lines"
+    per_file: Annotated[int | None, Field(ge=1, description="Hits of one file at most.")] = None
+    explain: Annotated[bool, Field(description="Say how each score comes about.")] = False
+
+    @property
+    def filters(self) -> Mapping[str, Any]:
+        """The filters of `CodeRetriever.retrieve`."""
+        excluded = [*(self.exclude or ()), *(() if self.tests else ("test",))]
+        values = {
+            "path_prefix": self.paths,
+            "language": self.languages,
+            "labels": self.labels,
+            "exclude_category": excluded,
+        }
+        return {key: list(value) for key, value in values.items() if value}
