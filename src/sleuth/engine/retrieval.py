@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.engine.expansion import grow
 from sleuth.engine.fusion import MOST, as_fusion
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.protocols import Reranker
-    from sleuth.store import IndexSnapshot
+    from sleuth.store import Hits, IndexSnapshot, RankingLeg
     from sleuth.types import RetrievedItem
 
 RERANKED = 100
@@ -146,13 +146,14 @@ def in_common(
     certain = [hits for name, hits in ranked.hits.items() if legs[name].is_certain]
     if least is None and (any(map(len, certain)) or _holds_a_word(view, query, snapshot)):
         return ranked
+    if least is None:
+        near = any(_is_near(legs[name], query, hits, engine) for name, hits in ranked.hits.items())
+        return ranked if near else replace(ranked, keys=[], scores=[])
     similarities: dict[int, float] = {}
     for name, hits in ranked.hits.items():
         if not legs[name].is_certain:
             for key, similarity in similar_rows(legs[name], query, hits, view.idf).items():
                 similarities[key] = max(similarity, similarities.get(key, 0.0))
-    if least is None:
-        return ranked if similarities else replace(ranked, keys=[], scores=[])
     if least or not certain:
         analyzer = get_analyzer(view.backend.settings.analyzer)
         shares = shares_of(
@@ -171,6 +172,14 @@ def in_common(
         scores=[ranked.scores[place] for place in places],
         explain=lambda i: ranked.explain(places[i]),
     )
+
+
+def _is_near(leg: RankingLeg[Any], query: str, hits: Hits, engine: Engine) -> bool:
+    """Return whether the best hit of a leg has something in common with a query, for all that the leg can tell."""
+    unrelated = leg.unrelated(query)
+    if unrelated >= 1 or not len(hits):
+        return False
+    return float(hits.scores.max()) / leg.greatest(query, engine.idf) > NEAR * unrelated
 
 
 def _holds_a_word(view: IndexView, query: str, snapshot: IndexSnapshot) -> bool:
