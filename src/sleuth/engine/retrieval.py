@@ -31,6 +31,10 @@ if TYPE_CHECKING:
 RERANKED = 100
 """Passages that a reranker is given."""
 
+NEAR = 0.6
+"""Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with its query.
+At a cosine of .15 instead of .25, words that only the vectors know are still found (docs/search.md)."""
+
 
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
@@ -147,7 +151,7 @@ def in_common(
     if least is None and (any(map(len, certain)) or _holds_a_word(view, query, snapshot)):
         return ranked
     if least is None:
-        near = any(_is_near(legs[name], query, hits, engine) for name, hits in ranked.hits.items())
+        near = any(_is_near(legs[name], query, hits, view) for name, hits in ranked.hits.items())
         return ranked if near else replace(ranked, keys=[], scores=[])
     similarities: dict[int, float] = {}
     for name, hits in ranked.hits.items():
@@ -174,12 +178,12 @@ def in_common(
     )
 
 
-def _is_near(leg: RankingLeg[Any], query: str, hits: Hits, engine: Engine) -> bool:
+def _is_near(leg: RankingLeg[Any], query: str, hits: Hits, view: IndexView) -> bool:
     """Return whether the best hit of a leg has something in common with a query, for all that the leg can tell."""
     unrelated = leg.unrelated(query)
     if unrelated >= 1 or not len(hits):
         return False
-    return float(hits.scores.max()) / leg.greatest(query, engine.idf) > NEAR * unrelated
+    return bool(hits.scores.max() / leg.greatest(query, view.idf) > NEAR * unrelated)
 
 
 def _holds_a_word(view: IndexView, query: str, snapshot: IndexSnapshot) -> bool:
