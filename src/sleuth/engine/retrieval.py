@@ -32,7 +32,7 @@ RERANKED = 100
 """Passages that a reranker is given."""
 
 NEAR = 0.6
-"""Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with its query.
+"""Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
 At a cosine of .15 instead of .25, words that only the vectors know are still found (docs/search.md)."""
 
 
