@@ -163,6 +163,17 @@ def test_odd_values_in_the_database(indexed: Path, git: Git, change: str) -> Non
         assert "index" in str(error)
 
 
+def test_a_damaged_content_is_named_by_its_file(indexed: Path) -> None:
+    """A check names a damaged content by a file that has it, and by its hash where none is left."""
+    with closing(sqlite3.connect(indexed / "code.db")) as connection, connection:
+        (hash,) = connection.execute("SELECT hash FROM files WHERE path = 'shop/more.py'").fetchone()
+        connection.execute("UPDATE blobs SET content = x'00' WHERE hash = ?", (hash,))
+    assert faults(indexed) == ["error code.db: 1 contents are not as they were written: 'shop/more.py'"]
+    with closing(sqlite3.connect(indexed / "code.db")) as connection, connection:
+        connection.execute("DELETE FROM files WHERE path = 'shop/more.py'")
+    assert f"error code.db: 1 contents are not as they were written: {hash!r}" in faults(indexed)
+
+
 def test_cached_vectors_are_checked(indexed: Path) -> None:
     """Changed cached vectors are found, are not used, and are removed by a repair."""
     with open_code(indexed) as storage:

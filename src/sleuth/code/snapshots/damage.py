@@ -17,11 +17,11 @@ AGAIN = "sleuth doctor --repair, then `sleuth code index` the snapshots that it 
 def _bad_contents(connection: Connection, first: int, end: int) -> dict[int, str]:
     """Return contents that cannot be unpacked, named by a file that has them."""
     rows = connection.execute(
-        "SELECT rowid, content, coalesce((SELECT path FROM files WHERE files.hash = blobs.hash), hash) FROM blobs "
-        "WHERE rowid >= ? AND rowid < ?",
-        (first, end),
+        "SELECT rowid, hash, content FROM blobs WHERE rowid >= ? AND rowid < ?", (first, end)
     )
-    return {row: str(name) for row, content, name in rows if not _is_packed(content)}
+    bad = {row: hash for row, hash, content in rows if not _is_packed(content)}
+    paths = dict(connection.execute("SELECT hash, path FROM files").fetchall()) if bad else {}
+    return {row: str(paths.get(hash, hash)) for row, hash in bad.items()}
 
 
 def _is_packed(content: bytes) -> bool:
