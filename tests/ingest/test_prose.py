@@ -35,6 +35,17 @@ def test_what_is_left_out(tmp_path: Path, name: str) -> None:
     assert only(tmp_path / name, all=True).page_content
 
 
+def test_a_manual_that_begins_with_a_dotted_table_of_contents(tmp_path: Path) -> None:
+    """The whole text is judged, not its start; a page of dots is dropped, and the lines of the others stay."""
+    contents = "".join(f"{number}. {'.' * 70} {number}\n" for number in range(80))
+    document = only(tmp_path / "manual.txt", f"{contents}\f{PROSE}\n")
+    text = document.page_content
+    assert PROSE in text
+    assert "....." not in text
+    assert text[: text.index(PROSE)].count("\n") == 80
+    assert reason(tmp_path / "dump.txt", contents * 9).startswith("a dump of numbers or signs")
+
+
 @pytest.mark.parametrize(
     ("name", "start", "row", "end"),
     [

@@ -290,3 +290,12 @@ def test_outputs_that_nobody_reads(indexed: Path) -> None:
             ["bash", "-c", f"{shell} {rest}"], capture_output=True, text=True, cwd=indexed, check=False
         )
         assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_parts_of_files_are_counted_apart(tmp_path: Path) -> None:
+    """A file that was indexed without a row counts as indexed without parts, not as skipped."""
+    (tmp_path / "a.jsonl").write_text('{"text": "good words"}\n{"text": \n')
+    (tmp_path / "b.bin").write_bytes(b"\0\1\2" * 50)
+    result = sleuth("index", "a.jsonl", "b.bin", cwd=tmp_path)
+    assert "Indexed without parts 1:\n  a.jsonl#2: " in result.stderr
+    assert "Skipped 1:\n  b.bin: " in result.stderr

@@ -14,6 +14,7 @@ from sleuth.ingest.names import printable as printable
 from sleuth.ingest.options import AUTO as AUTO
 from sleuth.ingest.options import ReadOptions as ReadOptions
 from sleuth.ingest.reading import read as read
+from sleuth.ingest.reports import PARTS as PARTS
 from sleuth.ingest.reports import AddReport as AddReport
 from sleuth.ingest.reports import FileEntry as FileEntry
 from sleuth.ingest.reports import FileRead as FileRead

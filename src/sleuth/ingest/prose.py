@@ -15,6 +15,11 @@ _FEW_BLANKS: Final = 0.06
 _LEAST: Final = 4_000
 """Characters of a text that is a dump or minified; shorter ones cost little."""
 _FEW_LETTERS: Final = 0.3
+_WINDOWS: Final = 8
+_WINDOW: Final = 2_000
+"""Windows of a text, and characters of each, that are looked at: a manual may begin with a table of contents."""
+_SHORT_PAGE: Final = 200
+"""Characters of a page that may be a dump; what a shorter one says costs little."""
 _LIST: Final = 500
 """Lines of a list of words."""
 SAMPLE_OF_ROWS: Final = 256 << 10
@@ -74,7 +79,35 @@ def why_no_prose(text: str, kind: str) -> str:
         return ""
     if "\0" in sample:
         return "binary"
-    return _why_unread(sample, kind)
+    return _why_unread(sample, kind) or ("a dump of numbers or signs" if _is_dump(text, kind) else "")
+
+
+def without_dumps(text: str) -> str:
+    """Return a text with the same lines whose pages of numbers or signs, such as dotted tables of contents, are empty.
+
+    Form feeds divide pages.
+    """
+    pages = text.split("\f")
+    if len(pages) < 2:
+        return text
+    return "\f".join(
+        "\n" * page.count("\n") if len(page) >= _SHORT_PAGE and _has_few_letters(page) else page
+        for page in pages
+    )
+
+
+def _is_dump(text: str, kind: str) -> bool:
+    """Return whether windows of a text, evenly spaced over all of it, hold few letters."""
+    if kind in CODE:
+        return False
+    last = max(0, len(text) - _WINDOW)
+    starts = sorted({last * number // (_WINDOWS - 1) for number in range(_WINDOWS)})
+    return _has_few_letters("".join(text[start : start + _WINDOW] for start in starts))
+
+
+def _has_few_letters(text: str) -> bool:
+    signs = "".join(text.split())
+    return sum(map(str.isalpha, signs)) < _FEW_LETTERS * len(signs)
 
 
 def _why_unread(sample: str, kind: str) -> str:
@@ -85,9 +118,6 @@ def _why_unread(sample: str, kind: str) -> str:
         return "minified, or data without words"
     if kind in CODE:
         return ""
-    signs = "".join(sample[:_LEAST].split())
-    if sum(map(str.isalpha, signs)) < _FEW_LETTERS * len(signs):
-        return "a dump of numbers or signs"
     return "a list of words" if kind == "text" and mostly_ascii and _is_list(sample.split("\n")) else ""
 
 

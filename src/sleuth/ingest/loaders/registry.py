@@ -17,7 +17,7 @@ from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.loaders.file import HEAD_BYTES, FileBytes
 from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64
+from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64, without_dumps
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.logs import logger_of
 from sleuth.types import Document
@@ -127,7 +127,7 @@ def load(
 
 
 def as_prose(document: Document, file: str, kind: str) -> Document:
-    """Return a document without base64.
+    """Return a document without base64 and without pages of numbers or signs.
 
     Raises:
         LoadError: the document is no prose, and not one row or member of many.
@@ -135,8 +135,8 @@ def as_prose(document: Document, file: str, kind: str) -> Document:
     if "row" not in document.metadata and "member" not in document.metadata:
         if why := why_no_prose(document.page_content, kind):
             raise LoadError(file, f"{why}; --all reads it", kind="no prose")
-        text = without_base64(document.page_content)
-        if text is not document.page_content:
+        text = without_dumps(without_base64(document.page_content))
+        if text != document.page_content:
             return Document(text, document.metadata, id=document.id)
     return document
 

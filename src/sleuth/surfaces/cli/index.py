@@ -474,12 +474,19 @@ def print_gone(report: IndexReport, names: FileNames) -> None:
 
 
 def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> None:
-    """Print what could not be read: a line for each kind and reason, or for each file."""
-    if not report.skipped:
-        return
+    """Print what could not be read, files before parts of files: a line for each kind and reason, or for each one."""
+    from sleuth.ingest import PARTS
+
     skipped = [replace(each, path=shown(names, each.path)) for each in report.skipped]
-    lines = [f"{each.source}: {each.reason}" for each in skipped] if verbose else grouped(skipped)
-    more = "" if verbose or len(lines) == len(skipped) else " (each one with --verbose)"
-    say(f"Skipped {len(skipped):,}{more}:", err=True)
-    for line in lines:
-        say(f"  {clean_text(' '.join(line.split()))}", err=True)
+    parts = [each for each in skipped if each.kind in PARTS]
+    for head, members in (
+        ("Skipped", [each for each in skipped if each.kind not in PARTS]),
+        ("Indexed without parts", parts),
+    ):
+        if not members:
+            continue
+        lines = [f"{each.source}: {each.reason}" for each in members] if verbose else grouped(members)
+        more = "" if verbose or len(lines) == len(members) else " (each one with --verbose)"
+        say(f"{head} {len(members):,}{more}:", err=True)
+        for line in lines:
+            say(f"  {clean_text(' '.join(line.split()))}", err=True)
