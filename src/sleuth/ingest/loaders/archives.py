@@ -11,6 +11,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from io import SEEK_END
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -107,11 +108,32 @@ def load_compressed(file: FileBytes, options: ReadOptions) -> Iterator[Document 
         return
     room = room_of(file, options).bytes
     try:
-        with _decompressed(file) as stream:
-            data = stream.read(room + 1)
+        data = _unpacked(file, room + 1)
+    except LoadError:
+        raise
     except _ERRORS as error:
         raise LoadError(file.entry.source, f"not readable as {name.suffix[1:]}: {error}") from error
     yield from load_member(file, Member(name.stem, data, file.entry.modified_ns), options)
+
+
+def _unpacked(file: FileBytes, most: int) -> bytes:
+    """Return at most so many bytes of a compressed file; a piece at a time, so that a bomb takes no memory.
+
+    Raises:
+        LoadError: it unpacks to more than `_RATIO` times its size.
+    """
+    packed = file.stream.seek(0, SEEK_END)
+    file.stream.seek(0)
+    pieces: list[bytes] = []
+    size = 0
+    with _decompressed(file) as stream:
+        while size < most and (piece := stream.read(min(_SMALL, most - size))):
+            pieces.append(piece)
+            size += len(piece)
+            if size > _SMALL and size > _RATIO * packed:
+                reason = f"unpacks to more than {_RATIO} times its size"
+                raise LoadError(file.entry.source, reason, kind="limits")
+    return b"".join(pieces)
 
 
 def _decompressed(file: FileBytes) -> bz2.BZ2File | lzma.LZMAFile | gzip.GzipFile:
