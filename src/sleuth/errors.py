@@ -155,6 +155,10 @@ class RetrievalError(SleuthError):
         self.context = dict(context or {})
 
 
+class UnavailableError(RetrievalError):
+    """What holds the passages does not answer now, as when all searchers are down; try again later."""
+
+
 class RemoteError(SleuthError):
     """A service elsewhere failed.
 

@@ -16,11 +16,21 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.cluster import GatheredSnapshot, LocalShards, ShardAnswers, ShardedEngine, ShardedWriter, shard_of
-from sleuth.errors import FormatVersionError, IndexDamagedError, IndexNotFoundError, IndexUnsafeError
+from sleuth.errors import (
+    FormatVersionError,
+    IndexDamagedError,
+    IndexNotFoundError,
+    IndexUnsafeError,
+    RetrievalError,
+    UnavailableError,
+)
 from sleuth.ingest import ReadOptions
 from sleuth.remote import Deadline
+from sleuth.types import PartReport
 from tests.commands import sleuth
 from tests.dense.strategies import HashEmbedder
+from tests.surfaces.http.conftest import serving
+from tests.waiting import wait_until
 
 SETTINGS = {"embedder": ""}
 
@@ -244,6 +254,85 @@ class LastFirst:
     ) -> ShardAnswers:
         answers = self._shards.ask(method, arguments, deadline)
         return ShardAnswers(dict(reversed(answers.values.items())), answers.failures)
+
+
+class Lost:
+    """Shards of this process, of which some do not answer, as those of a searcher that died."""
+
+    def __init__(self, shards: LocalShards, numbers: frozenset[int]) -> None:
+        self._shards, self._numbers = shards, numbers
+        self.names, self.versions, self.generation = shards.names, shards.versions, shards.generation
+
+    def ask(
+        self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
+    ) -> ShardAnswers:
+        reached = {number: some for number, some in arguments.items() if number not in self._numbers}
+        answers = self._shards.ask(method, reached, deadline)
+        lost = [PartReport(self.names[n], "failed", error="is lost") for n in arguments if n in self._numbers]
+        return ShardAnswers(answers.values, [*answers.failures, *lost])
+
+
+def lose(engine: Engine, numbers: frozenset[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let some shards of an index answer no more."""
+    reader = engine.store.reader
+
+    @contextmanager
+    def broken_reader() -> Iterator[GatheredSnapshot]:
+        with reader() as snapshot:
+            gathered: Any = snapshot
+            yield replace(gathered, shards=Lost(gathered.shards, numbers))
+
+    monkeypatch.setattr(engine.store, "reader", broken_reader)
+
+
+@pytest.mark.parametrize("is_used", [False, True], ids=["from the start", "after a search"])
+def test_without_any_shard_a_search_fails(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, is_used: bool
+) -> None:
+    """A ranking without some shards names them; without any there is no ranking, also of words that are counted."""
+    with engine:
+        engine.add(documents(20))
+        if is_used:
+            assert len(engine.retrieve("tide", 20)) == 20
+        with monkeypatch.context() as some:
+            lose(engine, frozenset({0, 2}), some)
+            ranking = engine.retrieve("tide", 20)
+            assert ranking
+            assert {part.name for part in ranking.failures} == {"shard-00000", "shard-00002"}
+            detail = engine.search("tide", 20).detail
+            assert detail is not None
+            assert detail.code == "degraded"
+        with monkeypatch.context() as every:
+            lose(engine, frozenset(range(3)), every)
+            for query in ("tide", "moon"):
+                with pytest.raises(UnavailableError, match="shard-00001 failed: is lost"):
+                    engine.retrieve(query)
+            with pytest.raises(RetrievalError):
+                engine.search("tide")
+        assert len(engine.retrieve("tide", 20)) == 20
+
+
+def test_a_server_without_any_shard_is_not_ready(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Searches and questions get 503 and the server is not ready; without some shards, answers name them."""
+    engine.add(documents(20))
+    engine.close()
+    with serving(engine.path) as server:
+        wait_until(lambda: server.client.get("/readyz").status_code == 200)
+        ask = {"query": "tide number 7"}
+        with monkeypatch.context() as some:
+            lose(server.engine, frozenset({0, 2}), some)
+            answer = server.client.post("/v1/search", json=ask)
+            assert answer.status_code == 200
+            assert {part["name"] for part in answer.json()["parts"] if part["status"] == "failed"} == {
+                "shard-00000",
+                "shard-00002",
+            }
+            assert server.client.post("/v1/ask", json=ask).json()["detail"]["code"] == "degraded"
+            assert server.client.get("/readyz").status_code == 200
+        lose(server.engine, frozenset(range(3)), monkeypatch)
+        for path in ("/v1/search", "/v1/ask"):
+            assert server.client.post(path, json={"query": f"tide {path}"}).status_code == 503
+        assert server.client.get("/readyz").status_code == 503
 
 
 def test_the_order_in_which_shards_answer_changes_nothing(

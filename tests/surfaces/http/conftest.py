@@ -83,10 +83,11 @@ class Local:
     Attributes:
         url: where it answers.
         client: asks it.
+        engine: what it serves.
     """
 
-    def __init__(self, url: str) -> None:
-        self.url = url
+    def __init__(self, url: str, engine: Engine) -> None:
+        self.url, self.engine = url, engine
         self.client = httpx.Client(base_url=url, timeout=60)
 
     @property
@@ -107,7 +108,7 @@ def serving(
         server = build_server(engine, full, extensions=extensions)
         thread = Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        local = Local(f"http://{host}:{port}")
+        local = Local(f"http://{host}:{port}", engine)
         try:
             yield local
         finally:

@@ -209,6 +209,9 @@ class GatheredSearchers:
 
         Each shard is asked for its fair share and some more; one whose answer may go on among the best is asked again
         for all.
+
+        Raises:
+            ShardsMissingError: no shard answers: nobody knows what there is.
         """
         failures = [*self._failures, *self._count_words(queries, snapshot)]
         names = snapshot.shards.names
@@ -219,6 +222,8 @@ class GatheredSearchers:
         share = replace(whole, request=replace(whole.request, depth=depth))
         answers = snapshot.try_all("search", share, without=lost)
         failures += answers.failures
+        if not answers.values:
+            raise ShardsMissingError(failures)
         pools: dict[int, dict[str, Hits]] = answers.values
         hits = merged(pools, queries, request, snapshot)
         if unsure := unsure_shards(pools, depth, hits, request.depth):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from sleuth.errors import RetrievalError
+from sleuth.errors import UnavailableError
 
 if TYPE_CHECKING:
     from sleuth.cluster.shards.shard import Shard
@@ -25,7 +25,7 @@ class ShardAnswers(NamedTuple):
     failures: list[PartReport]
 
 
-class ShardsMissingError(RetrievalError):
+class ShardsMissingError(UnavailableError):
     """Shards that were needed did not answer.
 
     Attributes:

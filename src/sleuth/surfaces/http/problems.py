@@ -91,6 +91,7 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.MissingPackageError, 501),
     (errors.IndexLockedError, 503),
     (errors.IndexNotFoundError, 503),
+    (errors.UnavailableError, 503),
     (errors.RemoteError, 502),
 )
 """The first class that fits says the status; 500 for any other."""
