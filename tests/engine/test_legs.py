@@ -240,3 +240,18 @@ def test_built_in_legs_are_registered_alike() -> None:
     for legs in ("sparse,sparse:slow", "lexical"):
         with pytest.raises(ArgumentError, match=f"once .*, got '{legs}'"):
             open_legs(IndexSettings(legs=legs))
+
+
+def test_installed_legs_are_found_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry point of an installed package gives the leg that the setting of an index names."""
+    info = tmp_path / "site" / "stems-1.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stems\nVersion: 1\n")
+    (info / "entry_points.txt").write_text("[sleuth.legs]\nstems = stems_of_a_plugin:StemsLeg\n")
+    module = "from tests.engine.sparse import SparseLeg\n\n\nclass StemsLeg(SparseLeg):\n    name = 'stems'\n"
+    (info.parent / "stems_of_a_plugin.py").write_text(module)
+    monkeypatch.syspath_prepend(str(info.parent))
+    with Engine.open(tmp_path / "index", create=True, settings={"legs": "stems"}) as engine:
+        fill(engine)
+        assert ids(engine.retrieve("car", legs=["stems"], fusion="minmax(stems=3)"))
+        assert engine.status()["legs"]["stems"]["passages"] == 22

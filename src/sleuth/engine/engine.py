@@ -142,7 +142,7 @@ class Engine(Answering):
         Args:
             k: 0 or more; a k above what there is gives all there is.
             filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/filters.md`).
-            legs: names of legs, such as `["lexical"]` (words) or `["dense"]` (meaning); all that rank where None.
+            legs: names of legs, such as lexical (words) or dense (meaning); all that rank where None.
             fusion: how several legs become one ranking: a `Fusion` or its printed form.
             expand: give each passage with its neighbours (how many on each side), its "section" or its "document";
                 hits that a better one then holds are left out.
