@@ -44,7 +44,10 @@ EXAMPLES = """[bold]Examples[/bold]
 """
 
 cluster = typer.Typer(
-    name="cluster", help="Build an index in object storage on many machines.", no_args_is_help=True
+    name="cluster",
+    help="Build an index in object storage on many machines.",
+    epilog=EXAMPLES,
+    no_args_is_help=True,
 )
 app.add_typer(cluster)
 

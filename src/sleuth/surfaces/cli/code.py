@@ -60,10 +60,10 @@ code = typer.Typer(
     name="code", help="Index, search and walk source code.", epilog=EXAMPLES, no_args_is_help=True
 )
 app.add_typer(code)
-code.command("history")(history)
+code.command("history", epilog="[bold]Example[/bold]  sleuth code history TokenBucket.take")(history)
 
 
-@code.command("index")
+@code.command("index", epilog="[bold]Example[/bold]  sleuth code index . --rev v1.2")
 def index(
     path: Annotated[
         Path, typer.Argument(help="A git worktree, a bare repository or a plain folder.")
@@ -227,7 +227,7 @@ def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
     out.print()
 
 
-@code.command("map")
+@code.command("map", epilog="[bold]Example[/bold]  sleuth code map --budget 2000")
 def repo_map(
     budget: Annotated[int, typer.Option("--budget", min=0, help="Tokens.")] = 1000,
     focus: Annotated[
@@ -253,7 +253,7 @@ def repo_map(
         say(drawn)
 
 
-@code.command("refs")
+@code.command("refs", epilog="[bold]Example[/bold]  sleuth code refs TokenBucket.take")
 def refs(
     name: Annotated[str, typer.Argument(help="A name, or a dotted name such as Class.method.")],
     callers: Annotated[bool, typer.Option("--callers", help="Only definitions that call it.")] = False,
@@ -303,7 +303,7 @@ _SHOWN = 20
 """Uncertain uses that are listed."""
 
 
-@code.command("impact")
+@code.command("impact", epilog="[bold]Example[/bold]  sleuth code impact TokenBucket.take --hops 3")
 def impact(
     name: Annotated[str, typer.Argument(help="A name, or a dotted name such as Class.method.")],
     hops: Annotated[int, typer.Option("--hops", min=1, help="How many uses away.")] = 2,
@@ -341,7 +341,7 @@ def impact(
         raise typer.Exit(1)
 
 
-@code.command("show")
+@code.command("show", epilog="[bold]Example[/bold]  sleuth code show src/bucket.py:10-20")
 def show(
     path: Annotated[
         str, typer.Argument(help="A file or folder of the snapshot; FILE:10-20 shows those lines.")
@@ -393,7 +393,7 @@ def _place(path: str) -> tuple[str, int, int | None]:
     return name, int(first), int(last or first)
 
 
-@code.command("snapshots")
+@code.command("snapshots", epilog="[bold]Example[/bold]  sleuth code snapshots --prune 5")
 def snapshots(
     diff: Annotated[
         tuple[str, str] | None,

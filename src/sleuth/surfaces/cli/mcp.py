@@ -76,7 +76,7 @@ DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would c
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before writing.")]
 
 
-@mcp.command("install")
+@mcp.command("install", epilog="[bold]Example[/bold]  sleuth mcp install --dry-run claude-code")
 def install(
     client: ClientArgument,
     scope: ScopeOption = None,
@@ -90,7 +90,7 @@ def install(
     _apply(clients.install(client, _scope(scope, client), Path.cwd(), index=index), dry_run=dry_run, yes=yes)
 
 
-@mcp.command("uninstall")
+@mcp.command("uninstall", epilog="[bold]Example[/bold]  sleuth mcp uninstall claude-code")
 def uninstall(
     client: ClientArgument,
     scope: ScopeOption = None,

@@ -69,7 +69,7 @@ def publish(
         )
 
 
-@app.command("versions")
+@app.command("versions", epilog="[bold]Example[/bold]  sleuth versions s3://bucket/docs")
 def versions(address: AddressArgument, json: JsonOption = False) -> None:
     """List the versions of a published index, the newest first."""
     from sleuth.cluster import versions as listed
@@ -100,7 +100,7 @@ def versions(address: AddressArgument, json: JsonOption = False) -> None:
         raise typer.Exit(1)
 
 
-@app.command("fetch")
+@app.command("fetch", epilog="[bold]Example[/bold]  sleuth fetch s3://bucket/docs .sleuth")
 def fetch(
     address: AddressArgument,
     folder: Annotated[Path, typer.Argument(help="A new folder for the index.")],

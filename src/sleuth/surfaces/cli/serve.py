@@ -41,7 +41,12 @@ serve = typer.Typer(
     rich_markup_mode="rich",
 )
 app.add_typer(serve)
-keys = typer.Typer(name="keys", help="Make, list and remove keys of clients.", no_args_is_help=True)
+keys = typer.Typer(
+    name="keys",
+    help="Make, list and remove keys of clients.",
+    epilog="[bold]Example[/bold]  sleuth serve keys add alice --keys keys.json",
+    no_args_is_help=True,
+)
 serve.add_typer(keys)
 
 KeysOption = Annotated[Path, typer.Option("--keys", help="File of the keys; it holds their hashes.")]
@@ -255,7 +260,7 @@ def extensions() -> list[Extension]:
     return [page_extension(), mcp_extension()]
 
 
-@keys.command("add")
+@keys.command("add", epilog="[bold]Example[/bold]  sleuth serve keys add alice --keys keys.json")
 def add(
     name: Annotated[str, typer.Argument(help="Names the client in the log.")],
     keys: KeysOption,
@@ -273,7 +278,7 @@ def add(
     say(add_key(keys, name, tuple(scope or SCOPES), filter))
 
 
-@keys.command("list")
+@keys.command("list", epilog="[bold]Example[/bold]  sleuth serve keys list --keys keys.json")
 def list_keys(keys: KeysOption) -> None:
     """Print the names, scopes and filters of all keys."""
     from sleuth.surfaces.http.keys import read_entries
@@ -282,7 +287,7 @@ def list_keys(keys: KeysOption) -> None:
         say_row(entry["name"], ",".join(entry["scopes"]), entry["filter"] or "")
 
 
-@keys.command("remove")
+@keys.command("remove", epilog="[bold]Example[/bold]  sleuth serve keys remove alice --keys keys.json")
 def remove(name: Annotated[str, typer.Argument(help="Name of the key.")], keys: KeysOption) -> None:
     """Remove a key; a running server refuses it within a second."""
     from sleuth.surfaces.http.keys import remove_key

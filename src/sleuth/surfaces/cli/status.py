@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sleuth.ingest import FileNames, Root
 
 
-@app.command("status")
+@app.command("status", epilog="[bold]Example[/bold]  sleuth status --json")
 def status(json: JsonOption = False, index: IndexOption = None) -> None:
     """Show counts, sizes and versions of the indexes of documents and code."""
     from sleuth.engine import code_status, has_code

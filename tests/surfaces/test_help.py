@@ -1,0 +1,38 @@
+"""The help of each command shows how it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.main import register
+
+
+def commands(group: Any, path: str = "sleuth") -> Iterator[tuple[str, Any]]:
+    """Yield each command below a group, and each group, by the words that call it."""
+    for name, command in group.commands.items():
+        yield f"{path} {name}", command
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{path} {name}")
+
+
+def test_every_command_has_an_example() -> None:
+    """The help of a command ends with a line that calls it, with options that it has."""
+    register(["--help"])
+    listed = dict(commands(typer.main.get_command(app)))
+    assert len(listed) > 30
+    for words, command in listed.items():
+        lines = (command.epilog or "").splitlines()
+        examples = [words + line.partition(words)[2] for line in lines if words in line]
+        assert examples, words
+        flags = {
+            flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)
+        }
+        for example in examples if not hasattr(command, "commands") else ():
+            used = {
+                word for word in example.partition("  ")[0].partition("|")[0].split() if word.startswith("--")
+            }
+            assert used <= flags, example
