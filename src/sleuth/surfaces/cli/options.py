@@ -37,7 +37,7 @@ def takes(
     """
     hints = get_type_hints(kind, include_extras=True)
     values = {"k": DEFAULT_K, **defaults(kind), **own_defaults}
-    added = {name: _parameter(name, hints[name], value) for name, value in values.items()}
+    flags = {name: _parameter(name, hints[name], value) for name, value in values.items()}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [
@@ -45,10 +45,10 @@ def takes(
         ]
         first = [each for each in own if each.default is each.empty]
         rest = [each for each in own if each.default is not each.empty]
-        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in (*first, *added.values(), *rest)]
+        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in (*first, *flags.values(), *rest)]
 
         def run(**values: Any) -> None:
-            command(options={name: values.pop(name) for name in added}, **values)
+            command(options={name: values.pop(name) for name in flags}, **values)
 
         run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
         run.__annotations__ = {each.name: each.annotation for each in parameters}
