@@ -175,7 +175,7 @@ def test_show_says_why_a_file_is_not_there(tmp_path: Path) -> None:
 
 
 def test_uncertain_uses(place: Path) -> None:
-    """`refs` prints the line of a use and similar names for an unknown one; `impact` counts uncertain uses."""
+    """`refs` prints the line of a use and similar names for an unknown one; both count uncertain uses."""
     uses = answer(place, "refs", "record")["references"]
     assert {"ledger.record(order)", "return [record(o) for o in ()]"} <= {use["text"] for use in uses}
     assert "ledger.record(order)" in run(place, "refs", "record").stdout
@@ -188,6 +188,12 @@ def test_uncertain_uses(place: Path) -> None:
     assert {use["text"] for use in charge["uncertain"]} >= {"if stripe.charge(self.key, order.total):"}
     listed = run(place, "impact", "PaymentProcessor.charge")
     assert f"{len(charge['uncertain'])} more uses of charge may refer to it" in listed.stderr
+    assert "stripe.charge" in listed.stdout
+    apart = answer(place, "refs", "PaymentProcessor.charge")
+    assert apart["uncertain"]
+    assert all(use["certain"] for use in apart["references"])
+    listed = run(place, "refs", "PaymentProcessor.charge")
+    assert f"{len(apart['uncertain'])} more uses of charge may refer to it" in listed.stderr
     assert "stripe.charge" in listed.stdout
 
 

@@ -126,3 +126,19 @@ def test_types_are_read(text: str, name: str, element: str) -> None:
     """The class of a type is found behind signs, wrappers and unions; collections give that of their elements."""
     assert type_name(text) == name
     assert element_of(text) == element
+
+
+def test_uncertain_uses_stand_apart(storage: CodeStorage, tmp_path: Path) -> None:
+    """Uses of a dotted name come with those that may mean it; a guess by the name of the method is not certain."""
+    source = (
+        "class A:\n    def launch(self): pass\n    def go(self): pass\n\n\nclass B:\n    def go(self): pass\n\n\n"
+        "def run(known: A, other: B, unknown):\n    known.launch()\n    unknown.launch()\n"
+        "    known.go()\n    other.go()\n    unknown.go()\n"
+    )
+    navigator = Navigator(open_project(storage, tmp_path / "apart", {"a.py": source}))
+
+    def uses(name: str) -> list[tuple[str, bool]]:
+        return [(use["text"], use["certain"]) for use in navigator.find_references(name)]
+
+    assert uses("A.launch") == [("known.launch()", True), ("unknown.launch()", False)]
+    assert uses("A.go") == [("known.go()", True), ("unknown.go()", False)]

@@ -154,7 +154,9 @@ def test_definitions_and_references(workspace: Workspace) -> None:
     (result,) = call(workspace, "definitions", name="TokenBucket.refill")["results"]
     assert result["path"] == "src/bucket.py:7-9"
     assert result["text"].startswith("    def refill")
-    uses = call(workspace, "references", name="TokenBucket")["results"]
+    answer = call(workspace, "references", name="TokenBucket")
+    uses = answer["results"]
+    assert answer["certain"] + answer["uncertain"] == len(uses)
     assert {(use["path"], use["role"]) for use in uses} >= {("src/shop.py:5", "instantiation")}
     assert all("TokenBucket" in use["text"] for use in uses)
     for tool in ("definitions", "references"):

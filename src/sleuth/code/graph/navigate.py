@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count
-from sleuth.code.graph.resolve import resolver_of
+from sleuth.code.graph.resolve import CERTAIN, resolver_of
 from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.snapshots.places import is_below
 from sleuth.code.snapshots.snapshot import Definition
@@ -120,7 +120,8 @@ class Navigator:
     def find_references(self, name: str) -> list[dict[str, Any]]:
         """Return every use of a name, with its role and the definition that is meant, where known, by path and line.
 
-        A name with dots counts only uses that mean that definition.
+        A name with dots counts uses that mean that definition, and those of its last part that may: their `certain` is
+        False, and they stand last. A use is not certain if nothing says what it means, or if the name alone does.
         """
         last = name.rpartition(".")[2]
         targets = {(d.file.key, d.index) for d in self._snapshot.definitions(name)} if "." in name else None
@@ -135,8 +136,10 @@ class Navigator:
                     continue
                 resolved = resolver_of(self._snapshot).resolve(file, reference)
                 target = resolved.definition if resolved is not None else None
-                if targets is not None and (target is None or (target.file.key, target.index) not in targets):
-                    continue
+                if targets is not None:
+                    is_other = target is not None and (target.file.key, target.index) not in targets
+                    if is_other or (target is None and reference.role == "import"):
+                        continue
                 inside = detail.symbols[reference.symbol].qualified if reference.symbol >= 0 else ""
                 references.append(
                     {
@@ -147,9 +150,10 @@ class Navigator:
                         "text": self._snapshot.lines(file, reference.line, reference.line).strip(),
                         "definition": describe(target.file, target.symbol) if target is not None else None,
                         "confidence": resolved.confidence if resolved is not None else 0.0,
+                        "certain": resolved is not None and resolved.confidence >= CERTAIN,
                     }
                 )
-        return sorted(references, key=lambda r: (r["file_path"], r["line"]))
+        return sorted(references, key=lambda r: (not r["certain"], r["file_path"], r["line"]))
 
     def uncertain_uses(self, name: str) -> list[dict[str, Any]]:
         """Return the uses of the bare name that may mean this definition or something else, as `find_references` does.

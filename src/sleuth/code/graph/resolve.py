@@ -44,6 +44,8 @@ _FAMILIES = {"cpp": "c", "kotlin": "java", "scala": "java"} | dict.fromkeys(SCRI
 _STYLED = frozenset({"css", "html", "vue", "svelte"})
 """Pages use the names that styles define."""
 _OVERLOAD = re.compile(r"^\s*@(?:\w+\.)?overload\b", re.MULTILINE)
+CERTAIN = 0.5
+"""The least confidence of what is more than a guess by the name of a method."""
 _DEPTH = 4
 _REMEMBERED = 200_000
 

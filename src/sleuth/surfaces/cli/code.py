@@ -273,25 +273,22 @@ def refs(
         definitions = navigator.find_definition(name)
         uses = navigator.callers(name) if callers else navigator.find_references(name)
         near = [] if definitions or uses else navigator.near(name)
+    sure_uses = [use for use in uses if use.get("certain", True)]
+    uncertain = [use for use in uses if not use.get("certain", True)]
     if json:
-        print_json(
-            {
-                "name": name,
-                "stale": place.stale,
-                "definitions": definitions,
-                "callers" if callers else "references": uses,
-                "near": near,
-            }
-        )
+        facts = {"name": name, "stale": place.stale, "definitions": definitions, "near": near}
+        kinds = {"callers": uses} if callers else {"references": sure_uses, "uncertain": uncertain}
+        print_json(facts | kinds)
     else:
         for d in definitions:
             say_row(f"{d['file_path']}:{d['line']}", d["type"], d["signature"])
-        for use in uses:
+        for use in sure_uses:
             sure = f"{use['confidence']:.2f}"
             role, inside = use.get("role", "call"), use.get("inside") or use.get("name") or ""
             say_row(
                 f"{use['file_path']}:{use.get('at', use['line'])}", role, inside, sure, use.get("text", "")
             )
+        _say_uncertain(uncertain, name)
     if not definitions and not uses:
         console(stderr=True).print(
             f"sleuth: nothing is called {name!r}; near it: {', '.join(near) or 'nothing'}", markup=False
@@ -301,6 +298,16 @@ def refs(
 
 _SHOWN = 20
 """Uncertain uses that are listed."""
+
+
+def _say_uncertain(uses: list[dict[str, Any]], name: str) -> None:
+    """Print the first of the uses that may mean something else, and on standard error how many there are."""
+    for use in uses[:_SHOWN]:
+        where, sure = f"{use['file_path']}:{use['line']}", f"{use['confidence']:.2f}"
+        say_row("?", where, use["inside"] or "(module)", sure, use["text"])
+    if uses:
+        last = name.rpartition(".")[2]
+        console(stderr=True).print(f"sleuth: {len(uses)} more uses of {last} may refer to it", markup=False)
 
 
 @code.command("impact", epilog="[bold]Example[/bold]  sleuth code impact TokenBucket.take --hops 3")
@@ -328,15 +335,7 @@ def impact(
         for t in touched:
             where, sure = f"{t.file_path}:{t.line}", f"{t.confidence:.2f}"
             say_row(t.hops, where, t.name or "(module)", sure, f"through {t.through}")
-        for use in uncertain[:_SHOWN]:
-            say_row(
-                "?", f"{use['file_path']}:{use['line']}", use["inside"] or "(module)", "0.00", use["text"]
-            )
-        if uncertain:
-            console(stderr=True).print(
-                f"sleuth: {len(uncertain)} more uses of {name.rpartition('.')[2]} may refer to it",
-                markup=False,
-            )
+        _say_uncertain(uncertain, name)
     if not touched and not uncertain:
         raise typer.Exit(1)
 

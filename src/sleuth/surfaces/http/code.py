@@ -137,11 +137,15 @@ async def search(body: CodeBody, call: CurrentCall) -> Response:
 
 
 class NamesResponse(AtSnapshot):
-    """What is known of a name: `definitions`, or `references`; where there are none, `near` names that are like it."""
+    """What is known of a name: `definitions`, or `references`.
+
+    Uses that may mean something else are `uncertain`. Where there are no uses, `near` has names that are like it.
+    """
 
     name: str
     definitions: list[dict[str, Any]]
     references: list[dict[str, Any]] | None = None
+    uncertain: list[dict[str, Any]] | None = None
     near: list[str]
 
 
@@ -173,7 +177,9 @@ async def references(
         navigator = Navigator(snapshot)
         found, uses = navigator.find_definition(name), navigator.find_references(name)
         near = [] if found or uses else navigator.near(name)
-        return {"name": name, "definitions": found, "references": uses, "near": near}
+        uncertain = [use for use in uses if not use["certain"]]
+        sure = [use for use in uses if use["certain"]]
+        return {"name": name, "definitions": found, "references": sure, "uncertain": uncertain, "near": near}
 
     return await _at_snapshot(call, repository, at, read)
 

@@ -98,13 +98,15 @@ def reference(use: Mapping[str, Any], root: str, line: str, url_of: UrlOf) -> Gr
     place = _place(root, use["file_path"], use["line"], use["line"], url_of)
     meant = use["definition"]
     facts: dict[str, Any] = {"role": use["role"], "confidence": round(use["confidence"], 2)}
+    if not use["certain"]:
+        facts["certain"] = False
     if use["inside"]:
         facts["inside"] = use["inside"]
     if meant is not None:
         facts["definition"] = f"{meant['name']} at {meant['file_path']}:{meant['line']}"
     return Graded(
         whole={**place, **facts, "text": line.strip()},
-        outline={**place, "role": use["role"], "text": line.strip()[:OUTLINE]},
+        outline={**place, "role": use["role"], "certain": use["certain"], "text": line.strip()[:OUTLINE]},
         name=place,
     )
 

@@ -212,12 +212,14 @@ class Tools:
         request = {"references": _text(name, "name"), "at": at}
         head = self._head()
         graded = []
+        counts = {"certain": 0, "uncertain": 0}
         for snapshot in self._workspace.snapshots_at(at):
             for use in Navigator(snapshot).find_references(name):
                 if self._sees(snapshot, row := snapshot.file(use["file_path"])):
+                    counts["certain" if use["certain"] else "uncertain"] += 1
                     line = snapshot.lines(row, use["line"], use["line"])
                     graded.append(items.reference(use, snapshot.repository.path, line, self._url_of))
-        return self._rest(head | self._near(name, at, graded), graded, max_tokens, request, cursor)
+        return self._rest(head | counts | self._near(name, at, graded), graded, max_tokens, request, cursor)
 
     def history(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
