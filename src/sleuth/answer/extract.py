@@ -235,13 +235,13 @@ def cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[flo
     """Cosine of each text's vector with the question's, -1 to 1; 0 for a vector of length 0."""
     if not texts:
         return []
-    query = [float(x) for x in embedder.embed_query(question)]
-    return [_cosine(query, [float(x) for x in row]) for row in embedder.embed_documents(list(texts))]
+    import numpy as np
 
-
-def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    norm = math.hypot(*a) * math.hypot(*b)
-    return sum(x * y for x, y in zip(a, b, strict=True)) / norm if norm else 0.0
+    query = np.asarray(embedder.embed_query(question), np.float64)
+    rows = np.asarray(embedder.embed_documents(list(texts)), np.float64)  # (len(texts), dimension)
+    norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(query)
+    cosines: list[float] = (rows @ query / np.where(norms > 0, norms, np.inf)).tolist()
+    return cosines
 
 
 def passage_priors(items: Sequence[RetrievedItem]) -> list[float]:

@@ -10,17 +10,18 @@ _JOINERS = "\u200c\u200d"
 _NONCHARACTERS = frozenset(map(chr, range(0xFDD0, 0xFDF0)))
 """What Unicode keeps for use inside a program."""
 
+_UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs"})
+"""Controls, formats, characters for private use, lone surrogates."""
+
 _CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Controls, formats (marks of direction, tags), lone surrogates, separators of lines and paragraphs."""
 
 
 def clean_text(text: str) -> str:
     """Drop characters that no person sees: controls, direction marks, tags, and those for private use."""
-    return "".join(
-        char
-        for char in text
-        if char in "\n\t" or char in _JOINERS or unicodedata.category(char) not in ("Cc", "Cf", "Co", "Cs")
-    )
+    visible = f"\n\t{_JOINERS}"
+    unseen = [char for char in set(text) if char not in visible and unicodedata.category(char) in _UNSEEN]
+    return text.translate(dict.fromkeys(map(ord, unseen))) if unseen else text
 
 
 def escape_text(text: str) -> str:
