@@ -86,6 +86,27 @@ def test_activation_that_fails_takes_the_hooks_away(tmp_path: Path) -> None:
     assert registry.hooks("call") == ()
 
 
+def test_folder_without_init_is_listed_as_failed(tmp_path: Path) -> None:
+    """A folder with modules but no `__init__.py`, and a link to nothing, fail; a folder of other files does not."""
+    for name in ("acl/filter.py", "deep/src/filter.py"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(HOOK)
+    (tmp_path / "templates").mkdir()
+    (tmp_path / "templates" / "page.html").write_text("no plugin")
+    (tmp_path / "lost.py").symlink_to(tmp_path / "nowhere.py")
+    (tmp_path / "missing").symlink_to(tmp_path / "nowhere")
+    registry = Morpheus()
+    infos = {info.name: info for info in load_plugins(registry, folder=tmp_path, installed=False)}
+    assert {name: info.status for name, info in infos.items()} == dict.fromkeys(
+        ("acl", "deep", "lost", "missing"), "failed"
+    )
+    assert "must hold an __init__.py that imports its hooks" in infos["acl"].error
+    assert registry.plugins["acl"].origin == str(tmp_path / "acl" / "__init__.py")
+    (tmp_path / "acl" / "__init__.py").write_text("from .filter import *\n")
+    loaded = load_plugins(Morpheus(), folder=tmp_path, installed=False, instance=[])
+    assert next(info.hooks for info in loaded if info.name == "acl") == (("call", 3),)
+
+
 def test_unload(folder: Path) -> None:
     """Unloading calls `deactivated` and removes the hooks."""
     registry, instance = Morpheus(), list[Any]()

@@ -2,14 +2,15 @@
 
 A plugin is a module whose top level holds hooks (`@hook`) and, if it likes, `activated` and `deactivated`
 (`@plugin`). It is found by an entry point of the group `sleuth.plugins`, or in a folder that the user names:
-a file `name.py`, or a folder `name` with an `__init__.py`. Loading imports it and nothing else: nothing is
-installed, no folder is guessed.
+a file `name.py`, or a folder `name` with an `__init__.py`. A folder with modules but no `__init__.py` is listed as
+failed. Loading imports the plugin and installs nothing.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, entry_points
@@ -53,17 +54,19 @@ def load_plugins(
 
 
 def plugin_files(folder: str | Path) -> Iterator[Path]:
-    """Return the plugins of a folder by name: each a file, or the `__init__.py` of a folder."""
+    """Return the plugins of a folder by name: files, folders that hold modules, and what cannot be read."""
     root = Path(folder)
     if not root.is_dir():
         raise ArgumentError(f"plugins folder must be a folder that exists, got {str(folder)!r}")
     for path in sorted(root.iterdir(), key=lambda path: path.stem):
         if path.name.startswith((".", "_")):
             continue
-        if path.is_file() and path.suffix == ".py":
+        if _holds_modules(path) if path.is_dir() else path.suffix == ".py" or not path.exists():
             yield path
-        elif (path / "__init__.py").is_file():
-            yield path / "__init__.py"
+
+
+def _holds_modules(folder: Path) -> bool:
+    return not os.access(folder, os.R_OK | os.X_OK) or any(folder.rglob("*.py"))
 
 
 def load_entry_point(
@@ -76,9 +79,11 @@ def load_entry_point(
 
 
 def load_file(registry: Morpheus, path: Path, instance: Any = None, *, activate: bool = True) -> PluginInfo:
-    """Loads the plugin of a file; it is named like the file, or like the folder of an `__init__.py`."""
-    name = path.parent.name if path.name == "__init__.py" else path.stem
-    return _load(registry, name, str(path), lambda: _import_file(name, path), instance, activate=activate)
+    """Loads the plugin of a file, or of a folder with an `__init__.py`; it has the name of either."""
+    is_folder = path.is_dir()
+    name = path.name if is_folder else path.stem
+    file = path / "__init__.py" if is_folder else path
+    return _load(registry, name, str(file), lambda: _import_file(name, file), instance, activate=activate)
 
 
 def unload_plugins(registry: Morpheus, instance: Any = None) -> None:
@@ -157,6 +162,12 @@ def _override(info: PluginInfo, name: str, instance: Any) -> None:
 def _import_file(name: str, path: Path) -> ModuleType:
     module_name = f"sleuth_plugin_{name}"
     folder = [str(path.parent)] if path.name == "__init__.py" else None
+    if folder and not path.exists():
+        raise PluginError(
+            f"plugin folder {name!r} must hold an __init__.py that imports its hooks; write it, for example with "
+            "`from .MODULE import *`",
+            plugin=name,
+        )
     spec = importlib.util.spec_from_file_location(module_name, path, submodule_search_locations=folder)
     if spec is None or spec.loader is None:
         raise PluginError(f"plugin {name!r} at {path} is no Python module", plugin=name)
