@@ -262,6 +262,18 @@ def test_robots(site: Site, rules: Reply, allowed: bool) -> None:
     assert fetch(f"{site.url}/tides", obey_robots=False).title == "The tides"
 
 
+def test_robots_that_redirects_inwards(site: Site) -> None:
+    """A robots.txt that redirects to a private address is not fetched from there, and nothing of the site is."""
+    with Site() as inner:
+        inner.pages["/robots.txt"] = robots("User-agent: *", "Allow: /")
+        port = inner.url.rpartition(":")[2]
+        site.redirect("/robots.txt", f"http://[::ffff:127.0.0.1]:{port}/robots.txt")
+        with pytest.raises(WebError, match=r"robots\.txt"):
+            fetch(f"{site.url}/tides")
+        assert inner.requests == []
+    assert [request.path for request in site.requests] == ["/robots.txt"]
+
+
 def test_robots_is_asked_once(site: Site) -> None:
     """The rules of a site are kept for its other pages."""
     fetch(f"{site.url}/tides")

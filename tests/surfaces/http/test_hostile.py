@@ -124,6 +124,7 @@ def test_a_rebound_name_is_refused(tight: Local, host: str, status: int) -> None
         ({"origin": "null"}, 403),
         ({"origin": "http://["}, 403),
         ({"origin": "http://localhost:1"}, 403),
+        ({"origin": "http://127.0.0.1:1"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
         ({"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 403),
         ({"sec-fetch-site": "same-origin"}, 200),
@@ -166,6 +167,15 @@ def test_large_bodies_are_refused_before_they_are_read(tight: Local) -> None:
     assert tight.client.get("/livez").status_code == 200
 
 
+@pytest.mark.parametrize(("size", "status"), [(9_000, 200), (10_100, 413)])
+def test_a_chunked_body_has_the_same_limit(tight: Local, size: int, status: int) -> None:
+    """A body whose length is not declared is counted while it arrives."""
+    head = post(b"").replace(b"content-length: 0", b"transfer-encoding: chunked")
+    body = b'{"query": "tokens"' + b" " * (size - 19) + b"}"
+    answer = exchange(tight, head + b"%x\r\n%s\r\n0\r\n\r\n" % (size, body))
+    assert status_of(answer) == status
+
+
 @pytest.mark.parametrize(
     "head",
     [
@@ -185,6 +195,16 @@ def test_too_many_headers_get_431(tight: Local) -> None:
     """201 headers get the status 431."""
     head = b"".join(b"x-%d: y\r\n" % n for n in range(201))
     answer = exchange(tight, b"GET /livez HTTP/1.1\r\nhost: localhost\r\n" + head + b"\r\n")
+    assert (status_of(answer), problem_of(answer)["code"]) == (431, "HeadersError")
+
+
+@pytest.mark.parametrize(("name", "value"), [(400, 1), (1, 400)], ids=["names", "values"])
+def test_names_and_values_count_for_the_size_of_a_head(tight: Local, name: int, value: int) -> None:
+    """150 headers of 401 bytes are accepted, 164 of them get the status 431."""
+    header = b"x" * name + b": " + b"y" * value + b"\r\n"
+    begin = b"GET /livez HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n"
+    assert status_of(exchange(tight, begin + header * 150 + b"\r\n")) == 200
+    answer = exchange(tight, begin + header * 163, header + b"\r\n", pause=0.2)
     assert (status_of(answer), problem_of(answer)["code"]) == (431, "HeadersError")
 
 

@@ -117,3 +117,20 @@ def test_a_removed_key_is_refused_within_seconds(tmp_path: Path) -> None:
         assert started.client.get("/v1/status", headers=headers).status_code == 200
         remove_key(file, "a")
         wait_until(lambda: started.client.get("/v1/status", headers=headers).status_code == 401)
+
+
+def test_a_keys_file_that_is_moved_away_lets_nobody_in(tmp_path: Path) -> None:
+    """Without its file no key is valid; when the same file comes back, its keys are valid again."""
+    file, aside = tmp_path / "keys.json", tmp_path / "aside.json"
+    token = add_key(file, "a")
+    with serving(make_index(tmp_path / "index"), keys=file) as started:
+
+        def status() -> int:
+            headers = {"authorization": f"Bearer {token}"}
+            return started.client.get("/v1/status", headers=headers).status_code
+
+        assert status() == 200
+        file.rename(aside)
+        wait_until(lambda: status() == 401)
+        aside.rename(file)
+        wait_until(lambda: status() == 200)

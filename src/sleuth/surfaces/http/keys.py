@@ -79,7 +79,8 @@ class KeyFile:
                 raise ArgumentError(
                     f"keys must be a file, got {str(self.path)!r}; `sleuth serve keys add NAME --keys FILE` makes one"
                 ) from None
-            self._entries = []  # a file that was taken away lets nobody in
+            self._entries = []  # without its file no key is valid
+            self._stamp = (0, 0)  # and the file is read again when it is back
             return
         stamp = (stat.st_mtime_ns, stat.st_size)
         if stamp != self._stamp:
