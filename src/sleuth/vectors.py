@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,6 +44,29 @@ def as_vectors(vectors: object, n: int, embedder: str) -> NDArray[np.float32]:
         return checked_vectors(vectors, n)
     except ValueError as error:
         raise EmbeddingError(f"embedder must give {error} from {embedder!r}", service=embedder) from error
+
+
+class _QueryEmbedder(Protocol):
+    def embed_query(self, text: str, /) -> Any: ...
+
+
+def embed_query(embedder: _QueryEmbedder, query: str, name: str) -> Any:
+    """Return what an embedder gives for a query, unchecked.
+
+    Args:
+        name: the embedder's fingerprint or name, for messages.
+
+    Raises:
+        EmbeddingError: the embedder raised any exception but a TimeoutError; chained to it.
+    """
+    try:
+        return embedder.embed_query(query)
+    except (EmbeddingError, TimeoutError):
+        raise
+    except Exception as error:
+        raise EmbeddingError(
+            f"embedder {name!r} failed: {type(error).__name__}: {error}", service=name
+        ) from error
 
 
 def as_vector(vector: object, embedder: str) -> NDArray[np.float32]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
+from sleuth.cluster import ShardedEngine
 from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
 from sleuth.ingest import IndexInterrupted, IndexProgress
@@ -279,11 +281,11 @@ class Letters:
     fingerprint = "letters/26"
 
     def __init__(self) -> None:
-        self.down = False
+        self.failure: Exception | None = None
 
     def embed_query(self, text: str) -> list[float]:
-        if self.down:
-            raise EmbeddingError("no answer from the letters")
+        if self.failure is not None:
+            raise self.failure
         return [float(text.lower().count(chr(97 + i))) for i in range(26)]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -301,19 +303,34 @@ def test_an_embedder_of_ones_own(tmp_path: Path) -> None:
         Engine.open(tmp_path / "i")
 
 
-def test_a_failed_embedder_leaves_the_words(tmp_path: Path) -> None:
-    """The dense leg is reported as failed; alone, its error is raised."""
+class LettersError(Exception):
+    """An error of the user's own."""
+
+
+@pytest.mark.parametrize("deadline", [None, 60.0])
+@pytest.mark.parametrize(
+    "failure", [EmbeddingError("down"), ConnectionError("down"), ValueError("down"), LettersError("down")]
+)
+@pytest.mark.parametrize("shards", [1, 2])
+def test_a_failed_embedder_leaves_the_words(
+    shards: int, failure: Exception, deadline: float | None, tmp_path: Path
+) -> None:
+    """Whatever an embedder raises, the dense leg is reported as failed; alone, it raises an EmbeddingError."""
     embedder = Letters()
-    with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
+    with ExitStack() as stack:
+        engine = stack.enter_context(
+            Engine.open(tmp_path / "i", create=True, embedder=embedder)
+            if shards == 1
+            else ShardedEngine.open(tmp_path / "i", create=True, embedder=embedder, shards=shards)
+        )
         engine.add(DOCUMENTS)
-        embedder.down = True
-        ranking = engine.retrieve("cats")
+        embedder.failure = failure
+        ranking = engine.retrieve("cats", deadline=deadline)
         assert sources(ranking) == ["cats.md"]
-        assert [(part.name, part.error) for part in ranking.failures] == [
-            ("dense", "no answer from the letters")
-        ]
-        with pytest.raises(EmbeddingError):
-            engine.retrieve("cats", legs=["dense"])
+        assert [(part.name, part.status) for part in ranking.failures] == [("dense", "failed")]
+        assert "down" in ranking.failures[0].error
+        with pytest.raises(EmbeddingError, match="down"):
+            engine.retrieve("cats", legs=["dense"], deadline=deadline)
 
 
 LONG = "\n\n".join(

@@ -14,7 +14,7 @@ from typing import Any, assert_type, get_type_hints
 import pytest
 
 from sleuth import CodeRetriever, Engine, FusedRetriever, Ranking, aindex_path, index_path
-from sleuth.code import CodeIndexReport, RetrievedContext
+from sleuth.code import CodeIndexReport, RetrievedContexts
 from sleuth.llm import LLMGenerator
 from sleuth.remote import async_pieces, async_twin
 from sleuth.types import Document
@@ -131,7 +131,7 @@ def test_type_checkers_see_the_signature() -> None:
         assert_type(await Engine.aopen("index", create=True), Engine)
         assert_type(await engine.aretrieve("tide", 3, filter="year:2020"), Ranking)
         assert_type(await engine.adelete(["a"]), list[str])
-        assert_type(await code.aretrieve("tide", "repository", limit=3), list[RetrievedContext])
+        assert_type(await code.aretrieve("tide", "repository", limit=3), RetrievedContexts)
         assert_type(await store.aretrieve("tide", 3), list[Document])
         assert_type(await model.agenerate_answer("tide?", []), str)
         assert_type([piece async for piece in model.astream_answer("tide?", [])], list[str])

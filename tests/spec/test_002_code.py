@@ -235,11 +235,46 @@ def test_a_failing_leg_is_reported(place: tuple[CodeStorage, str, Path]) -> None
     """A hybrid search answers with the working leg and names the other; alone, the failure is raised."""
     storage, repo_id, _ = place
     retriever = CodeRetriever(storage, Broken())
-    assert retriever.retrieve("charge an order", repo_id)
-    assert [(p.name, p.status) for p in retriever.last_report] == [("keyword", "ok"), ("vector", "failed")]
-    assert "no route" in retriever.last_report[1].error
+    hits = retriever.retrieve("charge an order", repo_id)
+    assert hits
+    assert [(p.name, p.status) for p in hits.parts] == [("keyword", "ok"), ("vector", "failed")]
+    assert "no route" in hits.parts[1].error
     with pytest.raises(RetrievalError, match="no route"):
         retriever.retrieve("charge an order", repo_id, strategy="vector")
+
+
+def test_a_failing_leg_is_logged(
+    place: tuple[CodeStorage, str, Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    """A failed leg is logged by the name of its error, without the error's text."""
+    storage, repo_id, _ = place
+    CodeRetriever(storage, Broken()).retrieve("charge an order", repo_id)
+    messages = [r.getMessage() for r in caplog.records if r.name == "sleuth.code"]
+    assert messages == ["the leg 'vector' failed with EmbeddingError"]
+
+
+def test_reports_stay_with_their_results(place: tuple[CodeStorage, str, Path]) -> None:
+    """A later call leaves the reports of an earlier one as they were."""
+    storage, repo_id, _ = place
+    retriever = CodeRetriever(storage, Broken())
+    first = retriever.retrieve("charge an order", repo_id)
+    assert retriever.retrieve(" ", repo_id).parts == ()
+    assert [p.status for p in retriever.retrieve("order", repo_id, strategy="keyword").parts] == ["ok"]
+    assert [p.status for p in first.parts] == ["ok", "failed"]
+
+
+def test_functions_are_found_by_words_where_the_embedder_fails(
+    place: tuple[CodeStorage, str, Path],
+) -> None:
+    """With granularity "function" a failed embedder is reported, and words rank as they do alone."""
+    storage, repo_id, _ = place
+    hits = CodeRetriever(storage, Broken()).retrieve("charge an order", repo_id, granularity="function")
+    words = CodeRetriever(storage, None).retrieve(
+        "charge an order", repo_id, strategy="keyword", granularity="function"
+    )
+    assert hits
+    assert [hit.id for hit in hits] == [hit.id for hit in words]
+    assert [(p.name, p.status) for p in hits.parts] == [("keyword", "ok"), ("vector", "failed")]
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
@@ -255,8 +290,9 @@ def test_a_vector_that_is_none_is_a_failing_leg(place: tuple[CodeStorage, str, P
 
     storage, repo_id, _ = place
     retriever = CodeRetriever(storage, Odd())
-    assert retriever.retrieve("charge an order", repo_id)
-    assert [(p.name, p.status) for p in retriever.last_report] == [("keyword", "ok"), ("vector", "failed")]
+    hits = retriever.retrieve("charge an order", repo_id)
+    assert hits
+    assert [(p.name, p.status) for p in hits.parts] == [("keyword", "ok"), ("vector", "failed")]
     with pytest.raises(RetrievalError, match="not finite"):
         retriever.retrieve("charge an order", repo_id, strategy="vector")
 

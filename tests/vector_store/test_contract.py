@@ -62,6 +62,23 @@ def test_scores_are_distances(retriever: Retriever) -> None:
     assert [score for _, score in pairs] == sorted(score for _, score in pairs)
 
 
+def test_a_failed_embedder_is_an_embedding_error(retriever: Retriever) -> None:
+    """Whatever the embedder raises for a question, the caller gets an EmbeddingError that is chained to it."""
+
+    class Down:
+        fingerprint = "down"
+
+        def embed_query(self, text: str) -> list[float]:
+            raise ConnectionError("no route")
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise ConnectionError("no route")
+
+    with pytest.raises(EmbeddingError, match=r"embedder 'down' failed: ConnectionError: no route") as caught:
+        Retriever(retriever.vs, Down()).retrieve("Python")
+    assert isinstance(caught.value.__cause__, ConnectionError)
+
+
 def test_by_source(retriever: Retriever) -> None:
     """Only documents of the source are returned, by the name in their metadata or by path."""
     for source in ("/docs/python.md", Path("/docs/python.md")):

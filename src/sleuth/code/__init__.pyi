@@ -3,6 +3,7 @@ from sleuth.code.graph.walker import GraphWalker as GraphWalker
 from sleuth.code.repository.commits import Commit as Commit
 from sleuth.code.repository.history import commits_of as commits_of
 from sleuth.code.search.context import RetrievedContext as RetrievedContext
+from sleuth.code.search.context import RetrievedContexts as RetrievedContexts
 from sleuth.code.search.context import render_context as render_context
 from sleuth.code.search.history import CommitHit as CommitHit
 from sleuth.code.search.history import asearch_history as asearch_history

@@ -160,12 +160,13 @@ def query_vector(embedder: Embedder, query: str) -> list[float]:
 
     Raises:
         ArgumentError: a query that is not a string or too long.
-        EmbeddingError: the embedder returned something else.
+        EmbeddingError: the embedder failed or returned something else.
     """
-    from sleuth.vectors import as_vector
+    from sleuth.vectors import as_vector, embed_query
 
-    vector = embedder.embed_query(check_query(query))
-    as_vector(vector, str(getattr(embedder, "fingerprint", None) or type(embedder).__name__))
+    name = str(getattr(embedder, "fingerprint", None) or type(embedder).__name__)
+    vector = embed_query(embedder, check_query(query), name)
+    as_vector(vector, name)
     return [float(x) for x in vector]
 
 

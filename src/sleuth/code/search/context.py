@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sleuth.arguments import check_count
-from sleuth.types import Explanation
+from sleuth.types import Explanation, PartReport
 
 ROLES = {
     "call": "Calls",
@@ -89,6 +89,18 @@ class RetrievedContext:
                 more = ", …" if len(names) > _SHOWN else ""
                 parts.append(f"{verb}: {', '.join(names[:_SHOWN])}{more}")
         return [f"[RELATIONS] {'; '.join(parts)}"] if parts else []
+
+
+class RetrievedContexts(list[RetrievedContext]):
+    """Hits, best first, with what each leg did.
+
+    Attributes:
+        parts: a report of each leg that was asked; none for a blank query.
+    """
+
+    def __init__(self, hits: Iterable[RetrievedContext] = (), parts: Sequence[PartReport] = ()) -> None:
+        super().__init__(hits)
+        self.parts = tuple(parts)
 
 
 def piece_id(path: str, start: int, end: int, content: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count, check_query
 from sleuth.code.graph.walker import GraphWalker
-from sleuth.code.search.context import RetrievedContext
+from sleuth.code.search.context import RetrievedContexts
 from sleuth.code.search.exact import MOST, definitions_meant, spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.functions import function_of, functions_at, rank_functions
@@ -25,6 +25,7 @@ from sleuth.code.search.query import Query, parts_of, read_query
 from sleuth.code.search.ranking import RankedFiles, rank_files
 from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
+from sleuth.logs import logger_of
 from sleuth.remote import async_twin, check_cancelled
 from sleuth.types import Explanation, PartReport
 
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
     from sleuth.code.snapshots.snapshot import Snapshot
+
+logger = logger_of("code")
 
 P = TypeVar("P", Piece, FunctionPiece)
 STRATEGIES = ("hybrid", "vector", "keyword")
@@ -74,11 +77,7 @@ class Scored(NamedTuple):
 
 
 class CodeRetriever:
-    """Answers queries with code in its context. Safe to share between threads.
-
-    Attributes:
-        last_report: what each leg of the last call did; a failed one is named here.
-    """
+    """Answers queries with code in its context. Safe to share between threads."""
 
     def __init__(self, storage: GraphStorage, embedding_provider: EmbeddingProvider | None) -> None:
         """Create a retriever over a storage.
@@ -88,7 +87,6 @@ class CodeRetriever:
         """
         self.storage = storage
         self.embedding_provider = embedding_provider
-        self.last_report: tuple[PartReport, ...] = ()
 
     def retrieve(  # noqa: PLR0917 - the order is specified
         self,
@@ -104,8 +102,10 @@ class CodeRetriever:
         weights: Mapping[str, float] | None = None,
         granularity: str = "lines",
         per_file: int | None = None,
-    ) -> list[RetrievedContext]:
+    ) -> RetrievedContexts:
         """Return the best pieces of code for a query, best first, ties by path and line.
+
+        The result is a list. Its `parts` report what each leg did. A leg that fails is also logged.
 
         Args:
             query: a question, identifiers, code, a stack trace or a whole report.
@@ -137,10 +137,9 @@ class CodeRetriever:
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
         allowed = read_filter(snapshot, filters, functions=granularity == "function")
         if not query.strip() or limit == 0:
-            self.last_report = ()
-            return []
+            return RetrievedContexts()
         find = search_functions if granularity == "function" else search
-        pieces, self.last_report = find(
+        pieces, parts = find(
             snapshot,
             query,
             allowed,
@@ -151,7 +150,7 @@ class CodeRetriever:
             per_file=per_file or PER_FILE[granularity],
         )
         walker = GraphWalker(snapshot)
-        contexts = []
+        contexts = RetrievedContexts(parts=parts)
         for piece in pieces[:limit]:
             check_cancelled()
             contexts.append(context_of(snapshot, walker, piece, expand, explain=explain))
@@ -159,9 +158,7 @@ class CodeRetriever:
 
     aretrieve = async_twin(retrieve)
 
-    def run(
-        self, request: CodeRequest, repository: str, snapshot: str | None = None
-    ) -> list[RetrievedContext]:
+    def run(self, request: CodeRequest, repository: str, snapshot: str | None = None) -> RetrievedContexts:
         """Return the best pieces of code for a request, in a snapshot of a repository; raises as `retrieve`."""
         return self.retrieve(
             request.query,
@@ -288,12 +285,21 @@ def search_functions(
     Args:
         pool: functions at most.
     """
-    began = time.perf_counter()
+    reports: list[PartReport] = []
     meaning = None
     if strategy == "hybrid":
-        similar = similar_chunks(snapshot, query, allowed, provider)
-        if similar.is_related or _holds_words(snapshot, query, allowed):
-            meaning = similar_files(snapshot, similar)
+        began = time.perf_counter()
+        try:
+            similar = similar_chunks(snapshot, query, allowed, provider)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - reported; words answer
+            reports.append(_failed("vector", error, began))
+        else:
+            reports.append(_answered("vector", similar.scores, began))
+            if similar.is_related or _holds_words(snapshot, query, allowed):
+                meaning = similar_files(snapshot, similar)
+    began = time.perf_counter()
     read = read_query(query)
     ranked = rank_files(snapshot, read, allowed.files, meaning)
     pieces = rank_functions(snapshot, read, ranked)
@@ -306,7 +312,7 @@ def search_functions(
     named = [*meant, *functions_at(snapshot, spots_of(snapshot, query))]
     pieces.sort(key=lambda piece: named.index(piece.function) if piece.function in named else len(named))
     pieces = _first_of_files(pieces, per_file)[:pool]
-    return pieces, (PartReport(strategy, "ok", time.perf_counter() - began, len(pieces)),)
+    return pieces, (_answered("keyword", pieces, began), *reports)
 
 
 def _first_of_files(pieces: list[P], most: int | None) -> list[P]:
@@ -342,11 +348,13 @@ def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: li
 
 
 def _failed(name: str, error: Exception, began: float) -> PartReport:
-    return PartReport(name, "failed", time.perf_counter() - began, 0, f"{type(error).__name__}: {error}")
+    logger.warning("the leg %r failed with %s", name, type(error).__name__)
+    reason = f"{type(error).__name__}: {error}"
+    return PartReport(name, "failed", time.perf_counter() - began, error=reason, exception=error)
 
 
-def _answered(name: str, pieces: Sequence[Piece], began: float) -> PartReport:
-    return PartReport(name, "ok", time.perf_counter() - began, len(pieces))
+def _answered(name: str, candidates: Sized, began: float) -> PartReport:
+    return PartReport(name, "ok", time.perf_counter() - began, len(candidates))
 
 
 def keyword_search(

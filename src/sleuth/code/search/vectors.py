@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import EmbeddingError
-from sleuth.vectors import as_vector, as_vectors, unit
+from sleuth.vectors import as_vector, as_vectors, embed_query, unit
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
@@ -110,13 +110,14 @@ def query_vector(provider: EmbeddingProvider, query: str, dimension: int) -> NDA
     """Return the unit vector of a query, shape (dimension,).
 
     Raises:
-        EmbeddingError: the provider gave another length than it gave for the chunks, or numbers that are not finite.
+        EmbeddingError: the provider failed, gave another length than for the chunks, or numbers that are not finite.
     """
-    vector = as_vector(provider.embed_query(query), fingerprint(provider))
+    name = fingerprint(provider)
+    vector = as_vector(embed_query(provider, query, name), name)
     if vector.shape != (dimension,):
         raise EmbeddingError(
             f"the embedder gave {vector.shape} for a query where chunks have {dimension} numbers",
-            service=fingerprint(provider),
+            service=name,
         )
     scaled: NDArray[np.float32] = unit(vector[None, :])[0]
     return scaled

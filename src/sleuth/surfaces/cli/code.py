@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,8 +31,7 @@ from sleuth.surfaces.cli.terminal import console, print_code, say, say_row
 from sleuth.surfaces.cli.watching import changes_below
 
 if TYPE_CHECKING:
-    from sleuth.code import RetrievedContext
-    from sleuth.types import PartReport
+    from sleuth.code import RetrievedContext, RetrievedContexts
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -168,7 +166,7 @@ def search(
         hits = retriever.run(request, snapshot.repository.id, snapshot.info.id)
         near = [] if hits or len(text.split()) != 1 else Navigator(snapshot).near(text.strip())
     if json:
-        parts = [part.to_dict() for part in retriever.last_report]
+        parts = [part.to_dict() for part in hits.parts]
         plain = [hit.to_dict() for hit in hits]
         print_json(
             {"query": text, "snapshot": snapshot.info.id, "stale": place.stale, "hits": plain, "parts": parts}
@@ -176,17 +174,17 @@ def search(
     elif budget is not None and hits:
         say(render_context(hits, budget))
     else:
-        _print_hits(hits, retriever.last_report, explain=request.explain)
+        _print_hits(hits, explain=request.explain)
     if not hits:
         if not json:
             say(f"Nothing found; names near it: {', '.join(near)}" if near else "Nothing found.", err=True)
         raise typer.Exit(1)
 
 
-def _print_hits(hits: list[RetrievedContext], parts: Sequence[PartReport], *, explain: bool) -> None:
+def _print_hits(hits: RetrievedContexts, *, explain: bool) -> None:
     for number, hit in enumerate(hits, 1):
         _print_hit(number, hit, explain=explain)
-    for part in parts:
+    for part in hits.parts:
         if part.status != "ok":
             console(stderr=True).print(f"sleuth: {part.name} {part.status}: {part.error}", markup=False)
 

@@ -127,10 +127,10 @@ async def search(body: CodeBody, call: CurrentCall) -> Response:
         retriever = CodeRetriever(call.service.code(), embedder_for(body))
         with call.retrieval_span(body.query, body.k):
             hits = retriever.run(body, snapshot.repository.id, snapshot.info.id)
-        call.service.metrics.observe_parts(retriever.last_report)
+        call.service.metrics.observe_parts(hits.parts)
         return {
             "hits": [hit.to_dict() for hit in hits],
-            "parts": [part.to_dict() for part in retriever.last_report],
+            "parts": [part.to_dict() for part in hits.parts],
         }
 
     return await _at_snapshot(call, body.repository, body.at, read)
