@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 from threading import Event
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
 from sleuth.engine import Count, Facet, MetadataKey
-from sleuth.filters import matches
+from sleuth.filters import field, matches
+from sleuth.ingest import content_hash
 
 DOCUMENTS = [
     Document("Tokens are refilled.", {"source": "limits.md", "lang": "en", "year": 2020, "tags": ["a", "b"]}),
@@ -158,7 +163,7 @@ def test_an_updated_document_counts_as_changed(engine: Engine) -> None:
     [
         ({"source": "x"}, "changes must be none of the keys that the engine writes itself .*, got source"),
         ({"title": 3}, "changes\\['title'\\] must be a string or None, got 3"),
-        ({"x": {1, 2}}, "metadata must be JSON values"),
+        ({"x": {1, 2}}, "metadata\\['x'\\] must be a JSON value"),
         ([], "changes must be a mapping of metadata keys to values, got \\[\\]"),
     ],
 )
@@ -166,6 +171,45 @@ def test_changes_that_cannot_be_made(engine: Engine, changes: Any, message: str)
     """Reserved keys and values that JSON cannot represent raise an error with the key."""
     with pytest.raises(ArgumentError, match=message):
         engine.update(changes, ["limits.md"])
+
+
+def test_values_of_python_and_data_frames_are_kept(engine: Engine) -> None:
+    """Dates, decimals, ids, paths and scalars of numpy come back in their plain form; adding that changes nothing."""
+    metadata = {
+        "source": Path("notes/rain.md"),
+        "at": datetime(2024, 1, 31, 10),
+        "day": date(2024, 1, 31),
+        "price": Decimal("2.50"),
+        "uid": UUID(int=5),
+        "count": np.int64(3),
+        "rate": float("nan"),
+        "nested": {"days": [np.datetime64("2024-01-31"), Decimal(3)]},
+    }
+    plain = {
+        "at": "2024-01-31T10:00:00",
+        "day": "2024-01-31",
+        "price": 2.5,
+        "uid": "00000000-0000-0000-0000-000000000005",
+        "count": 3,
+        "rate": None,
+        "nested": {"days": ["2024-01-31", 3]},
+    }
+    assert engine.add([Document("Rain.", metadata)]).added == 1
+    [item] = engine.get("notes/rain.md")
+    assert {key: item.metadata[key] for key in plain} == plain
+    again = Document("Rain.", {**plain, "source": "notes/rain.md"})
+    assert content_hash(Document("Rain.", metadata)) == content_hash(again)
+    assert engine.add([again]).unchanged == 1
+    assert engine.count({"at": {"$lt": datetime(2024, 2, 1)}, "uid": UUID(int=5)}).documents == 1
+    assert engine.update({"day": date(2024, 2, 1)}, ["notes/rain.md"]) == ["notes/rain.md"]
+    assert engine.count(field("day") > date(2024, 1, 31)).documents == 1
+
+
+@pytest.mark.parametrize("value", [{1}, b"x", float("inf"), [{"a": np.complex64(1)}]])
+def test_a_value_that_cannot_be_kept_is_named_by_its_key(engine: Engine, value: Any) -> None:
+    """The message names the key and the document."""
+    with pytest.raises(ArgumentError, match=r"metadata\['bad'\] must be a JSON value, .*'x'"):
+        engine.add([Document("text", {"day": date(2024, 1, 1), "bad": value}, id="x")])
 
 
 def test_unknown_keys_are_noted(engine: Engine) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -186,7 +187,15 @@ def test_subclasses_of_scalars_are_kept_as_plain_ones(value: Any, plain: Any) ->
 
 
 @pytest.mark.parametrize(
-    ("value", "plain"), [(np.float32(2.5), 2.5), (np.int64(-3), -3), (np.uint8(3), 3), (np.True_, True)]
+    ("value", "plain"),
+    [
+        (np.float32(2.5), 2.5),
+        (np.int64(-3), -3),
+        (np.uint8(3), 3),
+        (np.True_, True),
+        (np.datetime64("2024-01-31"), "2024-01-31"),
+        (np.datetime64("2024-01-31T10:00:00"), "2024-01-31T10:00:00"),
+    ],
 )
 def test_scalars_of_numpy_are_kept_as_plain_ones(value: Any, plain: Any) -> None:
     """Scalars of an array or a data frame build the same tree as plain values."""
@@ -195,7 +204,16 @@ def test_scalars_of_numpy_are_kept_as_plain_ones(value: Any, plain: Any) -> None
 
 
 @pytest.mark.parametrize(
-    "value", [np.float64("nan"), np.datetime64("2024-01-31"), np.complex64(1), np.array([1])]
+    "value",
+    [
+        np.float64("nan"),
+        np.datetime64("NaT"),
+        np.timedelta64(3, "D"),
+        np.complex64(1),
+        np.array([1]),
+        Decimal("NaN"),
+        b"x",
+    ],
 )
 def test_other_values_of_numpy_are_refused(value: Any) -> None:
     """Other values of numpy raise an error, since metadata has no such type."""

@@ -94,7 +94,7 @@ def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path) -> None:
     (docs / "c.txt").write_text("plain")
     report = engine.index([docs], options=ReadOptions(loaders=loaders))
     assert [skipped.source for skipped in report.skipped] == ["docs/a.odd", "docs/b.rows#1"]
-    assert "metadata must be JSON values" in report.skipped[0].reason
+    assert "must be a JSON value" in report.skipped[0].reason
     assert "metadata must have names that are strings, got 5" in report.skipped[1].reason
     assert texts(engine) == ["b", "plain"]
 

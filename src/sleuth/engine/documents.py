@@ -221,7 +221,7 @@ class Documents:
         """Change metadata of documents; their text is neither read nor embedded again.
 
         Args:
-            changes: new values by key; None removes a key.
+            changes: new values by key, as metadata of documents; None (and NaN) removes a key.
             ids: of the documents; None for all that match `filter`, of which one must be there.
             filter: which documents, by their passages; with `ids`, both must hold.
 
@@ -229,14 +229,14 @@ class Documents:
             The ids of the documents that changed.
 
         Raises:
-            ArgumentError: changes that JSON cannot hold or that the engine writes itself (`source`, `path`, ...), or
+            ArgumentError: changes that the index cannot keep or that the engine writes itself (`source`, ...), or
                 neither ids nor filter. In an engine with a scope also a document that does not lie in it as a whole
                 before and after the change; nothing is changed then.
             FilterError: a filter that cannot be read, or a key that no document has.
         """
         from sleuth.ingest import check_changes, updated
 
-        check_changes(changes)
+        changes = check_changes(changes)
         accept = self._accept()
         with (
             self._backend.store.writer(timeout=timeout, accept=accept) as writer,

@@ -8,12 +8,12 @@ once.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from sleuth.errors import FilterError
+from sleuth.filters.values import PLAIN, Value, plain_scalar
 
 Scalar: TypeAlias = str | int | float | bool
 Operator: TypeAlias = Literal[
@@ -27,7 +27,6 @@ REVERSED_ORDERS: Final[dict[Operator, Operator]] = {"gt": "lte", "gte": "lt", "l
 """Not the negations: an order and its reverse are both false where the key is missing."""
 MAX_DEPTH: Final = 32
 """Nesting of a filter, in nodes from the root to a comparison; a hand-written filter has 2 to 4."""
-_PLAIN: Final = frozenset({str, int, float, bool})
 
 
 class _Node:
@@ -63,7 +62,7 @@ class Compare(_Node):
         key: a metadata key; a dot steps into an object, as in "author.name".
         value: a scalar; a tuple of scalars for "in" and "nin"; a bool for "exists"; a string for "prefix" and
             "substring"; a number or a string for the four orders. Numbers are finite, integers fit 64 bits. Members of
-            an enumeration, numpy's scalars and other subclasses of these are kept as what they are equal to.
+            an enumeration, dates, numpy's scalars and other values are kept as what metadata keeps (`plain_scalar`).
     """
 
     key: str
@@ -146,29 +145,29 @@ class Field:
     def __init__(self, key: str) -> None:
         self.key = key
 
-    def __eq__(self, value: Scalar) -> Compare:  # type: ignore[override]
-        return Compare(self.key, "eq", value)
+    def __eq__(self, value: Value) -> Compare:  # type: ignore[override]
+        return Compare(self.key, "eq", _plain(value))
 
-    def __ne__(self, value: Scalar) -> Compare:  # type: ignore[override]
-        return Compare(self.key, "ne", value)
+    def __ne__(self, value: Value) -> Compare:  # type: ignore[override]
+        return Compare(self.key, "ne", _plain(value))
 
-    def __gt__(self, value: Scalar) -> Compare:
-        return Compare(self.key, "gt", value)
+    def __gt__(self, value: Value) -> Compare:
+        return Compare(self.key, "gt", _plain(value))
 
-    def __ge__(self, value: Scalar) -> Compare:
-        return Compare(self.key, "gte", value)
+    def __ge__(self, value: Value) -> Compare:
+        return Compare(self.key, "gte", _plain(value))
 
-    def __lt__(self, value: Scalar) -> Compare:
-        return Compare(self.key, "lt", value)
+    def __lt__(self, value: Value) -> Compare:
+        return Compare(self.key, "lt", _plain(value))
 
-    def __le__(self, value: Scalar) -> Compare:
-        return Compare(self.key, "lte", value)
+    def __le__(self, value: Value) -> Compare:
+        return Compare(self.key, "lte", _plain(value))
 
-    def is_in(self, values: Iterable[Scalar]) -> Compare:
+    def is_in(self, values: Iterable[Value]) -> Compare:
         """True where the value, or an element of a list, is one of these."""
         return Compare(self.key, "in", _listed(values))
 
-    def not_in(self, values: Iterable[Scalar]) -> Compare:
+    def not_in(self, values: Iterable[Value]) -> Compare:
         """True where `is_in` is not, so where the key is missing too."""
         return Compare(self.key, "nin", _listed(values))
 
@@ -180,19 +179,19 @@ class Field:
         """True where the value is a string that begins so."""
         return Compare(self.key, "prefix", prefix)
 
-    def contains(self, element: Scalar) -> Compare:
+    def contains(self, element: Value) -> Compare:
         """True where the value is a list with this element."""
-        return Compare(self.key, "contains", element)
+        return Compare(self.key, "contains", _plain(element))
 
     def has_substring(self, text: str) -> Compare:
         """True where the value, or an element of a list, is a string with this text in it."""
         return Compare(self.key, "substring", text)
 
 
-def _listed(values: Iterable[Scalar]) -> tuple[Scalar, ...]:
+def _listed(values: Iterable[Value]) -> tuple[Scalar, ...]:
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise FilterError(f"values must be a list, got {values!r}: write [{values!r}]")
-    return tuple(values)
+    return tuple(map(_plain, values))
 
 
 def field(key: str) -> Field:
@@ -267,18 +266,10 @@ def fits_int64(value: int) -> bool:
 
 def _plain(value: Any) -> Any:
     """Return the value as one of the four types, so that trees print and compare by value; other values as they are."""
-    if type(value) in _PLAIN:
+    if type(value) in PLAIN:
         return value
-    generic = getattr(
-        sys.modules.get("numpy"), "generic", None
-    )  # whoever has one of its numbers has loaded it
-    if generic is not None and isinstance(value, generic):
-        return value.item()
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, int):
-        return int.__int__(value)
-    return float.__float__(value) if isinstance(value, float) else value
+    plain = plain_scalar(value)
+    return value if plain is None else plain
 
 
 def _check_key(key: object) -> None:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 from typing import Final
 
 from sleuth.errors import ArgumentError
-from sleuth.store import encode_values, joined
+from sleuth.store import encode_values, joined, plain_values
 from sleuth.types import Document
 
 VOLATILE: Final = frozenset({"modified", "size", "content_hash"})
@@ -23,7 +23,7 @@ def content_hash(document: Document) -> str:
     """Return BLAKE2b of 128 bits over text and metadata, 32 hex digits.
 
     Equal for equal text and equal metadata, whatever the order of keys; keys in `VOLATILE` do not count, nor does
-    the id. Metadata that JSON cannot hold counts by its `str`.
+    the id. Metadata that the index cannot keep counts by its `str`.
 
     Raises:
         ArgumentError: metadata that contain themselves, are nested too deeply, or have names that are not strings.
@@ -32,7 +32,8 @@ def content_hash(document: Document) -> str:
         return hash_of(document.page_content)
     try:
         "".join(document.metadata)  # the fastest way to see that all keys are strings
-        return hash_of(document.page_content, encode_values(document.metadata, _LENIENT.encode))
+        values = encode_values(plain_values(document.metadata), _LENIENT.encode)
+        return hash_of(document.page_content, values)
     except (TypeError, ValueError, RecursionError) as error:
         raise ArgumentError(f"metadata must be JSON values under names that are strings ({error})") from error
 

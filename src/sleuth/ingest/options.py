@@ -120,7 +120,7 @@ class ReadOptions:
         if self.metadata:
             from sleuth.ingest.validate import check_metadata
 
-            check_metadata(self.metadata)
+            object.__setattr__(self, "metadata", check_metadata(self.metadata))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options that are not the default ones, fit for JSON; without `workers`, `loaders` and `ocr`."""

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot, StoredDocument, Writer
 
 
-def check_changes(changes: Mapping[str, Any]) -> None:
-    """Refuse changes that cannot be made.
+def check_changes(changes: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return changes with values as the index keeps them; refuse those that cannot be made.
 
     Raises:
         ArgumentError: names the key, and why.
     """
     if not isinstance(changes, Mapping):
         raise ArgumentError(f"changes must be a mapping of metadata keys to values, got {changes!r}")
-    check_metadata(changes)
+    changes = check_metadata(changes)
     if reserved := RESERVED.intersection(changes):
         raise ArgumentError(
             f"changes must be none of the keys that the engine writes itself ({', '.join(sorted(RESERVED))}), "
@@ -31,6 +31,7 @@ def check_changes(changes: Mapping[str, Any]) -> None:
         )
     if not isinstance(changes.get("title"), str | None):
         raise ArgumentError(f"changes['title'] must be a string or None, got {changes['title']!r}")
+    return changes
 
 
 def updated(snapshot: IndexSnapshot, writer: Writer, id: str, changes: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from sleuth.errors import ArgumentError
 from sleuth.ingest.hashing import content_hash, hash_of
-from sleuth.store import Json, check_text, encode_values, is_plain, joined, read_back, to_json, unfit
+from sleuth.store import Json, as_json, check_text, fit_values, is_plain, joined, plain_value, read_back
 from sleuth.types import Document
 
 _COLUMNS: Final = frozenset({"source", "title"})
@@ -52,13 +52,10 @@ def prepare(document: Document) -> PreparedDocument:
 
 
 def _with_metadata(document: Document, id: str | None) -> PreparedDocument:
-    metadata = document.metadata
+    metadata: Mapping[str, Any] = document.metadata
     if names := [name for name in metadata if not isinstance(name, str)]:
         raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
-    try:
-        values = encode_values(metadata)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise unfit(metadata, "metadata", error) from error
+    metadata, values = fit_values(metadata, "metadata")
     digest = hash_of(document.page_content, values)
     source, title = metadata.get("source"), metadata.get("title")
     if source is not None and not isinstance(source, str):
@@ -95,7 +92,7 @@ def _named(document: Document) -> str | None:
     if not isinstance(metadata, (dict, Mapping)):  # most are dicts, which is the fast check
         raise ArgumentError(f"metadata must be a mapping, got {metadata!r}{in_document(id)}")
     if id is None:
-        id = metadata.get("source")
+        id = plain_value(metadata.get("source"))
     if not isinstance(text, str):
         raise ArgumentError(f"page_content must be a string, got {text!r}{in_document(id)}")
     if id is not None and (not isinstance(id, str) or not id.strip()):
@@ -120,12 +117,13 @@ def check(document: Document) -> None:
         _with_metadata(document, id)
 
 
-def check_metadata(metadata: Mapping[str, Any]) -> None:
-    """Check that the index can keep these values.
+def check_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return these values as the index keeps them.
 
     Raises:
         ArgumentError: it cannot; says why.
     """
     if names := [name for name in metadata if not isinstance(name, str)]:
         raise ArgumentError(f"metadata must have names that are strings, got {names[0]!r}")
-    to_json(metadata, "metadata")
+    json = as_json(metadata, "metadata")
+    return {} if json is None else json.values

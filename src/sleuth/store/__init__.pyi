@@ -73,12 +73,15 @@ from sleuth.store.record.layout import select_in as select_in
 from sleuth.store.record.layout import to_json as to_json
 from sleuth.store.record.layout import translated as translated
 from sleuth.store.record.metadata import Json as Json
+from sleuth.store.record.metadata import as_json as as_json
 from sleuth.store.record.metadata import encode_values as encode_values
+from sleuth.store.record.metadata import fit_values as fit_values
 from sleuth.store.record.metadata import is_plain as is_plain
 from sleuth.store.record.metadata import joined as joined
+from sleuth.store.record.metadata import plain_value as plain_value
+from sleuth.store.record.metadata import plain_values as plain_values
 from sleuth.store.record.metadata import read_back as read_back
 from sleuth.store.record.metadata import stored_json as stored_json
-from sleuth.store.record.metadata import unfit as unfit
 from sleuth.store.record.rows import rows_of as rows_of
 from sleuth.store.record.values import Counts as Counts
 from sleuth.store.record.values import Finding as Finding

@@ -12,7 +12,8 @@ class Document:
 
     Args:
         page_content: the text.
-        metadata: anything JSON can hold; `source` and `title` have a meaning to the engine.
+        metadata: anything JSON can hold, and dates, Decimals, UUIDs, paths and scalars of numpy and pandas, which the
+            index keeps as strings and numbers; `source` and `title` have a meaning to the engine.
         id: names the document in the index; its `source` where None, a hash of its content where that is missing too.
     """
 

@@ -9,6 +9,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from sleuth.errors import ArgumentError
+from sleuth.filters import plain_scalar
 from sleuth.store.record.layout import check_text, from_json
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False, sort_keys=True)
@@ -49,6 +50,35 @@ def encode_values(
     }
 
 
+def plain_values(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with dates, decimals and the like, at any depth, as `plain_scalar` gives them."""
+    return {name: plain_value(value) for name, value in metadata.items()}
+
+
+def plain_value(value: Any) -> Any:
+    """Return a value of metadata as `plain_values` does."""
+    if isinstance(value, Mapping):
+        return plain_values(value)
+    return [plain_value(item) for item in value] if isinstance(value, list | tuple) else plain_scalar(value)
+
+
+def fit_values(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str, Any], dict[str, str]]:
+    """Return metadata as the index keeps it, and the JSON of each value. JSON values are kept as they are.
+
+    Raises:
+        ArgumentError: the index cannot keep a value; names its key.
+    """
+    try:
+        return metadata, encode_values(metadata)
+    except (TypeError, ValueError, RecursionError):
+        pass  # the rule, with no cost for JSON values, is below
+    try:
+        plain = plain_values(metadata)
+        return plain, encode_values(plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unfit(metadata, argument, error) from error
+
+
 def joined(parts: Mapping[str, str], left_out: Container[str] = ()) -> str:
     """Return the JSON object of what `encode_values` gave."""
     members = [f"{encode_basestring(name)}:{part}" for name, part in parts.items() if name not in left_out]
@@ -74,11 +104,9 @@ def as_json(metadata: Mapping[str, Any], argument: str) -> Json | None:
     """
     if not metadata:
         return None
-    try:
-        text = joined(encode_values({_name(name): value for name, value in metadata.items()}))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise unfit(metadata, argument, error) from error
-    return read_back(metadata, check_text(text, argument))
+    named = {_name(name): value for name, value in metadata.items()}
+    plain, values = fit_values(named, argument)
+    return read_back(plain, check_text(joined(values), argument))
 
 
 def _name(name: Any) -> str:
@@ -90,13 +118,24 @@ def _name(name: Any) -> str:
     return decoded
 
 
-def unfit(metadata: Mapping[str, Any], argument: str, error: Exception) -> ArgumentError:
-    """Return the error for metadata that JSON cannot hold."""
+def _unfit(metadata: Mapping[str, Any], argument: str, error: Exception) -> ArgumentError:
+    """Return the error for metadata that the index cannot keep, with the first key whose value is the reason."""
     if isinstance(error, RecursionError):
         return ArgumentError(f"{argument} must be nested less deeply than a thousand times")
-    text = repr(metadata)
+    name, value = next((name, value) for name, value in metadata.items() if not _fits(value))
+    text = repr(value)
     short = text if len(text) <= 80 else f"{text[:77]}..."
-    return ArgumentError(f"{argument} must be JSON values, got {short} ({error})")
+    return ArgumentError(
+        f"{argument}[{name!r}] must be a JSON value, a date, a Decimal, a UUID or a path, got {short} ({error})"
+    )
+
+
+def _fits(value: Any) -> bool:
+    try:
+        encode_values({"": plain_value(value)})
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def is_plain(value: Any, depth: int = 64) -> bool:
