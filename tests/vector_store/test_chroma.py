@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, EmbedderMismatchError, FilterError, RetrievalError
+from sleuth.ingest import read
 from sleuth.types import Document
 from sleuth.vector_store import ChromaStore, Retriever, SleuthVectorStore, read_chroma
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
@@ -133,6 +135,65 @@ def test_an_embedder_without_a_fingerprint() -> None:
 
     with pytest.raises(ArgumentError, match=r"embedder must have a fingerprint.* got Nameless"):
         ChromaStore(None, embedder=Nameless())  # type: ignore[arg-type]
+
+
+MAIL = """Subject: Tides
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary=PART
+
+--PART
+Content-Type: text/plain
+
+The tide in the body.
+--PART
+Content-Type: text/plain
+Content-Disposition: attachment; filename=notes.txt
+
+The tide in the notes.
+--PART--
+"""
+
+
+@pytest.mark.parametrize("kind", ["chroma", "indexed", "added"])
+def test_all_parts_of_a_file_are_found_by_its_source(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a table, members of an archive and attachments of a mail are found by the file, relative or absolute."""
+    monkeypatch.chdir(tmp_path)
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name in ("b.csv", "b.csv2.csv", "b#1.csv"):
+        (docs / name).write_text("name,text\nlow,the tide falls\nhigh,the tide rises\n")
+    (docs / "mail.eml").write_text(MAIL)
+    with zipfile.ZipFile(docs / "z.zip", "w") as archive:
+        archive.write(docs / "b.csv", "in/b.csv")
+        archive.writestr("in/a.md", "the tide")
+    expected = {
+        "b.csv": ["b.csv#1", "b.csv#2"],
+        "b#1.csv": ["b#1.csv#1", "b#1.csv#2"],
+        "b.csv#2": ["b.csv#2"],
+        "mail.eml": ["mail.eml", "mail.eml#notes.txt"],
+        "mail.eml#notes.txt": ["mail.eml#notes.txt"],
+        "z.zip": ["z.zip#in/a.md", "z.zip#in/b.csv#1", "z.zip#in/b.csv#2"],
+        "z.zip#in/b.csv": ["z.zip#in/b.csv#1", "z.zip#in/b.csv#2"],
+        "z.zip#in/none.md": [],
+    }
+    with ExitStack() as stack:
+        if kind == "chroma":
+            store: Any = ChromaStore(None, "parts", embedder=Words())
+            store.add(one for one in read(["docs"]) if isinstance(one, Document))
+        else:
+            engine = stack.enter_context(Engine.open(tmp_path / ".sleuth", create=True, embedder=Words()))
+            if kind == "indexed":
+                engine.index(["docs"])
+            else:
+                engine.add(one for one in read(["docs"]) if isinstance(one, Document))
+            store = SleuthVectorStore(engine, Words())
+        retriever = Retriever(store, Words())
+        for source, parts in expected.items():
+            for form in (f"docs/{source}", str(docs / source), Path("docs", source)):
+                documents = retriever.retrieve_by_source("tide", form, k=20)
+                assert sorted(one.metadata["source"].split("docs/")[1] for one in documents) == parts
 
 
 @pytest.mark.parametrize("indexed", ["relative", "absolute"])

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from sleuth.arguments import check_count, check_query
 from sleuth.errors import EmbeddingError, RetrievalError, SleuthError
-from sleuth.filters import Filter, as_filter, to_chroma
+from sleuth.filters import Filter, any_of, as_filter, field, to_chroma
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
@@ -27,6 +27,10 @@ _LENGTHS = (
     re.compile(r"must have (?P<index>\d+) dimensions(?:(?!must have).)*got shape \((?P<query>\d+),\)"),
     re.compile(r"dimension (?P<query>\d+) does not match collection dimensionality (?P<index>\d+)"),
 )
+
+
+_MOST_MARKS = 8
+"""So many `#` of a name may end the path of the file; a path that holds more is found as a whole."""
 
 
 class Retriever:
@@ -63,11 +67,7 @@ class Retriever:
         k = check_count(k)
         if not k:
             return []
-        vector = query_vector(self.embedder, query)
-        hits = self._ask(
-            query, k, lambda: self.vs.store.similarity_search_by_vector(vector, k=k, filter=where)
-        )
-        return [own_document(document) for document in hits]
+        return self._nearest(query, query_vector(self.embedder, query), k, where)
 
     aretrieve = async_twin(retrieve)
 
@@ -98,13 +98,20 @@ class Retriever:
 
         Args:
             source: as in the metadata; or the path of a file, relative or absolute, no matter which of both was
-                indexed.
+                indexed. A file answers with all its rows, members and attachments, `mail.eml#notes.txt` with those of
+                one member.
 
         Raises:
             ArgumentError, EmbeddingError, RetrievalError: as `retrieve`.
         """
+        k = check_count(k)
+        if not k:
+            return []
+        vector = query_vector(self.embedder, query)
         for name in _source_forms(source, self._base()):
-            documents = self.retrieve(query, k=k, filter={"source": name})
+            documents = self._nearest(query, vector, k, {"source": name})
+            if not documents or any("path" in document.metadata for document in documents):
+                documents = self._nearest(query, vector, k, self._where(_parts_of(name), lists=False))
             if documents:
                 return documents
         return []
@@ -116,13 +123,19 @@ class Retriever:
         path = getattr(getattr(self.vs, "index", None), "path", None)
         return Path(path).absolute().parent if isinstance(path, (str, Path)) else None
 
-    def _where(self, filter: Where) -> Any:
+    def _where(self, filter: Where, *, lists: bool = True) -> Any:
         if filter is None or (isinstance(filter, Mapping) and not filter):
             return None
         if getattr(self.vs.store, "takes_any_filter", False) is True or _is_plain(filter):
             return filter
         tree = as_filter(filter)
-        return None if tree is None else to_chroma(tree)
+        return None if tree is None else to_chroma(tree, lists=lists)
+
+    def _nearest(self, query: str, vector: Sequence[float], k: int, where: Any) -> list[Document]:
+        hits = self._ask(
+            query, k, lambda: self.vs.store.similarity_search_by_vector(vector, k=k, filter=where)
+        )
+        return [own_document(document) for document in hits]
 
     def _ask(self, query: str, k: int, search: Callable[[], Sequence[T]]) -> Sequence[T]:
         logger.debug("asking %s for %d documents", type(self.vs.store).__name__, k)
@@ -198,6 +211,14 @@ def _source_forms(source: str | Path, base: Path | None) -> list[str]:
         path.relative_to(folder) for folder in folders for path in absolute if path.is_relative_to(folder)
     ]
     return list(dict.fromkeys([text, *map(str, absolute), *map(str, relative)]))
+
+
+def _parts_of(name: str) -> Filter:
+    """Return the filter for a source and for all that was read from it: a file, or a member as `FILE#MEMBER`."""
+    path, member = field("path"), field("member")
+    places = [i for i, letter in enumerate(name) if letter == "#"][:_MOST_MARKS]
+    members = [(path == name[:i]) & (member == name[i + 1 :]) for i in places]
+    return any_of(field("source") == name, path == name, *members)
 
 
 def _is_plain(filter: Where) -> bool:
