@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -154,3 +155,25 @@ def test_files_that_are_gone(home: Path) -> None:
 def test_the_index_is_left_out_of_git(home: Path) -> None:
     """A new index folder holds a `.gitignore` that leaves it out."""
     assert (home / ".sleuth" / ".gitignore").read_text().splitlines()[-1] == "*"
+
+
+def test_only_lines_of_a_file_are_printed_as_its_lines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The text of a web page or an archive has other lines than the file: its hits have no lines."""
+    monkeypatch.chdir(tmp_path)
+    sections = "".join(f"<h2>Part {n}</h2>\n\n\n<p>{'An ocelot sleeps here. ' * 90}</p>\n" for n in range(3))
+    Path("page.html").write_text(f"<html>\n<title>Cats</title>\n<body>\n{sections}</body></html>")
+    Path("note.md").write_text("# Note\n\nAn ocelot sleeps.\n")
+    with zipfile.ZipFile("box.zip", "w") as archive:
+        archive.writestr("inside.txt", "An ocelot sleeps in a box.")
+    sleuth("index", ".", "--embedder", "")
+    items = json.loads(sleuth("search", "ocelot", "--json"))["items"]
+    lined = {item["metadata"]["path"] for item in items if "start_line" in item["metadata"]}
+    assert lined == {"note.md"}
+    assert {item["metadata"]["path"] for item in items} == {"page.html", "box.zip", "note.md"}
+    printed = sleuth("search", "ocelot")
+    assert re.findall(r"^ *\d+ (\S+:\d+-\d+) ", printed, re.MULTILINE) == ["note.md:1-3"]
+    assert re.search(r"^ *\d+ page.html ", printed, re.MULTILINE)
+    assert "page.html § Part" in sleuth("ask", "where does an ocelot sleep", "--filter", "path:page.html")
+    assert "An ocelot sleeps here." in sleuth("show", "page.html")

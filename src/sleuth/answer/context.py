@@ -206,7 +206,7 @@ def join_overlapping(before: str, after: str) -> str:
 
 
 def describe_source(items: Sequence[RetrievedItem]) -> str:
-    """Say in one line where a passage stands: path, url or id, then page or lines."""
+    """Say in one line where a passage stands: path, url or id, then page, lines or, without these, the heading."""
     first, last = items[0], items[-1]
     metadata = first.metadata
     name = str(metadata.get("path") or metadata.get("source") or metadata.get("url") or first.id)
@@ -214,4 +214,7 @@ def describe_source(items: Sequence[RetrievedItem]) -> str:
     if pages:
         return f"{name} p.{pages[0]}" if pages[0] == pages[-1] else f"{name} p.{pages[0]}-{pages[-1]}"
     start, end = metadata.get("start_line"), last.metadata.get("end_line")
-    return f"{name}:{start}-{end}" if start and end else name
+    if start and end:
+        return f"{name}:{start}-{end}"
+    heading = str(metadata.get("heading") or "").rpartition(" > ")[2]
+    return f"{name} § {heading}" if heading else name

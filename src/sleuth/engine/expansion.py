@@ -56,7 +56,8 @@ def grow(
         check_cancelled()
         around = [other for other in _around(snapshot, row, expand) if matches(scope, other.metadata)]
         ids.update(other.key for other in around)
-        lines = {"start_line": around[0].start_line, "end_line": around[-1].end_line}
+        first, last = around[0].start_line, around[-1].end_line
+        lines = {"start_line": first, "end_line": last} if first else {}
         more = RetrievedItem(
             id=item.id, text=join(around), metadata={**item.metadata, **lines}, score=item.score
         )
@@ -101,6 +102,7 @@ def join(rows: Iterable[Row]) -> str:
         elif row.start <= end:
             text += row.text[end - row.start :]
         else:
-            text += ("\n" * (row.start_line - line) or " ") + row.text
+            breaks = row.start_line - line if row.start_line else 2 * (row.start - end > 1)
+            text += ("\n" * breaks or " ") + row.text
         end, line = max(end, row.end), max(line, row.end_line)
     return text

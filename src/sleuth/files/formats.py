@@ -196,6 +196,13 @@ ROWS: Final = _kinds("rows")
 CODE: Final = _kinds("code")
 """Kinds whose text is cut as source code."""
 
+WITHOUT_LINES: Final = (
+    ROWS
+    | {kind for kind, one in BUILT_IN.items() if one.extract}
+    | {"notebook", "bibtex", "calendar", "email", "msg", "mhtml"}
+)
+"""Kinds whose text has other lines than the file: an editor cannot open the file at a line of the text."""
+
 MARKDOWN: Final = _kinds("markdown")
 """Kinds whose text is Markdown: as it is in the file, or as loaders write it."""
 

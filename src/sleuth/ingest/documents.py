@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
+from sleuth.files import WITHOUT_LINES
 from sleuth.ingest.language import with_language
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
@@ -114,7 +115,8 @@ class Adder(Generic[Report]):
             if not self._has_changed(prepared, state, records.get(prepared.id)):
                 continue
             document = prepared.document
-            short = state.modified_ns is None
+            has_lines = _has_lines(document)
+            short = state.modified_ns is None and has_lines
             if short and self._is_passage(document):
                 passages.documents.append(prepared)
                 continue
@@ -126,7 +128,7 @@ class Adder(Generic[Report]):
             batch.add(
                 prepared.id,
                 prepared.content_hash,
-                chunks,
+                chunks if has_lines else [replace(chunk, start_line=0, end_line=0) for chunk in chunks],
                 metadata=prepared.metadata,
                 source=prepared.source,
                 title=prepared.title,
@@ -181,6 +183,12 @@ class Adder(Generic[Report]):
         self.report.version = self.writer.commit()
         self.kept = replace(self.report)
         self.committed = time.monotonic()
+
+
+def _has_lines(document: Document) -> bool:
+    """Return whether the lines of the text are lines of what a reader can open."""
+    metadata = document.metadata
+    return "path" not in metadata or not ("member" in metadata or metadata.get("type") in WITHOUT_LINES)
 
 
 def _title_alone(document: Document) -> list[Chunk]:

@@ -44,7 +44,8 @@ class Chunk:
     Attributes:
         text: exactly `document.page_content[start:end]`.
         start, end: character offsets in the document, half open.
-        start_line, end_line: lines of the document, 1-based, inclusive.
+        start_line, end_line: lines of the document, 1-based, inclusive; both 0 where they are not lines of its file,
+            as for HTML and PDF: then the metadata of hits have no lines.
         page: page of the source, 1-based; None where it has no pages.
         fields: other searchable texts of this passage, such as `heading` ("Guide > Install").
         metadata: values of this passage alone, laid over the document's.

@@ -109,11 +109,9 @@ class _Stored(NamedTuple):
         `store.record.rows` makes the same of a whole batch, column by column.
         """
         values = self.values
-        merged: dict[str, Any] = {
-            "source": values.source or values.document_id,
-            "start_line": values.line,
-            "end_line": values.line + values.lines,
-        }
+        merged: dict[str, Any] = {"source": values.source or values.document_id}
+        if values.line:
+            merged |= {"start_line": values.line, "end_line": values.line + values.lines}
         if values.title:
             merged["title"] = values.title
         if values.page is not None:

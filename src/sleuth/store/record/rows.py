@@ -90,8 +90,10 @@ def _metadata(batch: DocumentBatch, owners: Sequence[int]) -> Sequence[Mapping[s
     lines = batch.lines.filled(n)
     columns: dict[str, Sequence[Any]] = {
         "source": [batch.sources.at(row) or batch.ids[row] for row in owners],
-        "start_line": lines,
-        "end_line": [line + breaks for line, breaks in zip(lines, batch.breaks.filled(n), strict=True)],
+        "start_line": [line or None for line in lines],
+        "end_line": [
+            line + breaks or None for line, breaks in zip(lines, batch.breaks.filled(n), strict=True)
+        ],
     }
     if batch.titles:
         columns["title"] = [batch.titles.at(row) for row in owners]

@@ -48,7 +48,7 @@ class Row(NamedTuple):
         metadata: source, title, heading, page and lines, the document's metadata laid over them, the chunk's over both.
         fields: other searchable texts, such as `heading`.
         start, end: character offsets in the document, half open.
-        start_line, end_line: 1-based, inclusive.
+        start_line, end_line: 1-based, inclusive; both 0 where lines of the text are not lines of its file.
         page: 1-based, or None.
     """
 

@@ -100,7 +100,6 @@ def _urls(base: str) -> Callable[[str, Mapping[str, Any]], str]:
         source = str(metadata.get("source") or "")
         if source.startswith(("http://", "https://")):
             return source
-        lines = f"#L{metadata['start_line']}" if metadata.get("start_line") else ""
-        return f"{base}source?{urlencode({'id': id})}{lines}"
+        return f"{base}source?{urlencode({'id': id})}#cited"
 
     return url_of

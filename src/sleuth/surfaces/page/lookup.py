@@ -146,8 +146,9 @@ def _document(call: Call, state: PageState, id: str) -> views.SourceView | None:
     title = str(item.metadata.get("title") or views.place_of(id, item.metadata).name)
     page = item.metadata.get("page")
     download = f"/original?{urlencode({'id': id})}#page={page}" if page else ""
+    lines, numbers = views.numbered_lines(whole)
     return views.source_view(
-        item, views.numbered_lines(whole), state.query, call.engine, title=title, download=download
+        item, lines, numbers[item.id], state.query, call.engine, title=title, download=download
     )
 
 
@@ -187,11 +188,12 @@ def _file(call: Call, state: PageState, id: str) -> views.SourceView:
         if not _may_see(call, metadata):
             continue
         text = snapshot.lines(row, 1, row.lines)
-        cited = {**metadata, "start_line": int(first), "end_line": int(last or first)}
-        item = RetrievedItem(id=id, text=text, metadata=cited)
+        cited = range(int(first), int(last or first) + 1)
+        lines_cited = {"start_line": cited.start, "end_line": cited.stop - 1}
+        item = RetrievedItem(id=id, text=text, metadata=metadata | lines_cited)
         numbered = dict(enumerate(text.split("\n"), 1))
         sources = call.retriever(list(state.sources))
-        return views.source_view(item, numbered, state.query, sources, title=row.path, download="")
+        return views.source_view(item, numbered, cited, state.query, sources, title=row.path, download="")
     raise ArgumentError(f"id must be one of a result, got {id!r}")
 
 

@@ -154,7 +154,6 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
     place = place_of(item.id, metadata)
     title = symbol or str(metadata.get("heading") or metadata.get("title") or "") or place.name
     url = "/source?" + urlencode({"id": item.id, "q": query})
-    anchor = f"#L{metadata['start_line']}" if metadata.get("start_line") else ""
     lines, more = _shown(item, query, sources, is_code=is_code)
     source = str(metadata.get("source") or "")
     return HitView(
@@ -162,7 +161,7 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
         id=item.id,
         title=escape_text(" ".join(title.split())),
         place=place,
-        url=url + anchor,
+        url=f"{url}#cited",
         kind=escape_text(
             str(metadata.get("kind") or metadata.get("source_type") or metadata.get("type") or "")
         ),
@@ -222,6 +221,7 @@ def _marked(
 def source_view(
     item: RetrievedItem,
     numbered: Mapping[int, str],
+    cited: range,
     query: str,
     sources: Answering,
     *,
@@ -233,17 +233,14 @@ def source_view(
     Args:
         item: what is cited.
         numbered: the lines of the whole, by number.
+        cited: numbers of the lines that are cited.
     """
-    first, last = item.metadata.get("start_line"), item.metadata.get("end_line")
-    middle = int(first or 1)
+    middle = cited.start
     begin, end = min(numbered, default=1), max(numbered, default=0)
     numbers = range(max(begin, middle - MOST_LINES), min(end, middle + MOST_LINES) + 1)
     text = "\n".join(numbered.get(number, "") for number in numbers)
     pieces = _marked(text, query, sources, item, language(item.metadata))
-    lines = [
-        SourceLine(number, line, first is not None and last is not None and first <= number <= last)
-        for number, line in zip(numbers, pieces, strict=True)
-    ]
+    lines = [SourceLine(number, line, number in cited) for number, line in zip(numbers, pieces, strict=True)]
     return SourceView(
         escape_text(title), place_of(item.id, item.metadata), lines, _facts(item.metadata), download
     )
@@ -267,19 +264,27 @@ def language(metadata: Mapping[str, Any]) -> str:
     return _LANGUAGES.get(name, name)
 
 
-def numbered_lines(passages: Sequence[RetrievedItem]) -> dict[int, str]:
-    """Return the lines of a document by number, from its passages, which may overlap."""
+def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], dict[str, range]]:
+    """Return the lines of a document by number, and the numbers of each passage's lines by its id.
+
+    Passages may overlap. Those without lines of a file are numbered from 1 as they follow each other.
+    """
     from sleuth.answer import join_overlapping
 
     lines: dict[int, str] = {}
-    following = 1
+    numbers: dict[str, range] = {}
+    start, before = 1, ""
     for item in passages:
-        start = int(item.metadata.get("start_line") or following)
-        for number, line in enumerate(item.text.split("\n"), start):
+        joined = join_overlapping(before, item.text) if before else item.text
+        start += joined.count("\n", 0, len(joined) - len(item.text))
+        start = int(item.metadata.get("start_line") or start + (len(joined) > len(before) + len(item.text)))
+        before = item.text
+        texts = before.split("\n")
+        numbers[item.id] = range(start, start + len(texts))
+        for number, line in enumerate(texts, start):
             previous = lines.get(number)
             if previous is None or previous in line:
                 lines[number] = line
             elif line not in previous:
                 lines[number] = join_overlapping(previous, line).replace("\n", " ")
-            following = number + 1
-    return lines
+    return lines, numbers
