@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import sqlite3
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,38 +26,22 @@ if TYPE_CHECKING:
 
 HOME = Path(__file__).parents[1]
 
-EXTRAS: dict[str, tuple[str, str]] = {
-    "wordllama": ("hybrid", "documents and code are searched by meaning too, without a download"),
-    "tree_sitter_c_sharp": ("code", "definitions of C#"),
-    "tree_sitter_kotlin": ("code", "definitions of Kotlin"),
-    "tree_sitter_containerfile": ("code", "definitions of Dockerfiles"),
-    "tree_sitter_elixir": ("code", "definitions of Elixir"),
-    "tree_sitter_graphql": ("code", "definitions of GraphQL"),
-    "tree_sitter_hcl": ("code", "definitions of Terraform"),
-    "tree_sitter_lua": ("code", "definitions of Lua"),
-    "tree_sitter_sql": ("code", "definitions of SQL"),
-    "tree_sitter_swift": ("code", "definitions of Swift"),
-    "tree_sitter_php": ("code", "definitions of PHP"),
-    "tree_sitter_scala": ("code", "definitions of Scala"),
-    "pypdfium2": ("pdf", "PDF files are read"),
-    "mammoth": ("office", "Word documents are read"),
-    "pptx": ("office", "PowerPoint presentations are read"),
-    "python_calamine": ("office", "spreadsheets of Excel and OpenDocument are read"),
-    "striprtf": ("office", "RTF files are read"),
-    "olefile": ("office", "messages of Outlook are read"),
-    "trafilatura": ("html", "pages of the web are read as a reader would"),
-    "boto3": ("bedrock", "knowledge bases of AWS are searched and filled"),
-    "langchain_chroma": ("chroma", "a Chroma is searched and imported"),
-    "model2vec": ("models", "embedders model2vec:MODEL"),
-    "sentence_transformers": ("models", "embedders sentence-transformers:MODEL"),
-    "watchfiles": ("watch", "`sleuth index --watch` and `sleuth code index --watch` see what is saved"),
-    "ir_measures": ("eval", "`sleuth eval` measures rankings"),
-    "matplotlib": ("eval", "`sleuth eval` plots them"),
-    "obstore": ("cluster", "indexes are published to object storage and read from there"),
-    "mcp": ("mcp", "`sleuth mcp` serves agents"),
-    "fastapi": ("serve", "`sleuth serve` answers over HTTP"),
+EXTRAS: dict[str, str] = {
+    "hybrid": "documents and code are searched by meaning too, without a download",
+    "code": "definitions of further languages are found",
+    "pdf": "PDF files are read",
+    "office": "files of Word, PowerPoint, Excel, OpenDocument and Outlook, and RTF, are read",
+    "html": "pages of the web are read as a reader would",
+    "bedrock": "knowledge bases of AWS are searched and filled",
+    "chroma": "a Chroma is searched and imported",
+    "models": "embedders model2vec:MODEL and sentence-transformers:MODEL",
+    "watch": "`sleuth index --watch` and `sleuth code index --watch` see what is saved",
+    "eval": "`sleuth eval` measures rankings and plots them",
+    "cluster": "indexes are published to object storage, and built and served over Ray",
+    "mcp": "`sleuth mcp` serves agents",
+    "serve": "`sleuth serve` answers over HTTP",
 }
-"""Optional packages: import name to the extra that brings it and what it is for."""
+"""What each extra is for. Which packages it has is read from the metadata of the installation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,18 +130,28 @@ def environment() -> list[Diagnosis]:
 
 
 def optional_packages() -> list[Diagnosis]:
-    """Return which extras are there, and the command for those that are not."""
-    packages = []
-    for package, (extra, purpose) in EXTRAS.items():
-        if find_spec(package) is None:
-            packages.append(
-                Diagnosis(
-                    "info", package, f"not installed; with it, {purpose}", f"pip install 'sleuth[{extra}]'"
-                )
-            )
+    """Return which packages of each extra are there, and the command that installs the others."""
+    diagnoses = []
+    for extra, names in packages_by_extra().items():
+        absent = [name for name in names if not _version(name)]
+        purpose = EXTRAS[extra]
+        if absent:
+            message = f"{', '.join(absent)} not installed; with it, {purpose}"
+            diagnoses.append(Diagnosis("info", extra, message, f"pip install 'sleuth[{extra}]'"))
         else:
-            packages.append(Diagnosis("ok", package, f"{_version(package)}: {purpose}"))
-    return packages
+            installed = ", ".join(f"{name} {_version(name)}" for name in names)
+            diagnoses.append(Diagnosis("ok", extra, f"{installed}: {purpose}"))
+    return diagnoses
+
+
+def packages_by_extra() -> dict[str, list[str]]:
+    """Return the names of the packages of each extra for users, as the metadata of this installation has them."""
+    extras: dict[str, list[str]] = {extra: [] for extra in EXTRAS}
+    for requirement in requires("sleuth") or ():
+        needed = re.match(r"([\w.-]+).*;.*\bextra == ['\"]([\w-]+)['\"]", requirement)
+        if needed and needed[2] in extras:
+            extras[needed[2]].append(needed[1])
+    return extras
 
 
 def models() -> list[Diagnosis]:
@@ -249,7 +243,8 @@ def documents(path: Path, *, full: bool = False) -> list[Diagnosis]:
 
 
 def _version(package: str) -> str:
+    """Return the version of an installed package, "" if there is none."""
     try:
         return version(package)
     except PackageNotFoundError:
-        return "installed"
+        return ""
