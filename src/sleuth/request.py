@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -69,6 +70,8 @@ class BaseRequest:
             ArgumentError: an unknown name, or a value that breaks its rule.
         """
         check_names(values, {"query", "k", *defaults(cls)}, "arguments")
+        if isinstance(query := values.get("query"), str):
+            check_query(query)  # its message has the length, pydantic's the whole query
         try:
             request: Self = adapter_of(cls).validate_python(values)
         except ValidationError as error:
@@ -129,7 +132,7 @@ def argument_error(error: ValidationError) -> SleuthError:
     first = error.errors()[0]
     name = ".".join(map(str, first["loc"])) or "request"
     rule = first["msg"].removeprefix("Input should be ")
-    return ArgumentError(f"{name} must be {rule}, got {first['input']!r}")
+    return ArgumentError(f"{name} must be {rule}, got {reprlib.repr(first['input'])}")
 
 
 def own_fault(error: ValidationError) -> SleuthError | None:

@@ -44,6 +44,9 @@ EXTRAS: dict[str, str] = {
 """What each extra is for. Which packages it has is read from the metadata of the installation."""
 
 
+_package_name = re.compile(r"[\w.-]+")
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """One thing that was looked at.
@@ -148,9 +151,10 @@ def packages_by_extra() -> dict[str, list[str]]:
     """Return the names of the packages of each extra for users, as the metadata of this installation has them."""
     extras: dict[str, list[str]] = {extra: [] for extra in EXTRAS}
     for requirement in requires("sleuth") or ():
-        needed = re.match(r"([\w.-]+).*;.*\bextra == ['\"]([\w-]+)['\"]", requirement)
-        if needed and needed[2] in extras:
-            extras[needed[2]].append(needed[1])
+        package, _, marker = requirement.partition(";")
+        extra = marker.rpartition("extra ==")[-1].strip(" '\"")
+        if extra in extras and (name := _package_name.match(package)):
+            extras[extra].append(name[0])
     return extras
 
 
