@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from pathlib import Path
@@ -98,6 +99,30 @@ def test_a_plain_folder_too(storage: CodeStorage, tmp_path: Path) -> None:
     assert short
     assert {"a.py", "shop/b.py"} <= {file.path for file in files}
     assert index_path(storage, root, changed=paths).snapshot == id
+
+
+def test_a_file_that_was_written_just_now_is_read_again(storage: CodeStorage, tmp_path: Path) -> None:
+    """Two edits within one tick of the clock have one time: only a file that was old by then is not read again."""
+    root, hour = tmp_path / "plain", 3600 * 10**9
+    times = {"old.py": time.time_ns() - hour, "young.py": time.time_ns() + hour}
+
+    def write_all(content: str) -> None:
+        write(root, dict.fromkeys(times, content))
+        for name, ns in times.items():
+            os.utime(root / name, ns=(ns, ns))
+
+    def hashes() -> dict[str, str]:
+        source = source_at(root)
+        assert isinstance(source, DiskSource)
+        past = past_of(storage, storage.repository(str(root)).id, source)
+        return {file.path: file.hash for file in source.listing(past).files}
+
+    write_all("a = 1\n")
+    index_path(storage, root)
+    before = hashes()
+    write_all("a = 2\n")
+    after = hashes()
+    assert {name for name in times if before[name] != after[name]} == {"young.py"}
 
 
 def test_some_changes_need_a_full_listing(storage: CodeStorage, git: Git, tmp_path: Path) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import random
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +17,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import SegmentData
-from sleuth.store.catalogue import segment_files, segments
+from sleuth.store import SegmentData, Store
+from sleuth.store.catalogue import manifest, segment_files, segments
+from tests.store.words import put
 
 dtypes = st.one_of(
     npst.integer_dtypes(),
@@ -125,6 +130,25 @@ def test_a_segment_answers_to_its_own_name_alone() -> None:
     assert segments.decode(one.name, b"".join(one.parts), one.checksum).name == one.name
     with pytest.raises(IndexDamagedError, match="the bytes of another segment"):
         segments.decode(one.name, b"".join(two.parts), two.checksum)
+
+
+def test_keys_lie_in_the_range_of_the_manifest(store: Store) -> None:
+    """A segment with a key outside of the range that the manifest gives it is damaged."""
+    with store.writer() as writer:
+        for n in range(4):
+            put(writer, f"d{n}", "some words")
+    connection: Any = sqlite3.connect(store.path / "record.sqlite")
+    with closing(connection):
+        [entry] = manifest.entries(connection)
+        folder, first, last = store.path / "segments", entry.first, entry.last
+        assert manifest.open_segment(connection, folder, entry).keys.tolist() == list(range(first, last + 1))
+        for changed in (
+            replace(entry, first=first + 1),
+            replace(entry, last=last - 1),
+            replace(entry, rows=entry.rows - 1),
+        ):
+            with pytest.raises(IndexDamagedError, match="its rows are not those of the manifest"):
+                manifest.open_segment(connection, folder, changed)
 
 
 def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:

@@ -312,6 +312,29 @@ def test_without_any_shard_a_search_fails(
         assert len(engine.retrieve("tide", 20)) == 20
 
 
+@pytest.mark.parametrize("earlier", ["", "moon", "tide number 7"])
+def test_numbers_that_lack_a_shard_are_not_kept(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, earlier: str
+) -> None:
+    """When a shard answers again, scores and known metadata keys are those of all shards."""
+    own = next(name for name in map(str, range(99)) if shard_of(name, 3) == 0)
+    engine.add([*documents(20), Document("tide and moon", {"rare": 1}, id=own)])
+
+    def answers(searched: Engine) -> list[Any]:
+        rankings = [searched.retrieve("tide number 7", 30), searched.retrieve("tide", filter="rare:1")]
+        return [([item.to_dict() for item in ranking], ranking.notes) for ranking in rankings]
+
+    with engine:
+        with Engine.open(engine.path) as other:
+            expected = answers(other)
+        if earlier:
+            assert len(engine.retrieve(earlier)) > 0
+        with monkeypatch.context() as some:
+            lose(engine, frozenset({0}), some)
+            assert answers(engine) != expected
+        assert answers(engine) == expected
+
+
 def test_a_server_without_any_shard_is_not_ready(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Searches and questions get 503 and the server is not ready; without some shards, answers name them."""
     engine.add(documents(20))

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
+import os
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -15,7 +17,19 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.__main__ import main
-from sleuth.cluster import Cache, ShardedEngine, fetch, open_published, prune, publish, versions
+from sleuth.cluster import (
+    Cache,
+    PublishProgress,
+    ShardedEngine,
+    fetch,
+    open_published,
+    prune,
+    publish,
+    versions,
+)
+from sleuth.cluster.ray import progress
+from sleuth.cluster.storage import objects as storage
+from sleuth.cluster.storage import publishing
 from sleuth.errors import IndexDamagedError, IndexNotFoundError
 from tests.commands import sleuth
 
@@ -122,6 +136,52 @@ def test_only_what_changed_is_uploaded(index: Path, s3: Any) -> None:
     }
     assert set(after) - set(before) == {"docs/manifests/0000000002"}
     assert {name: after[name] for name in before} == before
+
+
+def test_what_is_pruned_during_publishing_is_uploaded_again(index: Path, tmp_path: Path) -> None:
+    """Objects that somebody deletes after their upload are there again before the version is committed."""
+    address = f"file://{tmp_path}/published"
+    deleted: list[Path] = []
+
+    def delete_all(now: PublishProgress) -> None:
+        files = [path for path in (tmp_path / "published" / "objects").rglob("*") if path.is_file()]
+        for file in files if now.done == now.total else ():
+            file.unlink()
+            deleted.append(file)
+
+    publish(index, address, progress=delete_all)
+    assert deleted
+    assert all(file.is_file() for file in deleted)
+    with Engine.open(address) as engine:
+        assert engine.count().documents == 40
+
+
+def test_objects_of_a_build_that_goes_on_are_not_pruned(index: Path, tmp_path: Path) -> None:
+    """What the record of a young build names stays, however old it is; an old build and its objects go."""
+    objects = storage.ObjectFolder(f"file://{tmp_path}/published")
+    part = publishing.upload_part(index, "", objects)
+    build = progress.Build(objects, "nightly")
+    build.record(1, {}, (part,))
+    hour_ago = time.time() - 3600
+
+    def make_old(folder: str) -> None:
+        for path in (tmp_path / "published" / folder).rglob("*"):
+            os.utime(path, (hour_ago, hour_ago))
+
+    make_old("objects")
+    assert prune(objects.url, keep=1, grace=timedelta(minutes=10)).objects == 0
+    assert build.parts() == (part,)
+    make_old("builds")
+    assert prune(objects.url, keep=1, grace=timedelta(minutes=10)).objects > 0
+    assert build.parts() == ()
+
+
+def test_young_objects_are_not_pruned(index: Path, tmp_path: Path) -> None:
+    """Objects that no version names yet stay for the grace period: their version is being published."""
+    objects = storage.ObjectFolder(f"file://{tmp_path}/published")
+    publishing.upload_part(index, "", objects)
+    assert prune(objects.url, keep=1, grace=timedelta(minutes=10)).objects == 0
+    assert prune(objects.url, keep=1, grace=timedelta(0)).objects > 0
 
 
 @pytest.mark.usefixtures("s3")
@@ -284,7 +344,7 @@ def test_the_command_line_publishes_searches_and_fetches(index: Path, tmp_path: 
     assert json.loads(published.stdout)["address"] == f"{ADDRESS}@1", published.stderr
     assert json.loads(run("versions", "--json", ADDRESS).stdout)[0]["documents"] == 40
     result = run("search", "--index", f"{ADDRESS}@1", "--json", "tide", "number", "7")
-    assert len(json.loads(result.stdout)["items"]) == 5, result.stderr
+    assert len(json.loads(result.stdout)["items"]) == 10, result.stderr
     (tmp_path / "a.md").write_text("moon")
     refused = run("index", "--index", ADDRESS, "a.md")
     assert (refused.returncode, "read-only" in refused.stderr) == (3, True)

@@ -146,7 +146,7 @@ def _remains(folder: Path) -> str:
     """Return what there is of an index besides its record."""
     files = len(list((folder / SEGMENTS).glob(f"*{SUFFIX}"))) if (folder / SEGMENTS).is_dir() else 0
     noted = mark.read(folder).version
-    if not files and not noted:
+    if not files and noted == 0:
         return ""
     return (
         f"{files} segment files, which hold no text, and a note of version {'?' if noted is None else noted}"
