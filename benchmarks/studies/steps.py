@@ -98,7 +98,7 @@ def fed_back(asked: Asked, hits: int, terms: int, own: float, *, rare: bool) -> 
 def spelled(asked: Asked) -> float | None:
     """Replace words that no passage holds with the nearest ones that one holds."""
     lab, text = asked.lab, asked.query
-    for note in suggestions(text, lab.searchers, lab.snapshot, lab.analyzer, None):
+    for note in suggestions(text, lab.searchers, lab.snapshot, lab.analyzer):
         unknown, _, nearest = note.partition("; did you mean ")
         if nearest:
             text = text.replace(unknown.removeprefix("no passage holds ")[1:-1], nearest[1:-2])

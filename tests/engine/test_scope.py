@@ -10,7 +10,8 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
 from sleuth.cluster import ShardedEngine
-from sleuth.engine import Count, Facet, import_vectors
+from sleuth.engine import Count, Facet, import_vectors, narrowing, prefix_of
+from sleuth.filters import as_filter
 
 DOCUMENTS = [
     Document("Our tokens are refilled.", {"source": "ours.md", "tenant": "us"}),
@@ -60,8 +61,6 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
     """Documents outside the scope are not deleted, changed, replaced or added."""
     assert ours.delete(["theirs.md", "blank.md"]) == []
     assert ours.update({"x": 1}, ["theirs.md"]) == []
-    with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'theirs\.md'"):
-        ours.add([Document("Taken over.", {"source": "theirs.md", "tenant": "us"})])
     with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'new\.md'"):
         ours.add([Document("Smuggled.", {"source": "new.md", "tenant": "them"})])
     for call in (
@@ -72,10 +71,10 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
     ):
         with pytest.raises(ArgumentError, match=r"scope must be None to|re_embed must be True"):
             call()
-    assert whole.get("theirs.md")[0].text == "Their tokens are secret."
     ours.add([Document("Ours too.", {"source": "more.md", "tenant": "us"})])
     assert sorted(ours.delete(filter="tenant:us")) == ["more.md", "ours.md"]
     assert whole.count().documents == 2
+    assert whole.get("theirs.md")[0].text == "Their tokens are secret."
 
 
 def test_passages_around_a_hit_stay_within(whole: Engine) -> None:
@@ -163,7 +162,7 @@ def test_a_document_partly_in_the_scope_is_not_changed(whole: Engine) -> None:
     for call in (
         lambda: view.delete(["long.md"]),
         lambda: view.update({"kind": "x"}, filter="source:long.md"),
-        lambda: view.add([Document(text, {"source": "long.md"})]),
+        lambda: view.add([Document("# One", {"source": "long.md"})]),
     ):
         with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'long\.md'"):
             call()
@@ -182,3 +181,187 @@ def test_a_view_of_a_view_writes_into_both(whole: Engine) -> None:
     with pytest.raises(FilterError, match="no document has the metadata key 'salary'"):
         inner.update({"x": 1}, filter="salary:3")
     assert inner.update({"x": 1}, ["note.md"]) == ["note.md"]
+
+
+def test_ids_belong_to_a_scope(ours: Engine, whole: Engine) -> None:
+    """Two scopes have documents of the same id, and each calls its own by it, in every call."""
+    theirs = whole.scoped("tenant:them")
+    for view, tenant in ((ours, "us"), (theirs, "them")):
+        report = view.add(
+            [
+                Document(f"Tokens of {tenant}.", {"source": "README.md", "tenant": tenant}),
+                Document(f"More tokens of {tenant}.", {"tenant": tenant}, id="theirs.md"),
+            ]
+        )
+        assert (report.added, report.updated) == ((2, 0) if view is ours else (1, 1))
+        again = view.add([Document(f"Tokens of {tenant}.", {"source": "README.md", "tenant": tenant})])
+        assert (again.added, again.unchanged) == (0, 1)
+    for view, tenant in ((ours, "us"), (theirs, "them")):
+        (item,) = view.get("README.md")
+        assert (item.id, item.text, item.metadata["source"]) == (
+            "README.md#0", f"Tokens of {tenant}.", "README.md",
+        )  # fmt: skip
+        assert [other.text for other in view.get("README.md#0")] == [item.text]
+        assert view.get("theirs.md")[0].metadata["source"] == "theirs.md"
+        assert {hit.id: hit.text for hit in view.retrieve("tokens", 9)}["README.md#0"] == item.text
+        assert [hit.extra["passages"] for hit in view.retrieve(f"tokens {tenant}", 1, expand="document")]
+        ids = [document.id for document in view.documents()]
+        assert sorted(ids) == [document.id for document in view.list_documents().documents]
+        assert ids.count("README.md") == ids.count("theirs.md") == 1
+        assert view.update({"kind": tenant}, ["README.md"]) == ["README.md"]
+    assert ours.facets("kind") == {"kind": [Facet("us", 1)]}
+    assert ours.delete(["README.md", "theirs.md", "blank.md"]) == ["README.md", "theirs.md"]
+    assert theirs.get("README.md")[0].metadata["kind"] == "them"
+    assert [item.id for item in theirs.get("README.md")] == ["README.md#0"]
+    assert not whole.get("README.md")
+    assert whole.get("@tenant:them/README.md")[0].text == "Tokens of them."
+
+
+def test_an_id_with_a_prefix_is_an_id_like_others(ours: Engine, whole: Engine) -> None:
+    """Neither its own prefix nor that of another scope gives a view a second way to a document."""
+    whole.scoped("tenant:them").add([Document("Theirs.", {"tenant": "them"}, id="a.md")])
+    names = ["a.md", "@tenant:us/a.md", "@tenant:them/a.md"]
+    for turn in range(2):
+        ours.add([Document(f"Ours, {name}.", {"tenant": "us", "turn": turn}, id=name) for name in names])
+        assert [ours.get(name)[0].text for name in names] == [f"Ours, {name}." for name in names]
+        assert sorted(document.id for document in ours.documents()) == sorted([*names, "ours.md"])
+    assert ours.update({"x": 1}, names) == names
+    assert ours.delete(names) == names
+    assert whole.get("@tenant:them/a.md")[0].text == "Theirs."
+
+
+@pytest.mark.parametrize("together", [1000, 2])
+def test_pages_of_a_view_are_in_order_of_id(
+    whole: Engine, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Documents that a view added and others are listed in one order, each once."""
+    monkeypatch.setattr(narrowing, "_FEW", together)
+    view = whole.scoped("tenant:us")
+    names = ["#.md", "a.md", "n.md", "p.md", "z.md"]
+    view.add([Document(f"{name} of ours", {"source": name, "tenant": "us"}) for name in names])
+    view.delete(["a.md"])
+    whole.add([Document("theirs", {"source": name, "tenant": "them"}) for name in ("b.md", "y.md")])
+    ids: list[str] = []
+    after = None
+    while True:
+        page = view.list_documents(limit=1, after=after)
+        ids += [document.id for document in page.documents]
+        after = page.after
+        if after is None:
+            break
+    assert ids == sorted(["#.md", "n.md", "ours.md", "p.md", "z.md"])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_equal"),
+    [
+        ("a:1 b:2", "b:2 a:1", True),
+        ("a:1 (b:2 c:3)", {"$and": [{"c": 3}, {"a": 1}, {"b": 2}, {"a": 1}]}, True),
+        ("a:1 OR b:2", "b:2 OR a:1", True),
+        ("a:1 OR b:2", "a:1 b:2", False),
+        ("-(a:1 b:2)", "-(b:2 a:1)", True),
+        ("a:1", 'a:"1"', False),
+        ('a:"x/"', "a:x/", False),
+        ('a:"b/c"', 'a:"b%2Fc"', False),
+        ("a:" + "x" * 200, "a:" + "x" * 201, False),
+    ],
+)
+def test_filters_that_say_the_same_share_a_space(one: Any, other: Any, are_equal: bool) -> None:
+    """The prefix of ids does not depend on how a scope is written, and no two scopes share one."""
+    prefixes = [prefix_of(as_filter(filter)) for filter in (one, other)]  # type: ignore[arg-type]
+    assert (prefixes[0] == prefixes[1]) is are_equal
+    assert all(prefix.find("/") == len(prefix) - 1 for prefix in prefixes)
+
+
+TEXTS = (
+    "Tokens are refilled.",
+    "A bucket holds tokens.",
+    "Refilled buckets, and more buckets.",
+    "",
+    "Cats sleep.",
+)
+QUERIES = (
+    "tokens",
+    "refilled bucket",
+    "secret",
+    "secrets tokens",
+    "bukcet salary",
+    "source:c.md",
+    "-tokens cats",
+)
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "all": {},
+    "words": {"legs": ["lexical"]},
+    "exact": {"exact": True},
+    "least": {"min_score": 0.1},
+    "filtered": {"filter": "kind:note"},
+    "unknown": {"filter": "salery>1"},
+    "grown": {"expand": "section"},
+}
+
+
+def shown(engine: Engine) -> dict[str, Any]:
+    """Return what an engine says of its documents, with every figure."""
+    searches = {
+        (query, name): engine.retrieve(query, 9, explain=True, syntax=True, **options)
+        for query in QUERIES
+        for name, options in OPTIONS.items()
+    }
+    answer = engine.search("how are tokens refilled", return_mode="with_items")
+    return {
+        "hits": {
+            key: [
+                (i.id, i.score, i.text, i.metadata, i.explanation, i.extra.get("passages")) for i in ranking
+            ]
+            for key, ranking in searches.items()
+        },
+        "notes": {key: ranking.notes for key, ranking in searches.items()},
+        "parts": {key: [(p.name, p.status, p.hits) for p in r.parts] for key, r in searches.items()},
+        "answer": (answer.response, answer.extra.get("sources")),
+        "idf": engine.idf(["tokens", "secret", "bucket"]),
+        "counts": (engine.count(), engine.facets(["tenant", "kind", "salary"], query="tokens secret")),
+        "keys": engine.metadata_keys(),
+        "documents": [document._replace(content_hash="") for document in engine.list_documents().documents],
+        "status": {name: engine.status()[name] for name in ("documents", "passages")},
+    }
+
+
+@pytest.mark.parametrize("kind", ["index", "shards"])
+def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
+    """Scores, explanations, notes, suggestions, counts and facets are those of an index without other documents."""
+    options: dict[str, Any] = {"shards": 3} if kind == "shards" else {}
+    opener = ShardedEngine.open if options else Engine.open
+    own = [
+        Document(
+            text,
+            {"source": f"{name}.md", "tenant": "us", "kind": "note" if name < "d" else "memo", "extra": []},
+        )
+        for name, text in zip("abcde", TEXTS, strict=True)
+    ]
+    foreign = [
+        Document(
+            f"Secrets, bukcets and tokens {'of them ' * n}.",
+            {
+                "source": f"{name}.md",
+                "tenant": "them",
+                "salary": n,
+                "salery": 1,
+                "title": "Tokens",
+                "extra": {"x": n},
+            },
+        )
+        for n, name in enumerate("abcxyz")
+    ]
+    with opener(tmp_path / "own", create=True, **options) as alone:
+        alone.add(own)
+        expected = shown(alone)
+    with opener(tmp_path / "shared", create=True, **options) as whole:
+        view = whole.scoped("tenant:us")
+        whole.scoped("tenant:them").add(foreign[:3])
+        view.add(own)
+        whole.add(foreign[3:])
+        assert shown(view) == expected
+        whole.scoped("tenant:them").delete(["a.md", "b.md"])
+        whole.compact()
+        assert shown(view) == expected

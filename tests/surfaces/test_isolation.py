@@ -31,7 +31,7 @@ from tests.examples import examples
 
 TENANTS = ("acme", "globex")
 WORDS = ("tokens", "bucket", "secret", "refill", "cats")
-NAMES = ("README.md", "a.md", "b.md", "notes/a.md")
+NAMES = ("README.md", "a.md", "notes/a.md", "@tenant:acme/a.md", "@tenant:globex/README.md")
 IDS = st.sampled_from((*NAMES, None))
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=4).map(" ".join)
 TENANT_VALUES: st.SearchStrategy[Any] = st.sampled_from(
@@ -105,10 +105,14 @@ class Client(NamedTuple):
             "documents": [(d.id, d.source, d.title, d.chunks, d.metadata) for d in view.documents()],
             "pages": [d.id for d in view.list_documents().documents],
             "passages": {id: [(i.id, i.text, i.metadata) for i in view.get(id)] for id in ids},
-            "hits": {item.id: item.text for item in view.retrieve(question, 50)},
+            "hits": [
+                (i.id, i.text, i.score, i.explanation) for i in view.retrieve(question, 50, explain=True)
+            ],
+            "notes": view.retrieve("bukcet salary:3 secret", syntax=True, filter="knid:note").notes,
+            "rarity": view.idf(WORDS),
             "counts": (view.count(), view.facets(["tenant", "kind"]), view.metadata_keys()),
             "listed": _answer(self.http.get("/v1/documents"))["documents"],
-            "found": _ids(self.post("/v1/search", {"query": question, "k": 50})["items"]),
+            "search": self.post("/v1/search", {"query": question, "k": 50, "explain": True})["items"],
             "counted": self.post("/v1/count", {}),
             "agents": self.agents(question),
         }

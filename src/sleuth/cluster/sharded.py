@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,10 +29,11 @@ from sleuth.store import Finding, Store, folder_at
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from sleuth.cluster.shards.snapshot import GatheredSnapshot
     from sleuth.engine import SearchersOfNewest
     from sleuth.filters import Filter
     from sleuth.protocols import DocumentChunker, Embedder
-    from sleuth.store import IndexLeg, Repair
+    from sleuth.store import IndexLeg, IndexSnapshot, Repair
 
 _LEVELS = ("error", "warning", "ok")
 
@@ -53,6 +55,11 @@ class GatheredBackend(StoreBackend):
         """
         super().__init__(store, legs, cast("SearchersOfNewest", GatheredOfNewest(legs)), **parts)
         self.shards = shards
+
+    def narrow(self, snapshot: IndexSnapshot, scope: Filter) -> IndexSnapshot:
+        """Return a snapshot of all shards as a scope narrows each of them."""
+        gathered = cast("GatheredSnapshot", snapshot)
+        return cast("IndexSnapshot", replace(gathered, shards=gathered.shards.scoped(scope)))
 
     def searcher(self, leg: str) -> Any:
         """Refuse: no one searcher sees all shards.

@@ -49,6 +49,7 @@ from sleuth.engine.legs import fill as fill
 from sleuth.engine.legs import legs_that_rank as legs_that_rank
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import ranking_legs as ranking_legs
+from sleuth.engine.narrowing import ByScope as ByScope
 from sleuth.engine.queries import QueryCondition as QueryCondition
 from sleuth.engine.queries import SearchQuery as SearchQuery
 from sleuth.engine.queries import parse_query as parse_query
@@ -59,6 +60,7 @@ from sleuth.engine.ranking import rank as rank
 from sleuth.engine.refresh import Changes as Changes
 from sleuth.engine.refresh import changes_of as changes_of
 from sleuth.engine.refresh import index_changes as index_changes
+from sleuth.engine.scope import prefix_of as prefix_of
 from sleuth.engine.search import Searchers as Searchers
 from sleuth.engine.search import SearchersOfNewest as SearchersOfNewest
 from sleuth.engine.search import ask_leg as ask_leg
@@ -68,6 +70,7 @@ from sleuth.engine.search import matchers_of as matchers_of
 from sleuth.engine.search import vector_leg as vector_leg
 from sleuth.engine.search import words_among as words_among
 from sleuth.engine.selection import Selection as Selection
+from sleuth.engine.selection import ordered_types as ordered_types
 from sleuth.engine.sources import SPELLINGS as SPELLINGS
 from sleuth.engine.spelling import suggestions as suggestions
 from sleuth.engine.trust import agreement as agreement

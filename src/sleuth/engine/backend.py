@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from sleuth.errors import ArgumentError
-from sleuth.filters import all_of, as_filter
 
 if TYPE_CHECKING:
     from sleuth.engine.embedders import RecordCache
@@ -65,6 +65,10 @@ class Backend(Protocol):
         """Return the searchers of a version, made once and shared by all threads."""
         ...
 
+    def narrow(self, snapshot: IndexSnapshot, scope: Filter) -> IndexSnapshot:
+        """Return a snapshot of the whole index as a scope narrows it."""
+        ...
+
     def searcher(self, leg: str) -> Any:
         """Return one leg of the newest version, for measurements.
 
@@ -98,7 +102,7 @@ class Backend(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class IndexView:
     """What one caller sees of an open index.
 
@@ -111,15 +115,22 @@ class IndexView:
 
     def reader(self) -> AbstractContextManager[IndexSnapshot]:
         """Yield the newest version, unchanging for the length of a block."""
-        return self.backend.store.reader()
+        return self.store.reader()
+
+    @cached_property
+    def store(self) -> Store:
+        """The rows and versions of the index, as far as they lie in the scope."""
+        if self.scope is None:
+            return self.backend.store
+        from sleuth.engine.narrowing import Scope
+        from sleuth.engine.scope import ScopedStore
+
+        backend, scope = self.backend, Scope.of(self.scope, self.backend.settings)
+        return cast("Store", ScopedStore(backend.store, scope, backend.narrow))
 
     def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
         """Return the searchers of a version."""
         return self.backend.searchers_of(snapshot)
-
-    def within(self, filter: Filter | Mapping[str, Any] | str | None) -> Filter | None:
-        """Return what a filter lets through of the scope."""
-        return all_of(self.scope, as_filter(filter))
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, FilterError
-from sleuth.filters import as_filter, matches
+from sleuth.filters import as_filter
 from sleuth.store import check_text
 from sleuth.types import Document, RetrievedItem
 
@@ -21,12 +19,9 @@ if TYPE_CHECKING:
     from sleuth.engine.backend import IndexView
     from sleuth.filters import Filter
     from sleuth.ingest import AddReport, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
-    from sleuth.store import DocumentBatch, IndexSnapshot, StoredDocument
+    from sleuth.store import IndexSnapshot, StoredDocument
 
     FilterForm = Filter | Mapping[str, Any] | str | None
-
-_TOGETHER = 1000
-"""Documents that are read or looked up together."""
 
 
 class DocumentPage(NamedTuple):
@@ -76,44 +71,15 @@ class Documents:
             raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
         settings = self._backend.settings
         report = add_documents(
-            self._backend.store,
+            self._view.store,
             open_chunker(settings, self._backend.chunker),
-            self._checked(documents),
+            _documents_until_cancelled(documents),
             language=AUTO if settings.tells_languages else "",
             progress=progress,
-            accept=self._accept(),
             timeout=timeout,
         )
         self.embed(timeout=timeout)
         return report
-
-    def _checked(self, documents: Iterable[Document]) -> Iterator[Document]:
-        """Yield the documents until the caller is cancelled; refuse those that would replace one out of the scope."""
-        from sleuth.engine.scope import check_documents
-        from sleuth.ingest import identify
-        from sleuth.remote import check_cancelled
-
-        if self._view.scope is None:
-            for document in documents:
-                check_cancelled()
-                yield document
-            return
-        rest = iter(documents)
-        while batch := list(islice(rest, _TOGETHER)):
-            check_cancelled()
-            ids = [identify(document) for document in batch]
-            with self._view.reader() as snapshot:
-                present = [id for id in ids if snapshot.document(id) is not None]
-                check_documents(self._view.scope, present, snapshot, self._view.searchers_of(snapshot))
-            yield from batch
-
-    def _accept(self) -> Callable[[DocumentBatch], None] | None:
-        """Return what refuses documents that would lie out of the scope; None without one."""
-        if self._view.scope is None:
-            return None
-        from sleuth.engine.scope import check_batch
-
-        return partial(check_batch, self._view.scope)
 
     def index(
         self,
@@ -237,11 +203,7 @@ class Documents:
         from sleuth.ingest import check_changes, updated
 
         changes = check_changes(changes)
-        accept = self._accept()
-        with (
-            self._backend.store.writer(timeout=timeout, accept=accept) as writer,
-            self._view.reader() as snapshot,
-        ):
+        with self._view.store.writer(timeout=timeout) as writer, self._view.reader() as snapshot:
             names = self._named(snapshot, ids, filter)
             changed = [id for id in names if updated(snapshot, writer, id, changes)]
         self.embed(timeout=timeout)
@@ -266,7 +228,7 @@ class Documents:
             ArgumentError: neither ids nor filter; or a document that lies only in part in the scope of this engine.
             FilterError: a filter that cannot be read, or a key that no document has.
         """
-        with self._backend.store.writer(timeout=timeout) as writer, self._view.reader() as snapshot:
+        with self._view.store.writer(timeout=timeout) as writer, self._view.reader() as snapshot:
             return writer.delete(self._named(snapshot, ids, filter))
 
     def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
@@ -277,61 +239,35 @@ class Documents:
         if tree is not None:
             from sleuth.engine.selection import unknown_keys
 
-            keys_in_scope = self._view.searchers_of(snapshot).key_names(self._view.scope, snapshot)
             # `lang!=de` with a misspelt key would match everything.
-            if notes := unknown_keys(tree, keys_in_scope):
+            if notes := unknown_keys(tree, self._view.searchers_of(snapshot).key_names(snapshot)):
                 raise FilterError("; ".join(notes))
-        if ids is None:
-            keys = self._keys_where(snapshot, tree)
-            names = [document.id for document in snapshot.documents_at(keys.tolist())]
-        elif isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable):
+        if ids is not None and (isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable)):
             raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
-        else:
-            listed = dict.fromkeys(check_text(id, "each of ids") for id in ids)
-            names = self._within_scope(snapshot, listed, tree)
-        if self._view.scope is None:
-            return names
-        from sleuth.engine.scope import check_documents
-
-        return list(check_documents(self._view.scope, names, snapshot, self._view.searchers_of(snapshot)))
-
-    def _within_scope(
-        self, snapshot: IndexSnapshot, ids: Iterable[str], tree: Filter | None = None
-    ) -> list[str]:
-        """Return those of these ids whose documents match the scope and a filter; all of them without either."""
-        if self._view.scope is None and tree is None:
-            return list(ids)
-        names = list(ids)
-        chosen = {
-            document.id for document in snapshot.documents_at(self._keys_where(snapshot, tree).tolist())
-        }
-        return [name for name in names if name in chosen]
+        names = None if ids is None else dict.fromkeys(check_text(id, "each of ids") for id in ids)
+        if names is not None and tree is None:
+            return list(names)
+        keys = self._keys_where(snapshot, tree)
+        matching = [document.id for document in snapshot.documents_at(keys.tolist())]
+        return matching if names is None else [id for id in names if id in set(matching)]
 
     def _keys_where(self, snapshot: IndexSnapshot, tree: Filter | None) -> NDArray[np.int64]:
-        """Keys of the documents that match the scope and a filter, ascending."""
-        return self._view.searchers_of(snapshot).select(snapshot, self._view.within(tree)).document_keys()
+        """Keys of the documents that match a filter, ascending."""
+        return self._view.searchers_of(snapshot).select(snapshot, tree).document_keys()
 
     def get(self, id: str) -> list[RetrievedItem]:
         """Return the passage, or all passages of the document, with this id, in order; empty where there is neither."""
         with self._view.reader() as snapshot:
             key = snapshot.key_of(check_text(id, "id"))
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
-        return [
-            RetrievedItem(id=row.id, text=row.text, metadata=row.metadata)
-            for row in rows
-            if matches(self._view.scope, row.metadata)
-        ]
+        return [RetrievedItem(id=row.id, text=row.text, metadata=row.metadata) for row in rows]
 
     def documents(self, under: str | None = None) -> list[StoredDocument]:
         """Return the documents of the newest version, without their text; with `under`, those whose source is this path
         or lies below it.
         """
         with self._view.reader() as snapshot:
-            documents = list(snapshot.documents(under))
-            if self._view.scope is None:
-                return documents
-            visible = set(self._within_scope(snapshot, [document.id for document in documents]))
-        return [document for document in documents if document.id in visible]
+            return list(snapshot.documents(under))
 
     def list_documents(
         self, *, filter: FilterForm = None, after: str | None = None, limit: int = 100
@@ -351,9 +287,7 @@ class Documents:
         limit = check_count(limit, "limit", least=1)
         tree = as_filter(filter)
         with self._view.reader() as snapshot:
-            chosen = None
-            if self._view.scope is not None or tree is not None:
-                chosen = set(self._keys_where(snapshot, tree).tolist())
+            chosen = None if tree is None else set(self._keys_where(snapshot, tree).tolist())
             keys: list[int] = []
             for key, _ in snapshot.by_id("" if after is None else after):
                 check_cancelled()
@@ -363,6 +297,15 @@ class Documents:
                         break
             documents = tuple(snapshot.documents_at(keys[:limit]))
         return DocumentPage(documents, documents[-1].id if len(keys) > limit else None)
+
+
+def _documents_until_cancelled(documents: Iterable[Document]) -> Iterator[Document]:
+    """Yield the documents until the caller is cancelled."""
+    from sleuth.remote import check_cancelled
+
+    for document in documents:
+        check_cancelled()
+        yield document
 
 
 def _until_cancelled(progress: Callable[..., None] | None) -> Callable[..., None] | None:

@@ -24,7 +24,7 @@ from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.request import SearchRequest
 from sleuth.engine.searching import IndexSearch
 from sleuth.errors import ArgumentError
-from sleuth.filters import as_filter, to_text
+from sleuth.filters import all_of, as_filter, to_text
 from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
 from sleuth.types import Ranking
@@ -229,7 +229,7 @@ class Engine(Answering):
     @property
     def store(self) -> Store:
         """Where the index lives: for what is built over several engines."""
-        return self.backend.store
+        return self._view.store
 
     @property
     def embedder(self) -> Embedder | None:
@@ -254,8 +254,12 @@ class Engine(Answering):
     arefresh = async_twin(refresh)
 
     def status(self) -> dict[str, Any]:
-        """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
-        return self.backend.status()
+        """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON. With a scope, the counts alone."""
+        if self.scope is None:
+            return self.backend.status()
+        count, settings = self.count(), self.backend.settings
+        counts = {"documents": count.documents, "passages": count.passages}
+        return {**counts, "settings": settings.to_dict(), "words_only": self.words_only}
 
     astatus = async_twin(status)
 
@@ -299,7 +303,7 @@ class Engine(Answering):
         tree = as_filter(filter)
         if tree is None:
             raise ArgumentError(f"filter must say what the view may see, got {filter!r}")
-        view = Engine(self.backend, scope=self._view.within(tree), parent=self)
+        view = Engine(self.backend, scope=all_of(self.scope, tree), parent=self)
         view.use_model(self._answers.model)
         return view
 

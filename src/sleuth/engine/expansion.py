@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
-from sleuth.filters import matches
 from sleuth.remote import check_cancelled
 from sleuth.types import RetrievedItem
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter
     from sleuth.store import IndexSnapshot, Row
 
 Expansion: TypeAlias = int | Literal["section", "document"] | None
@@ -39,22 +37,18 @@ def grow(
     rows: Sequence[Row],
     items: Sequence[RetrievedItem],
     expand: Expansion,
-    scope: Filter | None = None,
 ) -> list[RetrievedItem]:
     """Return the items with the text around them; one whose passage a better one holds already is left out.
 
     Each keeps its id, score and explanation; `start_line` and `end_line` are those of the grown text, and
     `extra["passages"]` holds the ids of all that it is made of.
-
-    Args:
-        scope: text around them outside of it is left out.
     """
     grown, ids = [], set[int]()
     for row, item in zip(rows, items, strict=True):
         if row.key in ids:
             continue
         check_cancelled()
-        around = [other for other in _around(snapshot, row, expand) if matches(scope, other.metadata)]
+        around = _around(snapshot, row, expand)
         ids.update(other.key for other in around)
         first, last = around[0].start_line, around[-1].end_line
         lines = {"start_line": first, "end_line": last} if first else {}
@@ -72,7 +66,7 @@ def _around(snapshot: IndexSnapshot, row: Row, expand: Expansion) -> list[Row]:
     chunks = snapshot.chunks_of(row.document_id)
     if expand == "document":
         return chunks
-    first = last = row.n
+    first = last = [chunk.key for chunk in chunks].index(row.key)
     heading = row.fields.get("heading")
     while first > 0 and chunks[first - 1].fields.get("heading") == heading:
         first -= 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sleuth.engine.embedders import RecordCache, words_only
 from sleuth.engine.legs import fill, inspect, open_legs
+from sleuth.engine.narrowing import Scope
 from sleuth.engine.opening import check_settings, open_index
 from sleuth.engine.search import SearchersOfNewest, check_legs
 from sleuth.settings import IndexSettings
@@ -17,6 +18,7 @@ from sleuth.store import Store
 if TYPE_CHECKING:
     from sleuth.engine.backend import Progress
     from sleuth.engine.search import Searchers
+    from sleuth.filters import Filter
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder
     from sleuth.store import Finding, IndexLeg, IndexSnapshot, Repair
@@ -65,6 +67,10 @@ class StoreBackend:
     def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
         """Return the searchers of a version, made once and shared by all threads."""
         return self._searchers.of(snapshot)
+
+    def narrow(self, snapshot: IndexSnapshot, scope: Filter) -> IndexSnapshot:
+        """Return a snapshot of the whole index as a scope narrows it."""
+        return self.searchers_of(snapshot).narrow(snapshot, Scope.of(scope, self.settings))
 
     def searcher(self, leg: str) -> Any:
         """Return one leg of the newest version: keys and scores, without text."""

@@ -44,14 +44,13 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         )
     k, least, reranker = min(request.k, MOST), request.min_score, as_reranker(request.rerank)
     deadline, fusion = check_deadline(request.deadline), as_fusion(request.fusion)
-    own_filter = as_filter(request.filter)
-    tree = view.within(own_filter)
+    tree = as_filter(request.filter)
     with view.reader() as snapshot:
         searchers = view.searchers_of(snapshot)
         legs = check_legs(request.legs, searchers.legs)
         if not k or not request.query.strip():
             return Ranking(())
-        notes = _notes_on(own_filter, view, snapshot)
+        notes = _notes_on(tree, view, snapshot)
         query = SearchQuery(request.query)
         if request.syntax:
             query, more = read_query(view, request.query, snapshot)
@@ -74,7 +73,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             ranked = looked_up(ranked, query.conditions, searchers, snapshot, tree)
         elif not query.is_lookup:
             ranked = in_common(view, searchers, query.text, ranked, snapshot=snapshot, least=least)
-        items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), request, view.scope)
+        items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), request)
     if reranker is not None:
         items = list(reranker.rerank(query.text, items))[:k]
     return Ranking(items, ranked.parts, notes)
@@ -86,7 +85,7 @@ def _notes_on(tree: Filter | None, view: IndexView, snapshot: IndexSnapshot) -> 
         return []
     from sleuth.engine.selection import unknown_keys
 
-    return unknown_keys(tree, view.searchers_of(snapshot).key_names(view.scope, snapshot))
+    return unknown_keys(tree, view.searchers_of(snapshot).key_names(snapshot))
 
 
 class NotedQuery(NamedTuple):
@@ -102,14 +101,14 @@ def read_query(view: IndexView, query: str, snapshot: IndexSnapshot) -> NotedQue
     from sleuth.engine.spelling import suggestions
 
     searchers = view.searchers_of(snapshot)
-    parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(view.scope, snapshot)))
+    parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot)))
     notes = parsed.notes()
     if not parsed.text.strip():
         notes.append("a query must hold a word to look for, not only words to leave out")
         return NotedQuery(parsed, notes)
     analyzer = get_analyzer(view.backend.settings.analyzer)
     try:
-        notes += suggestions(parsed.words, searchers, snapshot, analyzer, view.scope)
+        notes += suggestions(parsed.words, searchers, snapshot, analyzer)
         for condition in parsed.conditions:
             if condition.field and not condition.excluded and not searchers.fulfils(condition, snapshot):
                 notes.append(f"no passage has {condition.text!r} under {condition.field!r}")
@@ -187,16 +186,16 @@ def _is_near(leg: RankingLeg[Any], query: str, hits: Hits, view: IndexView) -> b
 
 
 def _holds_a_word(view: IndexView, query: str, snapshot: IndexSnapshot) -> bool:
-    """Return whether any passage in the scope holds a word of the query, also one that a filter leaves out."""
+    """Return whether any passage holds a word of the query, also one that a filter leaves out."""
     try:
-        selection = view.searchers_of(snapshot).select(snapshot, view.scope, query=query)
+        selection = view.searchers_of(snapshot).select(snapshot, None, query=query)
         return selection.count().passages > 0
     except RetrievalError:  # a shard is missing: nobody knows what it holds
         return True
 
 
 def _items(
-    snapshot: IndexSnapshot, ranked: RankedRows, most: int, request: SearchRequest, scope: Filter | None
+    snapshot: IndexSnapshot, ranked: RankedRows, most: int, request: SearchRequest
 ) -> list[RetrievedItem]:
     """Return the first passages of a ranking, explained and grown as the request says."""
     keys = ranked.keys[:most]
@@ -205,7 +204,7 @@ def _items(
         for i, item in enumerate(items):
             item.extra["explanation"] = ranked.explain(i)
     if request.expand is not None:
-        items = grow(snapshot, snapshot.rows(keys), items, request.expand, scope)
+        items = grow(snapshot, snapshot.rows(keys), items, request.expand)
     return items
 
 

@@ -7,13 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from sleuth.compose import run_slices
 from sleuth.engine.fusion import MOST, Fusion
 from sleuth.engine.legs import legs_that_rank
+from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
 from sleuth.engine.ranking import PoolRequest, Pools, RankedRows, rank
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.remote import Cancellation, Deadline, check_cancelled, context_of
@@ -93,15 +94,35 @@ class Searchers:
         )
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
         self._fulfilled: dict[tuple[QueryCondition, ...], NDArray[np.int64]] = {}
-        self._key_names: dict[Filter | None, frozenset[str]] = {}
+        self._key_names: frozenset[str] | None = None
         self._metadata_keys: dict[Filter | None, list[MetadataKey]] = {}
         self._documents: NDArray[np.int64] | None = None
         self.alone = self
+        self._narrowings = ByScope[Narrowing]()
+        self._narrowings_before = previous._narrowings if previous else self._narrowings
 
     def within(self, corpora: Mapping[str, Corpus], snapshot: IndexSnapshot) -> Searchers:
         """Searchers of the same version that score with the numbers of larger corpora, by leg."""
         searchers = Searchers(snapshot, self._all, self, corpora)
         searchers.alone = self.alone
+        return searchers
+
+    def narrow(self, snapshot: IndexSnapshot, scope: Scope) -> NarrowedSnapshot:
+        """Return a snapshot of this version as a scope narrows it."""
+        narrowing = self._narrowings.get(scope.filter)
+        if narrowing is None:
+            allowed = {leg: self.allowed(scope.filter, leg) or () for leg in self._views}
+            before = self._narrowings_before.get(scope.filter)
+            narrowing = Narrowing(self._views, allowed, self._filtering, before)
+            self._narrowings.put(scope.filter, narrowing)
+        return NarrowedSnapshot(
+            snapshot, scope, narrowing, lambda: self.select(snapshot, scope.filter).document_keys()
+        )
+
+    def of_scope(self, snapshot: NarrowedSnapshot, previous: Searchers | None) -> Searchers:
+        """Searchers of this version as a scope narrows it; filters are the same rows there."""
+        searchers = Searchers(snapshot, self._all, previous or self)
+        searchers._aligned = self._aligned
         return searchers
 
     def show(self, snapshot: IndexSnapshot) -> bool:
@@ -191,16 +212,14 @@ class Searchers:
             keys = self._metadata_keys[tree] = self.select(snapshot, tree).metadata_keys()
         return list(keys)
 
-    def key_names(self, scope: Filter | None, snapshot: IndexSnapshot) -> frozenset[str]:
-        """Return the metadata keys of what a filter lets through."""
-        names = self._key_names.get(scope)
-        if names is None:
-            if scope is None:
-                names = frozenset(self.columns.keys())
-            else:
-                names = frozenset(key.name for key in self.select(snapshot, scope).metadata_keys())
-            self._key_names[scope] = names
-        return names
+    def key_names(self, snapshot: IndexSnapshot) -> frozenset[str]:
+        """Return the metadata keys of the documents."""
+        if self._key_names is None:
+            names = self.columns.keys()
+            if snapshot.scope is not None:  # columns hold those of other rows, too
+                names = [key.name for key in self.metadata_keys(snapshot, None)]
+            self._key_names = frozenset(names)
+        return self._key_names
 
     def nearest(
         self,
@@ -271,9 +290,9 @@ class Searchers:
         """Return how rare each token is that the text of a row holds; the other tokens are left out."""
         return self.words.held(tokens)
 
-    def best_with(self, token: str, k: int, tree: Filter | None, snapshot: IndexSnapshot) -> list[int]:
-        """Return the keys of the best `k` rows whose text holds a token and that match a filter."""
-        request = PoolRequest(k, tree, pooled=False, ordered=False, exact=False)
+    def best_with(self, token: str, k: int, snapshot: IndexSnapshot) -> list[int]:
+        """Return the keys of the best `k` rows whose text holds a token."""
+        request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
         hits = self.search_legs({self._word_leg: self.words.word(token)}, request, snapshot)
         return hits[self._word_leg].keys.tolist()  # type: ignore[no-any-return]
 
@@ -366,19 +385,31 @@ class SearchersOfNewest:
     def __init__(self, legs: Sequence[IndexLeg]) -> None:
         self._legs = legs
         self._searchers: Searchers | None = None
+        self._of_scopes = ByScope[Searchers]()
         self._making = Lock()
 
     def of(self, snapshot: IndexSnapshot) -> Searchers:
         """Return the searchers of a snapshot."""
+        if snapshot.scope is not None:
+            return self._of_scope(cast("NarrowedSnapshot", snapshot))
         searchers = self._searchers
         if searchers is None or not searchers.show(snapshot):
             with self._making:
                 searchers = self._searchers = Searchers(snapshot, self._legs, self._searchers)
         return searchers
 
+    def _of_scope(self, snapshot: NarrowedSnapshot) -> Searchers:
+        """Return the searchers of a version as a scope narrows it."""
+        searchers = self._of_scopes.get(snapshot.scope)
+        if searchers is None or not searchers.show(snapshot):
+            searchers = self.of(snapshot.base).of_scope(snapshot, searchers)
+            self._of_scopes.put(snapshot.scope, searchers)
+        return searchers
+
     def forget(self) -> None:
         """Let go of them."""
         self._searchers = None
+        self._of_scopes.clear()
 
 
 def check_in_time(deadline: Deadline | None) -> None:

@@ -11,6 +11,7 @@ from sleuth.engine import retrieval
 from sleuth.engine.fusion import MOST
 from sleuth.engine.search import vector_leg
 from sleuth.errors import ArgumentError
+from sleuth.filters import as_filter
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class IndexSearch:
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
         k = min(check_count(k), MOST)
-        tree = self._view.within(filter)
+        tree = as_filter(filter)
         with self._view.reader() as snapshot:
             searchers = self._view.searchers_of(snapshot)
             vector_leg(searchers.legs)
@@ -72,7 +73,7 @@ class IndexSearch:
 
     def count(self, filter: FilterForm = None) -> Count:
         """Count the documents and passages that match a filter; all of them without one."""
-        tree = self._view.within(filter)
+        tree = as_filter(filter)
         with self._view.reader() as snapshot:
             return self._view.searchers_of(snapshot).select(snapshot, tree).count()
 
@@ -100,13 +101,13 @@ class IndexSearch:
         names, limit = check_keys(keys), check_count(limit, "limit")
         if query is not None:
             check_query(query)
-        tree = self._view.within(filter)
+        tree = as_filter(filter)
         with self._view.reader() as snapshot:
             selection = self._view.searchers_of(snapshot).select(snapshot, tree, query=query)
             return {name: selection.facets(name, limit) for name in names}
 
     def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
         """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""
-        tree = self._view.within(filter)
+        tree = as_filter(filter)
         with self._view.reader() as snapshot:
             return self._view.searchers_of(snapshot).metadata_keys(snapshot, tree)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 KNOWN_KEYS = RESERVED | {"title"}
 """Metadata keys that every index knows, also where no document has them."""
+
+
+_TYPES = ("boolean", "integer", "number", "string", "array", "object")
+"""Types of values, in the order in which a key shows them."""
 
 
 class Count(NamedTuple):
@@ -116,17 +120,11 @@ class Selection:
         """Count what is selected."""
         return Count(len(self.document_keys()), sum(len(part.rows) for part in self._parts))
 
-    def document_keys(self, whole: bool = False) -> NDArray[np.int64]:
-        """Keys of the documents, ascending; documents without passages are judged by their own metadata.
-
-        Args:
-            whole: only those of which all passages are selected.
-        """
+    def document_keys(self) -> NDArray[np.int64]:
+        """Keys of the documents, ascending; documents without passages are judged by their own metadata."""
         is_chosen = np.zeros(len(self.documents), np.bool_)
         for part in self._parts:
             is_chosen[part.owners] = True
-        if whole:
-            is_chosen[self._split_documents()] = False
         if not self._is_partial:
             empty = self._empty_documents()
             chosen = [
@@ -135,17 +133,6 @@ class Selection:
             ]
             is_chosen[empty[np.array(chosen, np.bool_)]] = True
         return self.documents[is_chosen]
-
-    def _split_documents(self) -> NDArray[np.int64]:
-        """Places of the documents that have a passage that is not selected."""
-        places = [np.zeros(0, np.int64)]
-        for part in self._parts:
-            is_other = np.ones(len(part.view), np.bool_)
-            if part.view.live is not None:
-                is_other = unpack(part.view.live, len(part.view)).copy()
-            is_other[part.rows] = False
-            places.append(np.searchsorted(self.documents, part.view.keys[is_other], side="right") - 1)
-        return np.concatenate(places)
 
     def _empty_documents(self) -> NDArray[np.int64]:
         """Places of the documents that have no passage."""
@@ -174,21 +161,27 @@ class Selection:
 
     def metadata_keys(self) -> list[MetadataKey]:
         """Return the metadata keys of what is selected, by name."""
-        names = sorted({key for part in self._parts for key in keys_of(part.view)})
-        keys = []
-        for name in names:
-            types: dict[str, None] = {}
-            is_owner = np.zeros(len(self.documents), np.bool_)
-            for part in self._parts:
-                check_cancelled()
+        kinds: dict[str, set[str]] = {}
+        owners: dict[str, NDArray[np.bool_]] = {}
+        for part in self._parts:
+            check_cancelled()
+            for name in keys_of(part.view):
                 column = read_column(part.view, name)
                 for kind, rows in (kinds_of(column, part.rows) if column else {}).items():
-                    is_object = kind == "bare" and any(other.startswith(f"{name}.") for other in names)
-                    types["object" if is_object else "array" if kind == "bare" else kind] = None
+                    kinds.setdefault(name, set()).add(kind)
+                    is_owner = owners.setdefault(name, np.zeros(len(self.documents), np.bool_))
                     is_owner[part.owners[np.searchsorted(part.rows, rows)]] = True
-            if types:
-                keys.append(MetadataKey(name, tuple(types), int(np.count_nonzero(is_owner))))
+        keys = []
+        for name in sorted(kinds):
+            bare = "object" if any(other.startswith(f"{name}.") for other in kinds) else "array"
+            types = ordered_types(bare if kind == "bare" else kind for kind in kinds[name])
+            keys.append(MetadataKey(name, types, int(np.count_nonzero(owners[name]))))
         return keys
+
+
+def ordered_types(names: Iterable[str]) -> tuple[str, ...]:
+    """Return names of types in the order in which JSON Schema has them here, each once."""
+    return tuple(sorted(set(names), key=_TYPES.index))
 
 
 def _documents_of(
@@ -213,7 +206,7 @@ def unknown_keys(tree: Filter, names: frozenset[str]) -> list[str]:
     """Say of each key of a filter that no document has it, with the nearest key that one has.
 
     Args:
-        names: the metadata keys of the documents in the scope.
+        names: the metadata keys of the documents.
     """
     from difflib import get_close_matches
 

@@ -10,7 +10,6 @@ from sleuth.text import spellings_near
 
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
-    from sleuth.filters import Filter
     from sleuth.store import IndexSnapshot
     from sleuth.text import Analyzer
 
@@ -34,14 +33,8 @@ _ALPHABETS = (
 )
 
 
-def suggestions(
-    text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer, scope: Filter | None
-) -> list[str]:
-    """Say of each word of a query that no passage holds it, with the nearest word of the passages, if one is near.
-
-    Args:
-        scope: words that only passages outside of it hold are not suggested.
-    """
+def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
+    """Say of each word of a query that no passage holds it, with the nearest word of the passages, if one is near."""
     notes = []
     spans = list(analyzer.spans(text))
     held = searchers.held([token for *_, token in spans], snapshot)
@@ -49,7 +42,7 @@ def suggestions(
         if token in held:
             continue
         word = text[start:end]
-        nearest = _nearest(word.casefold(), searchers, snapshot, analyzer, scope)
+        nearest = _nearest(word.casefold(), searchers, snapshot, analyzer)
         hint = f"; did you mean {nearest!r}?" if nearest else ""
         notes.append(f"no passage holds {word!r}{hint}")
     return list(dict.fromkeys(notes))
@@ -60,7 +53,6 @@ def _nearest(
     searchers: Searchers,
     snapshot: IndexSnapshot,
     analyzer: Analyzer,
-    scope: Filter | None,
 ) -> str:
     """Return the most frequent word of the passages that differs in one letter, else in two; "" without one."""
     if not 3 <= len(word) <= _LONGEST:
@@ -75,7 +67,7 @@ def _nearest(
         spellings = {token: near for near in sorted(candidates) for token in analyzer.tokens(near)}
         rarities = searchers.held(spellings, snapshot)
         for token in sorted(rarities, key=lambda token: (rarities[token], token)):
-            if spelt := _as_written(token, searchers, snapshot, analyzer, like=spellings[token], scope=scope):
+            if spelt := _as_written(token, searchers, snapshot, analyzer, like=spellings[token]):
                 return spelt
     return ""
 
@@ -87,14 +79,13 @@ def _as_written(
     analyzer: Analyzer,
     *,
     like: str,
-    scope: Filter | None,
 ) -> str:
     """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
     written = {
         text[start:end].casefold()
-        for row in snapshot.rows(searchers.best_with(token, _PASSAGES, scope, snapshot))
+        for row in snapshot.rows(searchers.best_with(token, _PASSAGES, snapshot))
         for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
         for start, end, other in analyzer.spans(text)
         if other == token

@@ -35,7 +35,7 @@ from sleuth.types import Document
 
 if TYPE_CHECKING:
     from sleuth.ingest.chunkers import CheckedChunker
-    from sleuth.store import DocumentBatch, Store
+    from sleuth.store import Store
     from sleuth.text import Chunker
 
 logger = logger_of("ingest")
@@ -52,18 +52,16 @@ def add_documents(
     *,
     language: str = AUTO,
     progress: Callable[[AddReport], None] | None = None,
-    accept: Callable[[DocumentBatch], None] | None = None,
     timeout: float = 10.0,
 ) -> AddReport:
     """Add documents in batches, each committed whole; see `Engine.add`.
 
     Args:
         language: of documents that name none, as of `Adder`.
-        accept: as of `Store.writer`.
     """
     started = time.monotonic()
     report = AddReport(version=store.version)
-    with store.writer(timeout=timeout, accept=accept) as writer:
+    with store.writer(timeout=timeout) as writer:
         adder = Adder(writer, chunker, report, language)
         for document in documents:
             adder.add(document)

@@ -47,6 +47,7 @@ from sleuth.store.legs.leg import Leg as Leg
 from sleuth.store.legs.leg import Rows as Rows
 from sleuth.store.legs.leg import SegmentData as SegmentData
 from sleuth.store.legs.leg import SegmentView as SegmentView
+from sleuth.store.legs.leg import count as count
 from sleuth.store.legs.leg import pack as pack
 from sleuth.store.legs.leg import unpack as unpack
 from sleuth.store.legs.searching import Corpus as Corpus
@@ -65,6 +66,7 @@ from sleuth.store.legs.searching import TermSearcher as TermSearcher
 from sleuth.store.reading.snapshot import IndexSnapshot as IndexSnapshot
 from sleuth.store.reading.snapshot import items_of as items_of
 from sleuth.store.record.batch import DocumentBatch as DocumentBatch
+from sleuth.store.record.batch import DocumentFacts as DocumentFacts
 from sleuth.store.record.hashing import text_hash as text_hash
 from sleuth.store.record.layout import MANIFEST as MANIFEST
 from sleuth.store.record.layout import Connection as Connection

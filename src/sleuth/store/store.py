@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.store.health.checking import DocumentChecks
-    from sleuth.store.record.batch import DocumentBatch
     from sleuth.store.writing.writer import Writer
 
 logger = logger_of("store")
@@ -185,21 +184,17 @@ class Store:
     # --- writing
 
     @contextmanager
-    def writer(
-        self, *, timeout: float = 10.0, accept: Callable[[DocumentBatch], None] | None = None
-    ) -> Iterator[Writer]:
+    def writer(self, *, timeout: float = 10.0) -> Iterator[Writer]:
         """Become the one writer, over all threads and processes, for the length of a block.
 
         Args:
             timeout: seconds to wait for the writer before.
-            accept: called with documents before they are put; raises for those that may not be.
 
         Raises:
             IndexLockedError: another writer holds the index; names it.
             StoreError: this process may not write here.
         """
         with self._writing(timeout) as writer:
-            writer.accept = accept
             yield writer
             writer.commit()
 

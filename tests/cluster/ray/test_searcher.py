@@ -9,6 +9,7 @@ import pytest
 from sleuth import Document
 from sleuth.cluster import ShardedEngine, decode, encode, publish, shard_of
 from sleuth.cluster.ray import Searcher
+from sleuth.filters import as_filter
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_a_searcher_fetches_its_own_shards(address: str, tmp_path: Path) -> None:
     """It opens the shards that it owns, at each version that it is told to load, and says which it lacks."""
     searcher = Searcher(address, (1, 3))
-    request = encode(("counts", {1: (), 3: ()}))
+    request = encode(("counts", {1: (), 3: ()}, None))
     assert decode(searcher.ask(1, request)) == ("absent",)
     assert decode(searcher.load(1)) == ("answered", None)
     kind, values = decode(searcher.ask(1, request))
@@ -32,6 +33,10 @@ def test_a_searcher_fetches_its_own_shards(address: str, tmp_path: Path) -> None
     assert (kind, {number: counts.documents for number, counts in values.items()}) == ("answered", expected)
     views = [path.name for path in (tmp_path / "cache" / "views").glob("*/shard-*")]
     assert sorted(views) == ["shard-00001", "shard-00003"]
+    scope = encode(("counts", {1: (), 3: ()}, as_filter("source:d1,d2,d3")))
+    _, of_scope = decode(searcher.ask(1, scope))
+    inside = {number: sum(shard_of(f"d{i}", 4) == number for i in (1, 2, 3)) for number in (1, 3)}
+    assert {number: counts.documents for number, counts in of_scope.items()} == inside
     searcher.drop(1)
     assert decode(searcher.ask(1, request)) == ("absent",)
 
@@ -41,8 +46,8 @@ def test_errors_of_shards_are_values(address: str) -> None:
     searcher = Searcher(address, (0,))
     assert decode(searcher.load(9))[:2] == ("refused", "IndexNotFoundError")
     searcher.load(1)
-    kind, name, message = decode(searcher.ask(1, encode(("by_id", {0: (7, 3)}))))
+    kind, name, message = decode(searcher.ask(1, encode(("by_id", {0: (7, 3)}, None))))
     assert (kind, name) == ("refused", "ArgumentError")
     assert "after must be" in message
     with pytest.raises(ValueError, match="question must be one of a shard"):
-        searcher.ask(1, encode(("_own", {0: ()})))
+        searcher.ask(1, encode(("_own", {0: ()}, None)))

@@ -24,6 +24,7 @@ from sleuth.errors import (
     RetrievalError,
     UnavailableError,
 )
+from sleuth.filters import Filter
 from sleuth.ingest import ReadOptions
 from sleuth.remote import Deadline
 from sleuth.types import PartReport
@@ -248,6 +249,10 @@ class LastFirst:
     def __init__(self, shards: LocalShards) -> None:
         self._shards = shards
         self.names, self.versions, self.generation = shards.names, shards.versions, shards.generation
+        self.scope = shards.scope
+
+    def scoped(self, scope: Filter) -> LastFirst:
+        return LastFirst(self._shards.scoped(scope))
 
     def ask(
         self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
@@ -262,6 +267,10 @@ class Lost:
     def __init__(self, shards: LocalShards, numbers: frozenset[int]) -> None:
         self._shards, self._numbers = shards, numbers
         self.names, self.versions, self.generation = shards.names, shards.versions, shards.generation
+        self.scope = shards.scope
+
+    def scoped(self, scope: Filter) -> LastFirst:
+        return LastFirst(self._shards.scoped(scope))
 
     def ask(
         self, method: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None

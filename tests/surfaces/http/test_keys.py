@@ -90,12 +90,16 @@ def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
     facets = ask(guarded, "acme", "POST", "/v1/facets", {"keys": ["tenant"]}).json()["facets"]
     assert facets == {"tenant": [{"value": "acme", "documents": 2}]}
     for document in (
-        {"text": "Mine now.", "id": "cats.md", "metadata": {"tenant": "acme"}},
         {"text": "Planted.", "id": "new.md", "metadata": {"tenant": "zoo"}},
         {"text": "Planted in both.", "id": "new.md", "metadata": {"tenant": ["acme", "zoo"]}},
     ):
         refused = ask(guarded, "acme", "POST", "/v1/documents", {"documents": [document]})
         assert refused.status_code == 422, refused.text
+    own = {"text": "A bucket of cats.", "id": "cats.md", "metadata": {"tenant": "acme"}}
+    report = ask(guarded, "acme", "POST", "/v1/documents", {"documents": [own]}).json()
+    assert (report["added"], report["updated"]) == (1, 0)
+    assert ask(guarded, "acme", "GET", "/v1/documents/cats.md").json()["passages"][0]["text"] == own["text"]
+    assert ask(guarded, "acme", "DELETE", "/v1/documents/cats.md").json() == {"ids": ["cats.md"]}
     moved = ask(guarded, "acme", "POST", "/v1/documents/update", {"ids": ["cats.md"], "changes": {"a": 1}})
     assert moved.json()["ids"] == []
     for changes in ({"tenant": "zoo"}, {"tenant": None}, {"tenant": ["acme", "zoo"]}):

@@ -16,6 +16,7 @@ from sleuth.cluster.ray.searcher import ABSENT, ANSWERED, REFUSED, Searcher
 from sleuth.cluster.shards.shards import ShardAnswers
 from sleuth.cluster.shards.wire import decode, encode
 from sleuth.errors import ArgumentError, RemoteError, RetrievalError, SleuthError, StoreError
+from sleuth.filters import Filter
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline
 from sleuth.threads import THREADS
@@ -146,6 +147,8 @@ class Router:
         question: str,
         arguments: Mapping[int, Sequence[Any]],
         deadline: Deadline | None = None,
+        *,
+        scope: Filter | None = None,
     ) -> ShardAnswers:
         """Ask some shards of a version the same question, all at once; see `Shards.ask`."""
         started = time.monotonic()
@@ -154,7 +157,9 @@ class Router:
             seconds = min(seconds, max(deadline.remaining(), 0.0))
         calls = [
             _Call(
-                group, numbers, encode((question, {number: tuple(arguments[number]) for number in numbers}))
+                group,
+                numbers,
+                encode((question, {number: tuple(arguments[number]) for number in numbers}, scope)),
             )
             for group in self._groups
             if (numbers := [number for number in group.numbers if number in arguments])

@@ -18,6 +18,7 @@ from sleuth.cluster.storage.cache import Cache
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.engine import open_embedder
 from sleuth.errors import SleuthError
+from sleuth.filters import Filter
 
 ANSWERED, REFUSED, ABSENT = "answered", "refused", "absent"
 """How a searcher replies: with values; with an error that is the caller's; or it does not have that version open."""
@@ -95,7 +96,7 @@ class Searcher:
         """Answer for shards at a version.
 
         Args:
-            request: the question and its arguments by number of the shard, encoded.
+            request: the question, its arguments by number of the shard, and the scope, encoded.
 
         Returns:
             A reply: values by number of the shard; or refused; or absent where the version is not open.
@@ -103,16 +104,17 @@ class Searcher:
         version = self._versions.get(number)
         if version is None:
             return encode((ABSENT,))
-        question, arguments = decode(request)
+        question, arguments, scope = decode(request)
         try:
             values = {
-                shard: _answer(version.shards[shard], question, some) for shard, some in arguments.items()
+                shard: _answer(version.shards[shard], question, some, scope)
+                for shard, some in arguments.items()
             }
         except SleuthError as error:
             return encode((REFUSED, type(error).__name__, str(error)))
         return encode((ANSWERED, values))
 
 
-def _answer(index: ShardIndex, question: str, arguments: Sequence[Any]) -> Any:
+def _answer(index: ShardIndex, question: str, arguments: Sequence[Any], scope: Filter | None) -> Any:
     with index.store.reader() as snapshot:
-        return index.at(snapshot).answer(question, arguments)
+        return index.at(snapshot, scope).answer(question, arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, NoReturn
@@ -18,6 +18,7 @@ from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.errors import StoreError
+from sleuth.filters import Filter
 from sleuth.remote import Deadline
 from sleuth.store import Counts, Status
 
@@ -28,6 +29,11 @@ class RayShards:
 
     router: Router
     manifest: Manifest
+    scope: Filter | None = None
+
+    def scoped(self, scope: Filter) -> RayShards:
+        """Return them as a scope narrows each."""
+        return replace(self, scope=scope)
 
     @property
     def names(self) -> Sequence[str]:
@@ -48,7 +54,7 @@ class RayShards:
         self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
     ) -> ShardAnswers:
         """Ask some shards the same question."""
-        return self.router.ask(self.manifest.number, question, arguments, deadline)
+        return self.router.ask(self.manifest.number, question, arguments, deadline, scope=self.scope)
 
 
 class RayStore:
@@ -126,7 +132,7 @@ class RayStore:
                 self.router.drop(before.number)
             return manifest.number
 
-    def writer(self, *, timeout: float = 10.0, accept: object = None) -> NoReturn:
+    def writer(self, *, timeout: float = 10.0) -> NoReturn:
         """Refuse to write.
 
         Raises:

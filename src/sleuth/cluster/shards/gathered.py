@@ -17,6 +17,7 @@ from sleuth.cluster.shards.selection import GatheredSelection
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.engine import (
+    ByScope,
     Fusion,
     PoolRequest,
     Pools,
@@ -90,7 +91,7 @@ class GatheredSearchers:
         self._word_leg, self._words = words_among(self.by_leg)
         self._without_words = {leg: Corpus(corpus.totals) for leg, corpus in self.corpora.items()}
         self._name = uuid.uuid4().hex
-        self._key_names: dict[Filter | None, frozenset[str]] = {}
+        self._key_names: frozenset[str] | None = None
 
     def show(self, snapshot: GatheredSnapshot) -> bool:
         """Return whether these are the searchers of a snapshot, with the numbers of all its shards."""
@@ -115,7 +116,7 @@ class GatheredSearchers:
         conditions: tuple[QueryCondition, ...] = (),
     ) -> RankedRows:
         """Return the best `k` rows of all shards that match the filter; see `Searchers.search`."""
-        pinned = replace(snapshot, deadline=deadline)
+        pinned = snapshot.until(deadline)
         return rank(
             GatheredVersion(self, pinned, self.legs, self.matchers, pinned.order, pinned.match),
             query,
@@ -168,9 +169,9 @@ class GatheredSearchers:
         """Return how rare each token is that the text of a row holds; the other tokens are left out."""
         return self.idf(sorted(set[str]().union(*snapshot.ask_all("held", list(tokens)))), snapshot)
 
-    def best_with(self, token: str, k: int, tree: Filter | None, snapshot: GatheredSnapshot) -> list[int]:
-        """Return the keys of the best `k` rows of all shards whose text holds a token and that match a filter."""
-        request = PoolRequest(k, tree, pooled=False, ordered=False, exact=False)
+    def best_with(self, token: str, k: int, snapshot: GatheredSnapshot) -> list[int]:
+        """Return the keys of the best `k` rows of all shards whose text holds a token."""
+        request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
         keys: list[int] = self._alone(
             self._word_leg, self._words.word(token), request, snapshot
         ).keys.tolist()
@@ -192,14 +193,14 @@ class GatheredSearchers:
         """Return the metadata keys of the documents of all shards that match a filter."""
         return self.select(snapshot, tree).metadata_keys()
 
-    def key_names(self, scope: Filter | None, snapshot: GatheredSnapshot) -> frozenset[str]:
-        """Return the metadata keys of the rows that a filter allows."""
-        names = self._key_names.get(scope)
+    def key_names(self, snapshot: GatheredSnapshot) -> frozenset[str]:
+        """Return the metadata keys of the documents of all shards."""
+        names = self._key_names
         if names is None:
-            answers = snapshot.try_all("key_names", scope)
+            answers = snapshot.try_all("key_names")
             names = frozenset[str]().union(*answers.values.values())
             if not answers.failures:
-                self._key_names[scope] = names
+                self._key_names = names
         return names
 
     def gather(
@@ -411,17 +412,18 @@ class GatheredOfNewest:
 
     def __init__(self, legs: Sequence[IndexLeg]) -> None:
         self._legs = legs
-        self._searchers: GatheredSearchers | None = None
+        self._of_scopes = ByScope[GatheredSearchers]()
         self._making = Lock()
 
     def of(self, snapshot: GatheredSnapshot) -> GatheredSearchers:
         """Return the searchers of a snapshot."""
-        searchers = self._searchers
+        searchers = self._of_scopes.get(snapshot.scope)
         if searchers is None or not searchers.show(snapshot):
             with self._making:
-                searchers = self._searchers = GatheredSearchers(snapshot, self._legs)
+                searchers = GatheredSearchers(snapshot, self._legs)
+                self._of_scopes.put(snapshot.scope, searchers)
         return searchers
 
     def forget(self) -> None:
         """Let go of them."""
-        self._searchers = None
+        self._of_scopes.clear()

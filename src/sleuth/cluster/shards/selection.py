@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sleuth.cluster.shards.keys import KEY_BITS
-from sleuth.engine import Count, Facet, MetadataKey
+from sleuth.engine import Count, Facet, MetadataKey, ordered_types
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,10 +42,10 @@ class GatheredSelection:
         counts = self._ask("count")
         return Count(sum(count.documents for count in counts), sum(count.passages for count in counts))
 
-    def document_keys(self, whole: bool = False) -> NDArray[np.int64]:
-        """Keys of the documents, ascending; with `whole`, those of which all passages are selected."""
+    def document_keys(self) -> NDArray[np.int64]:
+        """Keys of the documents, ascending."""
         return np.concatenate(
-            [keys | number << KEY_BITS for number, keys in enumerate(self._ask("document_keys", whole))]
+            [keys | number << KEY_BITS for number, keys in enumerate(self._ask("document_keys"))]
         )
 
     def facets(self, key: str, limit: int) -> list[Facet]:
@@ -64,6 +64,6 @@ class GatheredSelection:
         for keys in self._ask("metadata_keys"):
             for key in keys:
                 before = merged.get(key.name, MetadataKey(key.name, (), 0))
-                types = tuple(dict.fromkeys([*before.types, *key.types]))
+                types = ordered_types([*before.types, *key.types])
                 merged[key.name] = MetadataKey(key.name, types, before.documents + key.documents)
         return [merged[name] for name in sorted(merged)]

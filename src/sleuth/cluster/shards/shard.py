@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
-from sleuth.engine import IndexBackend, PoolRequest, Searchers
+from sleuth.engine import ByScope, IndexBackend, PoolRequest, Searchers
 from sleuth.store import Corpus
 
 if TYPE_CHECKING:
@@ -94,15 +94,17 @@ class ShardIndex:
         self.backend = backend
         self.store = backend.store
         self._lock = threading.Lock()
-        self._of_corpora: _OfCorpora | None = None
+        self._of_corpora = ByScope[_OfCorpora]()
 
-    def at(self, snapshot: IndexSnapshot) -> LocalShard:
-        """Return the shard at a snapshot."""
+    def at(self, snapshot: IndexSnapshot, scope: Filter | None = None) -> LocalShard:
+        """Return the shard at a snapshot, as a scope narrows it."""
+        if scope is not None:
+            snapshot = self.backend.narrow(snapshot, scope)
         return LocalShard(self, snapshot, snapshot.version, snapshot.generation)
 
     def searchers(self, snapshot: IndexSnapshot, ask: Ask) -> Searchers:
         """Return the searchers that score with the numbers of corpora, and know the words of the query."""
-        cached = self._of_corpora
+        cached = self._of_corpora.get(snapshot.scope)
         if cached is None or cached.name != ask.name or cached.searchers.generation != snapshot.generation:
             cached = self._newest(snapshot, ask)
         for leg, corpus in ask.corpora.items():
@@ -115,9 +117,10 @@ class ShardIndex:
     def _newest(self, snapshot: IndexSnapshot, ask: Ask) -> _OfCorpora:
         own = self.backend.searchers_of(snapshot)
         with self._lock:
-            cached = self._of_corpora
+            cached = self._of_corpora.get(snapshot.scope)
             if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
-                cached = self._of_corpora = _OfCorpora.of(ask, own, snapshot)
+                cached = _OfCorpora.of(ask, own, snapshot)
+                self._of_corpora.put(snapshot.scope, cached)
             return cached
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from sleuth.errors import UnavailableError
 
 if TYPE_CHECKING:
-    from sleuth.cluster.shards.shard import Shard
+    from sleuth.cluster.shards.shard import LocalShard
+    from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.types import PartReport
 
@@ -49,6 +50,15 @@ class Shards(Protocol):
         ...
 
     @property
+    def scope(self) -> Filter | None:
+        """What they are limited to; None for all of the index."""
+        ...
+
+    def scoped(self, scope: Filter) -> Shards:
+        """Return them as a scope narrows each."""
+        ...
+
+    @property
     def versions(self) -> tuple[int, ...]:
         """The version of each shard."""
         ...
@@ -76,11 +86,19 @@ class Shards(Protocol):
 class LocalShards:
     """The shards of this process, asked one after the other: they all answer, or raise."""
 
-    def __init__(self, shards: Sequence[Shard], names: Sequence[str]) -> None:
-        """Ask these shards, whose names these are."""
+    def __init__(
+        self, shards: Sequence[LocalShard], names: Sequence[str], scope: Filter | None = None
+    ) -> None:
+        """Ask these shards, which have these names and are limited to a scope."""
         self.shards = shards
         self.names = names
+        self.scope = scope
         self.versions = tuple([shard.version for shard in shards])
+
+    def scoped(self, scope: Filter) -> LocalShards:
+        """Return them as a scope narrows each."""
+        shards = [shard.index.at(shard.snapshot, scope) for shard in self.shards]
+        return LocalShards(shards, self.names, scope)
 
     @property
     def generation(self) -> tuple[int, ...]:

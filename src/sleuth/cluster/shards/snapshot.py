@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.cluster.shards.shards import Shards
+    from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.types import Chunk, RetrievedItem
 
@@ -50,6 +51,15 @@ class GatheredSnapshot:
     def generation(self) -> tuple[int, ...]:
         """Equal ones are of equal versions and have equal segments too."""
         return self.shards.generation
+
+    @property
+    def scope(self) -> Filter | None:
+        """What it is limited to; None for all of the index."""
+        return self.shards.scope
+
+    def until(self, deadline: Deadline | None) -> GatheredSnapshot:
+        """Return it with a deadline for the shards."""
+        return replace(self, deadline=deadline)
 
     # --- asking
 

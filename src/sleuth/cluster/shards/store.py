@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from sleuth.cluster.shards.shards import LocalShards
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.writing import ShardedWriter
 from sleuth.engine import IndexBackend
-from sleuth.store import Counts, DocumentBatch, LegStatus, Status
+from sleuth.store import Counts, LegStatus, Status
 
 
 class ShardedStore:
@@ -47,15 +47,10 @@ class ShardedStore:
             yield GatheredSnapshot(LocalShards(shards, self.names))
 
     @contextmanager
-    def writer(
-        self, *, timeout: float = 10.0, accept: Callable[[DocumentBatch], None] | None = None
-    ) -> Iterator[ShardedWriter]:
+    def writer(self, *, timeout: float = 10.0) -> Iterator[ShardedWriter]:
         """Become the one writer of all shards for the length of a block; locks are taken in order of number."""
         with ExitStack() as stack:
-            writers = [
-                stack.enter_context(index.store.writer(timeout=timeout, accept=accept))
-                for index in self.indexes
-            ]
+            writers = [stack.enter_context(index.store.writer(timeout=timeout)) for index in self.indexes]
             writer = ShardedWriter(writers)
             yield writer
             writer.commit()

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ from sleuth.store.record.layout import (
 from sleuth.store.record.scan import rows_between
 from sleuth.store.record.values import Counts, Row, StoredDocument
 from sleuth.types import Chunk, RetrievedItem
+
+if TYPE_CHECKING:
+    from sleuth.filters import Filter
 
 T = TypeVar("T")
 
@@ -173,6 +176,8 @@ class IndexSnapshot:
     """
 
     __slots__ = ("_connection", "_loaded", "generation", "version")
+    scope: Filter | None = None
+    """What it is limited to; None for all of the index."""
 
     def __init__(self, connection: Connection, version: int, loaded: Loaded) -> None:
         self.version = version

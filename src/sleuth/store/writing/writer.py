@@ -33,7 +33,6 @@ class Writer:
 
     Attributes:
         repairs: changes that mend the record, for the store itself.
-        accept: called with documents before they are put; raises for those that may not be.
     """
 
     def __init__(
@@ -42,7 +41,6 @@ class Writer:
         self._transaction = Transaction(connection, path, merges)
         legs_built = [views.legs[name] for name in legs]
         self._pending = PendingDocuments(self._transaction, legs_built, self._note_written)
-        self.accept: Callable[[DocumentBatch], None] | None = None
         self._absent: set[str] = set()  # names that `known` did not find in the record
         self.repairs = Repairs(self._transaction, self.commit)
 
@@ -131,8 +129,6 @@ class Writer:
         Returns:
             How many documents changed.
         """
-        if self.accept is not None:
-            self.accept(batch)
         facts_by_id = self._known(batch.ids)
         if facts_by_id:
             same = set()

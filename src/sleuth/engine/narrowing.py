@@ -1,0 +1,264 @@
+"""One version of an index as a scope shows it: rows and documents out of the scope count as deleted.
+
+So everything that is made of it, by whichever leg, is what an index of the scope's documents alone would give:
+rankings, scores and the numbers behind them, words and keys that are suggested, counts and facets.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from itertools import compress, islice
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+import numpy as np
+
+from sleuth.filters import keys_in, lies_within, matches
+from sleuth.store import Counts, IndexSnapshot, check_text, count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from sleuth.filters import Filter
+    from sleuth.settings import IndexSettings
+    from sleuth.store import Bitmap, Row, SegmentView, StoredDocument
+
+T = TypeVar("T")
+
+SCOPES: Final = 64
+"""Scopes of which the searchers are kept; a million rows take half a megabyte for each."""
+_FEW: Final = 1000
+"""Documents that are read or compared together."""
+_OF_PASSAGES: Final = frozenset({"start_line", "end_line", "page", "heading"})
+"""Keys whose values differ between the passages of a document."""
+
+
+class ByScope(Generic[T]):
+    """A value for each of the scopes that were used last. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[Filter | None, T] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, scope: Filter | None) -> T | None:
+        """Return the value of a scope, if it is still there."""
+        with self._lock:
+            if scope not in self._values:
+                return None
+            self._values.move_to_end(scope)
+            return self._values[scope]
+
+    def put(self, scope: Filter | None, value: T) -> None:
+        """Keep the value of a scope, and drop the one that was used least recently."""
+        with self._lock:
+            self._values[scope] = value
+            self._values.move_to_end(scope)
+            if len(self._values) > SCOPES:
+                self._values.popitem(last=False)
+
+    def clear(self) -> None:
+        """Drop all values."""
+        with self._lock:
+            self._values.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What a view sees and may change.
+
+    Attributes:
+        filter: what its passages match.
+        is_of_documents: whether the passages of a document are alike to it, so that the document tells.
+    """
+
+    filter: Filter
+    is_of_documents: bool
+
+    @classmethod
+    def of(cls, filter: Filter, settings: IndexSettings) -> Scope:
+        """Return the scope that a filter is in an index."""
+        keys = {name.partition(".")[0] for name in keys_in(filter)}
+        return cls(filter, not settings.chunker and _OF_PASSAGES.isdisjoint(keys))
+
+    def sees(self, snapshot: IndexSnapshot, document: StoredDocument) -> bool:
+        """Return whether a passage of a document is in the scope.
+
+        Args:
+            snapshot: of the whole index.
+        """
+        return any(matches(self.filter, metadata) for metadata in self._metadata(snapshot, document))
+
+    def holds(self, snapshot: IndexSnapshot, document: StoredDocument) -> bool:
+        """Return whether all passages of a document are in the scope, with every value of their lists.
+
+        Args:
+            snapshot: of the whole index.
+        """
+        return all(lies_within(self.filter, metadata) for metadata in self._metadata(snapshot, document))
+
+    def _metadata(self, snapshot: IndexSnapshot, document: StoredDocument) -> Iterable[Mapping[str, Any]]:
+        """Return the metadata of the passages of a document, or its own."""
+        if self.is_of_documents or not document.chunks:
+            return (document.metadata,)
+        return (row.metadata for row in snapshot.chunks_of(document.id))
+
+
+class Narrowing:
+    """The rows of one version that are in a scope.
+
+    Attributes:
+        views: by leg, the segments, in which other rows are not live.
+        columns: those of the leg that filters, which has all rows.
+        documents: keys of the documents, ascending; None until they are asked for.
+    """
+
+    def __init__(
+        self,
+        views: Mapping[str, Sequence[SegmentView]],
+        allowed: Mapping[str, Sequence[Bitmap]],
+        filtering: str,
+        before: Narrowing | None,
+    ) -> None:
+        """Narrow segments.
+
+        Args:
+            views: by leg, the segments of the whole index.
+            allowed: by leg, the rows of each segment that are in the scope.
+            filtering: the leg that filters.
+            before: of the version before; segments that are as they were there are taken from it.
+        """
+        self._whole = views
+        self.views = {
+            leg: tuple(
+                map(
+                    _narrowed,
+                    segments,
+                    allowed[leg],
+                    [before._by_name(leg) if before else {}] * len(segments),
+                )
+            )
+            for leg, segments in views.items()
+        }
+        self.columns = self.views[filtering]
+        self.documents: NDArray[np.int64] | None = None
+
+    def _by_name(self, leg: str) -> dict[str, tuple[SegmentView, SegmentView]]:
+        """Return the segments of a leg by name, each whole and narrowed."""
+        pairs = zip(self._whole[leg], self.views[leg], strict=True)
+        return {whole.name: (whole, narrow) for whole, narrow in pairs}
+
+
+def _narrowed(
+    view: SegmentView, allowed: Bitmap, before: Mapping[str, tuple[SegmentView, SegmentView]]
+) -> SegmentView:
+    live = allowed if view.live is None else allowed & view.live
+    whole, narrow = before.get(view.name, (None, None))
+    if whole is view and narrow is not None and np.array_equal(narrow.live, live):  # type: ignore[arg-type]
+        return narrow  # searchers keep what they know of a segment by its identity
+    return replace(view, live=live)
+
+
+class NarrowedSnapshot(IndexSnapshot):
+    """One version of an index, of which only the rows and documents in a scope are there.
+
+    Attributes:
+        base: the version of the whole index.
+        scope: the filter.
+    """
+
+    __slots__ = ("_documents", "_narrowing", "_scope", "base", "scope")
+
+    def __init__(
+        self,
+        base: IndexSnapshot,
+        scope: Scope,
+        narrowing: Narrowing,
+        documents: Callable[[], NDArray[np.int64]],
+    ) -> None:
+        """Narrow a snapshot of the whole index.
+
+        Args:
+            narrowing: the rows of this version that are in the scope.
+            documents: returns the keys of the documents in the scope, ascending.
+        """
+        super().__init__(base._connection, base.version, base._loaded)
+        self.base, self.scope = base, scope.filter
+        self._scope, self._narrowing, self._documents = scope, narrowing, documents
+
+    def segments(self, leg: str) -> tuple[SegmentView, ...]:
+        """Return the leg's segments in order of key; rows out of the scope are not live."""
+        return self._narrowing.views[leg]
+
+    def document_keys(self) -> NDArray[np.int64]:
+        """Keys of the documents of which a passage is in the scope, ascending, shape (documents,)."""
+        if self._narrowing.documents is None:
+            self._narrowing.documents = self._documents()
+        return self._narrowing.documents
+
+    def document(self, document_id: str) -> StoredDocument | None:
+        """Return a document without its text; None for an unknown id."""
+        document = super().document(document_id)
+        return document if document is not None and self._scope.sees(self.base, document) else None
+
+    def documents(self, under: str | None = None) -> Iterator[StoredDocument]:
+        """Documents by key; with `under`, those whose source is this path, a row of it (`path#1`) or lies below it."""
+        root = None if under is None else check_text(under, "under").rstrip("/")
+        for document in self.documents_at(self.document_keys().tolist()):
+            if (
+                root is None
+                or document.source == root
+                or document.source.startswith((f"{root}/", f"{root}#"))
+            ):
+                yield document
+
+    def by_id(self, after: str = "", limit: int = -1) -> Iterator[tuple[int, str]]:
+        """Keys and ids of documents whose id comes after this one, in order of id; all of them with a limit of -1."""
+        entries = self._by_id(after)
+        return entries if limit < 0 else islice(entries, limit)
+
+    def _by_id(self, after: str) -> Iterator[tuple[int, str]]:
+        keys, least = self.document_keys(), check_text(after, "after")
+        if len(keys) <= _FEW:  # all others need not be walked through
+            documents = zip(keys.tolist(), self.documents_at(keys.tolist()), strict=True)
+            entries = sorted((document.id, key) for key, document in documents)
+            yield from ((key, id) for id, key in entries if id > least)
+            return
+        others = super().by_id(after)
+        while page := list(islice(others, _FEW)):
+            page_keys = np.array([key for key, _ in page], np.int64)
+            places = np.minimum(np.searchsorted(keys, page_keys), len(keys) - 1)
+            yield from compress(page, (keys[places] == page_keys).tolist())
+
+    def key_of(self, chunk_id: str) -> int | None:
+        """Return the key of the chunk `document_id#n`; None for an unknown id."""
+        key = super().key_of(chunk_id)
+        return key if key is not None and any(self._is_live(key)) else None
+
+    def _is_live(self, key: int) -> Iterator[bool]:
+        for view in self._narrowing.columns:
+            row = int(np.searchsorted(view.keys, key))
+            if row < len(view) and view.keys[row] == key and view.live is not None:
+                yield bool(view.live[row >> 6] >> np.uint64(row & 63) & np.uint64(1))
+
+    def chunks_of(self, document_id: str) -> list[Row]:
+        """Return all chunks of a document, in order; empty where there is no such document."""
+        return self._seen(super().chunks_of(document_id))
+
+    def neighbours(self, key: int, before: int = 1, after: int = 1) -> list[Row]:
+        """Return the chunk and up to `before` and `after` chunks around it, of the same document, in order."""
+        return self._seen(super().neighbours(key, before, after))
+
+    def _seen(self, rows: list[Row]) -> list[Row]:
+        return [row for row in rows if matches(self.scope, row.metadata)]
+
+    def notes(self) -> dict[str, str]:
+        """Return nothing: what was noted concerns the documents of all."""
+        return {}
+
+    def counts(self) -> Counts:
+        """Return how many documents and chunks."""
+        live = [view.live for view in self._narrowing.columns]
+        return Counts(len(self.document_keys()), sum(count(bitmap) for bitmap in live if bitmap is not None))
