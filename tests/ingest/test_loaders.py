@@ -164,6 +164,37 @@ def test_html_main_part(tmp_path: Path) -> None:
     assert "frame" not in only(tmp_path / "a.html", page).page_content
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "<table><tr><td>pretty</td><td><pre>[\n 1\n]\n</pre></td></tr></table>",
+        "<table><tr><td>sum</td><td><pre>1 + 1</pre></td><td>two</td></tr></table>",
+        "<ul><li><pre>first\nsecond</pre></li></ul>",
+        "<table><tr><td><ul><li><pre>first\nsecond</pre></li></ul></td><td>cell</td></tr></table>",
+        "<pre>\n```sh\n# comment\n```\n/// ```\n</pre>",
+        "<pre>outer\n<pre>inner\n</pre>outer</pre>",
+    ],
+)
+def test_headings_below_code(tmp_path: Path, code: str) -> None:
+    """A passage stands under the heading above it, whatever holds code before that heading."""
+    body = "A sentence of this part. " * 90
+    page = f"<h1>Guide</h1><p>{body}</p>{code}<h2>Use</h2><p>{body}</p><h2>End</h2><p>{body}</p>"
+    chunks = Chunker().split(only(tmp_path / "a.html", page))
+    headings = list(dict.fromkeys(chunk.fields["heading"] for chunk in chunks))
+    assert headings == ["Guide", "Guide > Use", "Guide > End"]
+
+
+def test_headings_without_signs_of_links(tmp_path: Path) -> None:
+    """Links of headings to themselves and no-break spaces are left out; words and signs of a heading stay."""
+    page = (
+        "<title>9.\xa0Cats\xb6</title><h1>9.\xa0Cats<a href='#a' class='id_link'>#</a></h1>"
+        "<h2><a href='#b'>\xa7</a>C# and <a href='c'>C++</a> \xb6</h2><p>Text.</p>"
+    )
+    document = only(tmp_path / "a.html", page)
+    assert document.metadata["title"] == "9. Cats"
+    assert document.page_content == "# 9. Cats\n\n## C# and C++\n\nText."
+
+
 def test_html_declared_encoding(tmp_path: Path) -> None:
     """A page is decoded with the encoding that it declares."""
     page = '<html><head><meta charset="cp1251"></head><body><p>Быстрая лиса</p></body></html>'.encode(

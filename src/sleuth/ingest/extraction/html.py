@@ -102,7 +102,7 @@ def html_to_markdown(html: str) -> tuple[str, str]:
 def _title(tree: LexborHTMLParser) -> str:
     for selector in ("title", "h1"):
         node = tree.css_first(selector)
-        if node is not None and (text := _blanks.sub(" ", node.text(deep=True)).strip("¶ \n")):
+        if node is not None and (text := " ".join(node.text(deep=True).split()).strip("¶ ")):
             return text[:500]
     return ""
 
@@ -125,6 +125,8 @@ class _Writer:
         self.prefix = ""  # start of the next line: marks of a heading or an item
         self.lists: list[int] = []  # for each open list: -1 if unordered, else the number of its last item
         self.preformatted = 0
+        self.fence = ""  # of the open block of code; "" in a cell of one line
+        self.is_heading = False
         self.cells = 0  # cells written of the open row
 
     def write(self, root: LexborNode) -> str:
@@ -148,7 +150,8 @@ class _Writer:
     def _enter(self, node: LexborNode) -> LexborNode | None:
         tag = node.tag
         if tag == "-text":
-            self._text(node.text_content or "")
+            text = node.text_content or ""
+            self._text(_title_part(node, text) if self.is_heading else text)
             return None
         if tag is None or tag[0] in "-!":
             return None
@@ -156,6 +159,8 @@ class _Writer:
             self._break(1)
         elif tag == "img":
             self._text(node.attributes.get("alt") or "")
+        elif tag == "pre":
+            self._open_code(node)
         elif tag in _BLOCKS:
             self._open(tag)
         return node.child
@@ -169,15 +174,26 @@ class _Writer:
         self._break(1 if tag in _LINES or (tag in ("ul", "ol") and self.lists) else 2)
         if tag in _HEADINGS:
             self.prefix = _HEADINGS[tag]
+            self.is_heading = True
         elif tag in ("ul", "ol"):
             self.lists.append(-1 if tag == "ul" else 0)
         elif tag == "li":
             self.prefix = self._bullet()
         elif tag == "tr":
             self.cells = 0
-        elif tag == "pre":
-            self._raw("```\n")
-            self.preformatted += 1
+
+    def _open_code(self, node: LexborNode) -> None:
+        """Begin a block of code, whose fence stands on a line of its own: code of several lines ends a row of cells."""
+        self.preformatted += 1
+        if self.preformatted > 1:
+            return
+        text = node.text(deep=True)
+        if self.cells and "\n" not in text.strip("\n"):
+            return
+        self.cells, self.prefix = 0, ""
+        self._break(2)
+        self.fence = "~~~" if "```" in text else "```"
+        self._raw(f"{self.fence}\n")
 
     def _bullet(self) -> str:
         if not self.lists:
@@ -194,18 +210,23 @@ class _Writer:
             return
         if tag == "pre" and self.preformatted:
             self.preformatted -= 1
-            self._break(1)
-            self._raw("```")
+            if self.fence and not self.preformatted:
+                self.cells = 0
+                self._break(1)
+                self._raw(self.fence)
+                self.fence = ""
         elif tag == "tr" and self.cells:
             self._raw(" |")
             self.cells = 0
         elif tag in ("ul", "ol") and self.lists:
             self.lists.pop()
+        elif tag in _HEADINGS:
+            self.is_heading = False
         self.prefix = ""
         self._break(1 if tag in _LINES or (tag in ("ul", "ol") and self.lists) else 2)
 
     def _text(self, text: str) -> None:
-        if self.preformatted:
+        if self.fence:
             self._raw(text)
             return
         words = _blanks.sub(" ", text)
@@ -239,3 +260,11 @@ class _Writer:
         elif not self.prefix and self.breaks < lines:
             self.parts.append("\n" * (lines - self.breaks))
             self.breaks = lines
+
+
+def _title_part(node: LexborNode, text: str) -> str:
+    """Return a text of a heading with plain blanks; "" for a link to the heading itself, such as "¶" or "#"."""
+    parent = node.parent
+    if parent is not None and parent.tag == "a" and not any(map(str.isalnum, text)):
+        return ""
+    return text.replace("\xa0", " ").replace("¶", "")

@@ -11,7 +11,7 @@ _LONG: Final = 1_200
 _MOST_COLUMNS: Final = 100
 """Columns of a row at most that are named: each row repeats all names."""
 _table = re.compile(r"^\|[^\n]*(?:\n\|[^\n]*)+", re.MULTILINE)
-_fence = re.compile(r"^```\n.*?^```$", re.MULTILINE | re.DOTALL)
+_fence = re.compile(r"^(```|~~~)\n.*?^\1$", re.MULTILINE | re.DOTALL)
 _rule = re.compile(r"\|(?: ?:?-+:? ?\|)+")
 
 
