@@ -53,6 +53,28 @@ def test_a_query_is_analysed_in_each_language_of_the_index(query: str, keys: lis
     assert sorted(searcher.search(query).keys.tolist()) == keys
 
 
+MIXED = [
+    ("en", "The harbour of the town is deep"),
+    ("fr", "The Cure of England : the group"),
+    ("de", "Der Hafen liegt an der Elbe"),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "keys"),
+    [
+        ("what is the depth of the harbour", [0]),
+        ("the cure", [1]),
+        ("wo ist der Hafen von Hamburg", [2]),
+        ("the", [1]),
+    ],
+)
+def test_stop_words_of_the_query_count_in_no_field(query: str, keys: list[int]) -> None:
+    """English stop words, rare in a French field, find no French row beside other words of the query."""
+    searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows_of(MIXED)), range(3))])
+    assert sorted(searcher.search(query).keys.tolist()) == keys
+
+
 def test_merged_segments_score_like_one() -> None:
     """Merging segments of different languages with deleted rows gives the same as building the live rows."""
     parts = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sleuth.text import detect_language
+from sleuth.text import detect_language, stop_words_of_query
 
 TEXTS = {
     "en": "The quick brown fox jumps over the lazy dog, and it does so because of its long legs.",
@@ -33,6 +33,25 @@ TEXTS = {
 def test_a_sentence_tells_its_language(code: str) -> None:
     """One sentence is enough in each of nineteen languages."""
     assert detect_language(TEXTS[code]) == code
+
+
+@pytest.mark.parametrize(
+    ("query", "stops"),
+    [
+        ("What is the price of tea", {"What", "is", "the", "of"}),
+        ("Ways to install", {"to"}),
+        ("Wer ist der Autor von Faust", {"Wer", "ist", "der", "von"}),
+        ("Où est le but", {"Où", "est", "le"}),
+        ("most přes Vltavu", set()),
+        ("most Praha", set()),
+        ("the who", set()),
+        ("tea", set()),
+        ("", set()),
+    ],
+)
+def test_stop_words_of_a_query(query: str, stops: set[str]) -> None:
+    """A query has the stop words of its own language; none where it has no language, or no other words."""
+    assert stop_words_of_query(query.split()) == stops
 
 
 @pytest.mark.parametrize(

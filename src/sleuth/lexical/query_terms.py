@@ -6,8 +6,9 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
 
+from sleuth.lexical.by_language import is_language_field
 from sleuth.lexical.terms import tally, terms_of_word
-from sleuth.text import MAX_TOKEN, Analyzer, WordRule
+from sleuth.text import MAX_TOKEN, Analyzer, WordRule, stop_words_of_query
 
 if TYPE_CHECKING:
     from sleuth.lexical.terms import Index
@@ -76,13 +77,22 @@ class QueryTerms(Generic[T]):
             splitting = splittings.setdefault(analyzer.splitting, _Splitting([], {}, threading.local()))
             splitting.fields.append(_Field(analyzer, indexes[name]))
         self._splittings = tuple(splittings.values())
+        self._by_language = any(map(is_language_field, analyzers))
 
     def counts(self, query: str) -> dict[T, float]:
-        """Return how often each term comes."""
+        """Return how often each term comes.
+
+        A stop word of the query's language counts in no field: in fields of other languages it is a rare word.
+        """
         words: list[tuple[T, ...]] = []
+        stops: frozenset[str] = frozenset()
+        if self._by_language:
+            stops = stop_words_of_query(self._splittings[0].fields[0].analyzer.runs(query))
         for splitting in self._splittings:
             known = splitting.known
             for run in splitting.fields[0].analyzer.runs(query):
+                if run in stops:
+                    continue
                 terms = known.get(run)
                 words.append(self._look_up(run, splitting) if terms is None else terms)
         return tally(words)

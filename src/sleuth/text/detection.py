@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, repeat
+from operator import itemgetter
 from typing import Any, Final
 
 from sleuth.text.languages import ENGLISH, LANGUAGES, UNKNOWN
@@ -40,6 +41,9 @@ _WORDS_FOR_ANOTHER: Final = 15
 _MOST_DIFFERENT: Final = 3
 """A text holds a stop word of its language, and another for each so many words, up to this many: code and tables repeat
 one or two ("op" is a word of Dutch, "os" of Portuguese, and "li" of Esperanto and of HTML)."""
+
+_LEAST_STOP_WORDS: Final = 2
+"""Different stop words that make a query one of a language other than English."""
 
 _SCRIPTS: Final = {
     code: re.compile(f"[{letters}]")
@@ -175,6 +179,26 @@ def _shares(words: Sequence[str], codes: tuple[str, ...]) -> dict[str, float]:
     )
     least = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
     return {code: times / len(words) for code, times in totals.items() if different[code] >= least}
+
+
+def stop_words_of_query(words: Iterable[str]) -> frozenset[str]:
+    """Return those words of a query that are stop words of its own language; none where nothing else would be left.
+
+    A query has the language of most of its stop words: English on a tie, and another only from two of them on.
+    """
+    folded = {word: fold(word) for word in words}
+    distinct = set(folded.values())
+    languages = _languages_of(LATIN)
+    counts = Counter(chain.from_iterable(languages.get(word, ()) for word in distinct))
+    other, most = max(counts.items(), key=itemgetter(1), default=("", 0))
+    english = ENGLISH_STOP_WORDS & distinct
+    if len(english) >= most and not _ENGLISH_WORDS.isdisjoint(english):
+        stops = english
+    elif len(english) < most >= _LEAST_STOP_WORDS:
+        stops = stop_words(other) & distinct
+    else:
+        return frozenset()
+    return frozenset(w for w in folded if folded[w] in stops) if stops != distinct else frozenset()
 
 
 _loading = threading.Lock()
