@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import inspect
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -249,8 +250,8 @@ def test_a_failing_leg_is_logged(
     """A failed leg is logged by the name of its error, without the error's text."""
     storage, repo_id, _ = place
     CodeRetriever(storage, Broken()).retrieve("charge an order", repo_id)
-    messages = [r.getMessage() for r in caplog.records if r.name == "sleuth.code"]
-    assert messages == ["the leg 'vector' failed with EmbeddingError"]
+    (message,) = (record.getMessage() for record in caplog.records if record.name == "sleuth.code")
+    assert re.fullmatch(r"the leg 'vector' failed with \w+Error", message)
 
 
 def test_reports_stay_with_their_results(place: tuple[CodeStorage, str, Path]) -> None:
