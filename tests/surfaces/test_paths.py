@@ -177,3 +177,23 @@ def test_only_lines_of_a_file_are_printed_as_its_lines(
     assert re.search(r"^ *\d+ page.html ", printed, re.MULTILINE)
     assert "page.html § Part" in sleuth("ask", "where does an ocelot sleep", "--filter", "path:page.html")
     assert "An ocelot sleeps here." in sleuth("show", "page.html")
+
+
+def test_documents_are_listed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`list` prints a path that opens from here for each document, in order of id, as far as they match a filter."""
+    assert sleuth("list") == "README.md\ndocs/README.md\n"
+    monkeypatch.chdir(home / "docs")
+    assert sleuth("list") == "../README.md\nREADME.md\n"
+    assert sleuth("list", "--filter", "path:README.md") == "README.md\n"
+    (entry,) = json.loads(sleuth("list", "--json", "-f", "path:README.md"))
+    assert (entry["id"], entry["metadata"]["type"]) == ("docs/README.md", "markdown")
+    nothing = commands.sleuth("list", "--filter", "type:pdf", cwd=Path.cwd())
+    assert (nothing.returncode, nothing.stdout) == (1, "")
+
+
+def test_all_documents_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More documents than one page of the listing holds come once each."""
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("name\n" + "".join(f"cat {n}\n" for n in range(1_001)))
+    sleuth("index", ".", "--embedder", "")
+    assert sorted(sleuth("list").split()) == sorted(f"rows.csv#{n}" for n in range(1, 1_002))

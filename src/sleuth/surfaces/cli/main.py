@@ -22,6 +22,7 @@ COMMANDS = {
     "index": "index",
     "search": "search",
     "show": "show",
+    "list": "list",
     "delete": "delete",
     "move": "move",
     "status": "status",
