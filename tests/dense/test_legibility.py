@@ -73,7 +73,7 @@ def test_rankings_do_not_depend_on_case(tmp_path: Path, change: Callable[[str], 
         "berlin": "German scientists in Berlin measure the warming of the Baltic Sea.",
         "dogs": "Dogs of Saint Bernard are large.",
     }
-    queries = ["Which German treaty limits warming?", "NASA in Europe", "paris agreement", "Hounds"]
+    queries = ["Which German treaty limits warming?", "NASA in Europe", "paris agreement", "Animals"]
 
     def rankings(
         name: str, of_texts: Callable[[str], str], of_queries: Callable[[str], str]

@@ -262,7 +262,7 @@ def test_at_a_shell_documents_are_the_default(place: Path) -> None:
     assert run(place, "search", "--in", "docs", "--leg", "lexical", "ledger").returncode == 0
     refused = run(place, "search", "--in", "docs", "--in", "code", "--leg", "lexical", "ledger")
     assert refused.returncode == 2
-    assert "legs must be omitted with --in" in refused.stderr
+    assert "legs must be left out where other sources than docs are searched" in refused.stderr
     unknown = run(place, "search", "--in", "books", "ledger")
     assert unknown.returncode == 2
     assert "docs, code, code:REPOSITORY, web, kb:ID" in unknown.stderr
