@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.cluster import ShardedEngine
+from sleuth.dense import Reading
 from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
 from sleuth.ingest import IndexInterrupted, IndexProgress
@@ -292,6 +294,19 @@ class Letters:
         return [self.embed_query(text) for text in texts]
 
 
+class TokenLetters(Letters):
+    """Letters with tokens to match."""
+
+    token_weight = 0.3
+
+    def read(self, texts: list[str]) -> Reading:
+        return Reading(
+            np.array(self.embed_documents(texts), np.float32),
+            np.zeros(0, np.uint8),
+            np.zeros(len(texts), np.uint16),
+        )
+
+
 def test_an_embedder_of_ones_own(tmp_path: Path) -> None:
     """A custom embedder's vectors are searched; the index refuses another, and names it when it is missing."""
     with Engine.open(tmp_path / "i", create=True, embedder=Letters()) as engine:
@@ -299,8 +314,29 @@ def test_an_embedder_of_ones_own(tmp_path: Path) -> None:
         assert len(engine.retrieve("seal", legs=["dense"])) == 3
     with pytest.raises(EmbedderMismatchError, match=r"letters/26.*wordllama"):
         Engine.open(tmp_path / "i", embedder="wordllama")
-    with pytest.raises(EmbedderMismatchError, match=r"embedder=\.\.\."):
-        Engine.open(tmp_path / "i")
+
+
+@pytest.mark.parametrize("kind", [Letters, TokenLetters])
+def test_an_index_is_used_without_the_embedder_of_its_user(tmp_path: Path, kind: type[Letters]) -> None:
+    """Words answer, `words_only` says why, vectors stay, and those of new documents are made with the embedder."""
+    with Engine.open(tmp_path / "i", create=True, embedder=kind()) as engine:
+        engine.add(DOCUMENTS)
+        [word] = engine.retrieve("cats", 1)
+    with Engine.open(tmp_path / "i") as engine:
+        assert not engine.repairs
+        ranking = engine.retrieve("cats", 1)
+        assert [item.id for item in ranking] == [word.id]
+        assert "Engine.open(path, embedder=...)" in ranking.failures[0].error
+        assert "letters/26" in engine.words_only
+        with pytest.raises(EmbeddingError, match=r"embedder=\.\.\."):
+            engine.retrieve("cats", legs=["dense"])
+        engine.add([Document("Zebras zigzag.", id="zebra")])
+        engine.compact()
+        assert not [finding for finding in engine.check(full=True) if finding.level == "error"]
+    with Engine.open(tmp_path / "i", embedder=kind()) as engine:
+        engine.embed()
+        assert engine.status()["legs"]["dense"]["uncovered"] == 0
+        assert [item.id for item in engine.retrieve("zzz", 1, legs=["dense"])] == ["zebra#0"]
 
 
 class LettersError(Exception):

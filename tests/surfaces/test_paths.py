@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from sleuth import Document, Engine
 from sleuth.surfaces.cli.files import from_here
 from tests import commands
 
@@ -128,6 +131,62 @@ def test_a_renamed_root_is_offered_to_be_moved(home: Path) -> None:
     assert sleuth("move", "docs", "my papers").startswith("Moved 0 documents.\nDeleted 1 ")
     assert " my papers/README.md:1-1 " in sleuth("search", "ocelot")
     assert "docs is gone" not in sleuth("index", "my papers")
+
+
+def test_a_folder_is_never_offered_to_be_moved_to_itself(home: Path) -> None:
+    """A renamed folder is recognised below an indexed folder that still holds the documents of its old name."""
+    sleuth("index", "docs", "--exclude", "*.txt")
+    (home / "docs").rename(home / "manual")
+    report = sleuth("index", ".")
+    assert "docs is gone, and manual has the same content (100%): `sleuth move docs manual`" in report
+    sleuth("index", "manual", "--exclude", "*.txt")
+    (home / "manual").rename(home / "papers")
+    assert "`sleuth move manual papers`" in (report := sleuth("index", "."))
+    assert "`sleuth move docs papers`" in report
+
+
+def test_quiet_is_quiet(home: Path) -> None:
+    """`index -q` prints nothing where files were read, and the reason where none could be."""
+    (home / "bad.pdf").write_text("no PDF")
+    (home / "docs" / "README.md").unlink()
+    assert sleuth("index", "-q", ".") == ""
+    assert "bad.pdf: not a PDF" in commands.sleuth("index", "-q", "bad.pdf", cwd=home).stderr
+
+
+def test_a_missing_package_is_one_message(home: Path) -> None:
+    """An optional package that is not installed is named with the command, without a traceback."""
+    code = "import sys; sys.modules['sentence_transformers'] = None; from sleuth.surfaces.cli.main import main; main()"
+    command = [sys.executable, "-c", code, "search", "--rerank", "foo", "ocelot"]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("sleuth: Reranking by a cross-encoder needs the package")
+    assert "pip install 'sleuth[models]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_index_of_ones_own_embedder_is_used_at_the_shell(home: Path) -> None:
+    """What needs no vectors needs no embedder: status, search by words, show, delete and doctor."""
+    with Engine.open(home / "own" / ".sleuth", create=True, embedder=LengthEmbedder()) as engine:
+        engine.add([Document("An ocelot sleeps.", id="cat"), Document("A dog barks.", id="dog")])
+    index = ("--index", str(home / "own" / ".sleuth"))
+    assert "dense           2" in sleuth("status", *index)
+    assert "An ocelot sleeps" in sleuth("search", "ocelot", *index)
+    assert "A dog barks" in sleuth("show", "dog", *index)
+    sleuth("doctor", *index)
+    assert "1" in sleuth("delete", "dog", *index)
+    assert json.loads(sleuth("status", "--json", *index))["documents"] == 1
+
+
+class LengthEmbedder:
+    """An embedder that no command can load."""
+
+    fingerprint = "length/1"
+
+    def embed_query(self, text: str) -> list[float]:
+        return [float(len(text)), 1.0]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
 
 
 def test_lines_of_code_are_kept(home: Path) -> None:

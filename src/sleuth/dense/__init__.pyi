@@ -3,18 +3,20 @@ from sleuth.dense.embedding import dimension_of as dimension_of
 from sleuth.dense.embedding import embed_texts as embed_texts
 from sleuth.dense.late import TokenReranker as TokenReranker
 from sleuth.dense.leg import DenseLeg as DenseLeg
+from sleuth.dense.missing import MissingEmbedder as MissingEmbedder
+from sleuth.dense.missing import MissingTokenEmbedder as MissingTokenEmbedder
 from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
 from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
 from sleuth.dense.packages import open_package as open_package
 from sleuth.dense.search import DenseSearcher as DenseSearcher
 from sleuth.dense.texts import embedded_text as embedded_text
 from sleuth.dense.wordllama import CodeEmbedder as CodeEmbedder
-from sleuth.dense.wordllama import MissingWordLlama as MissingWordLlama
 from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
 
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.dense.embedding import Reading as Reading
 from sleuth.dense.late import match as match
 from sleuth.dense.legibility import legible as legible
 from sleuth.dense.lists import ClusterLists as ClusterLists

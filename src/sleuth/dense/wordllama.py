@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from sleuth.dense.embedding import Reading
 from sleuth.dense.legibility import legible, legible_query
 from sleuth.dense.wordpieces import Vocabulary
-from sleuth.errors import EmbeddingError, LoadError, MissingPackageError
+from sleuth.errors import LoadError, MissingPackageError
 
 VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -144,40 +144,6 @@ class CodeEmbedder(WordLlamaEmbedder):
 
     def _read(self, texts: Sequence[str], most: int) -> Reading:
         return super()._read([_INNER_CAPITAL.sub(" ", text) for text in texts], most)
-
-
-class MissingWordLlama(WordLlamaEmbedder):
-    """Stands for the default embedder of an index where its package is not installed.
-
-    It gives no vectors, so that words answer and the index keeps the vectors that it has.
-    """
-
-    cheap = False
-    token_weight = 0.0
-
-    @property
-    def missing(self) -> str:
-        """What is missing, with the command that installs it."""
-        return str(missing_wordllama())
-
-    def has_meaning(self, query: str) -> bool:
-        """Return False: there are no vectors."""
-        return False
-
-    def knowledge(self, query: str) -> float:
-        """Return 1: there is nothing to weigh."""
-        return 1.0
-
-    def salience(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Raise EmbeddingError: the package is missing."""
-        raise EmbeddingError(self.missing, service="wordllama")
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Raise EmbeddingError: the package is missing."""
-        raise EmbeddingError(self.missing, service="wordllama")
-
-    def _read(self, texts: Sequence[str], most: int) -> Reading:
-        raise EmbeddingError(self.missing, service="wordllama")
 
 
 def _package() -> Path:

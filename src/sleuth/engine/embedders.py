@@ -115,10 +115,7 @@ def open_embedder(
     if choice is not None and not isinstance(choice, str):
         embedder: Embedder | None = choice
     elif service == "custom":
-        raise EmbedderMismatchError(
-            f"this index was made with the embedder {model!r}: open it with Engine.open(path, embedder=...)",
-            path=path,
-        )
+        raise EmbedderMismatchError(_missing_custom(model), path=path)
     else:
         embedder = _load(service, model, required=required or choice is not None) if spelling else None
     if answers and embedder is not None:
@@ -126,6 +123,21 @@ def open_embedder(
 
         embed_texts(embedder, ["text"])
     return embedder
+
+
+def stand_in(spelling: str, store: Store) -> Embedder | None:
+    """Return what stands for an embedder that only its user can give, over this store; None for another spelling."""
+    service, _, model = spelling.partition(":")
+    if service != "custom":
+        return None
+    from sleuth.dense import MissingEmbedder, MissingTokenEmbedder
+
+    has_tokens = any(leg.fingerprint.endswith("|tokens") for leg in store.status().legs)
+    return (MissingTokenEmbedder if has_tokens else MissingEmbedder)(model, _missing_custom(model))
+
+
+def _missing_custom(model: str) -> str:
+    return f"this index was made with the embedder {model!r}: open it with Engine.open(path, embedder=...)"
 
 
 def _command(choice: Embedder | str, path: str) -> str:
@@ -145,13 +157,13 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
         from sleuth.dense import open_package
 
         return open_package(service, model)
-    from sleuth.dense import MissingWordLlama, WordLlamaEmbedder, has_wordllama, missing_wordllama
+    from sleuth.dense import MissingTokenEmbedder, WordLlamaEmbedder, has_wordllama, missing_wordllama
 
     if has_wordllama():
         return WordLlamaEmbedder()
     if required:
         raise missing_wordllama()
-    return MissingWordLlama()
+    return MissingTokenEmbedder(WordLlamaEmbedder.fingerprint, str(missing_wordllama()))
 
 
 class RecordCache:

@@ -106,7 +106,8 @@ class Engine(Answering):
             IndexNotFoundError: no index there, and `create` is False.
             IndexDamagedError, FormatVersionError: an index that cannot be read; the message says what to do.
             ArgumentError: a path that can be none; settings that are invalid, or not those of the index.
-            EmbedderMismatchError: another embedder than that of the index, without `re_embed`; names both.
+            EmbedderMismatchError: another embedder than that of the index, without `re_embed`; names both. Where an
+                index was made with an object and `embedder` is None, words answer, and vectors wait for the object.
             EmbeddingError, MissingPackageError: the embedder does not load, or with `re_embed` gives no vector; no
                 index is made then, and one that is there stays as it is.
         """

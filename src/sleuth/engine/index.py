@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from sleuth.engine.embedders import RecordCache, words_only
+from sleuth.engine.embedders import RecordCache, stand_in, words_only
 from sleuth.engine.legs import fill, inspect, open_legs
 from sleuth.engine.narrowing import Scope
 from sleuth.engine.opening import check_settings, open_index
@@ -192,4 +192,5 @@ class IndexBackend(StoreBackend):
         except BaseException:
             store.close()
             raise
-        return self._over(store, self.embedder, self.chunker)
+        own = stand_in(self.settings.embedder, store) if hasattr(self.embedder, "missing") else None
+        return self._over(store, own or self.embedder, self.chunker)

@@ -13,6 +13,7 @@ from sleuth.engine.embedders import (
     default_spelling,
     open_embedder,
     spelling_of,
+    stand_in,
 )
 from sleuth.engine.legs import legs_of_embedder, open_legs
 from sleuth.errors import ArgumentError, IndexNotFoundError
@@ -70,7 +71,10 @@ def open_index(
             is_named = embedder is not None or "embedder" in named
             chosen = of_new.embedder if is_named else recorded or DEFAULT
         if model is None or chosen != of_new.embedder:
-            model = open_embedder(chosen, embedder, path=str(store.path), answers=re_embed, required=re_embed)
+            model = None if embedder is not None or re_embed else stand_in(chosen, store)
+            model = model or open_embedder(
+                chosen, embedder, path=str(store.path), answers=re_embed, required=re_embed
+            )
         if re_embed:
             fingerprint = model.fingerprint if model and chosen != recorded else ""
             for leg in legs_of_embedder():

@@ -34,10 +34,12 @@ def gone_roots(snapshot: IndexSnapshot, roots: Iterable[Root], read: Sequence[st
         read: names of what was just indexed, where the folders are looked for.
     """
     gone = []
+    roots = list(roots)
+    away = [root.name for root in roots if root.is_gone]
     for root in roots:
         documents = _files_below(snapshot, root.name) if root.is_gone else []
         if documents:
-            candidates = [_match(snapshot, root.name, documents, name) for name in read]
+            candidates = [_match(snapshot, root.name, documents, name, away) for name in read]
             best = max(candidates, key=lambda each: each.equal, default=GoneRoot(root.name, len(documents)))
             gone.append(best if best.equal >= 0.5 else GoneRoot(root.name, len(documents)))
     return gone
@@ -48,10 +50,18 @@ def _files_below(snapshot: IndexSnapshot, root: str) -> list[StoredDocument]:
     return [document for document in documents if is_file(document) and is_below(file_of(document), root)]
 
 
-def _match(snapshot: IndexSnapshot, old: str, documents: Sequence[StoredDocument], read: str) -> GoneRoot:
-    """Look for documents of a folder that is gone among those of a root, by name of the file and by text."""
+def _match(
+    snapshot: IndexSnapshot, old: str, documents: Sequence[StoredDocument], read: str, away: Sequence[str]
+) -> GoneRoot:
+    """Look for documents of a folder that is gone among those of a root, by name of the file and by text.
+
+    Args:
+        away: names of roots that are gone: none of them is what the folder has become.
+    """
     by_name: dict[str, list[StoredDocument]] = defaultdict(list)
     for document in _files_below(snapshot, read):
+        if any(is_below(document.source, name) for name in away):
+            continue
         by_name[PurePath(document.source).name].append(document)
     compared = list(islice((each for each in documents if each.source.startswith(f"{old}/")), _SAMPLE))
     folders: Counter[str] = Counter()

@@ -202,7 +202,8 @@ def index(
             print_run(engine, report, paths)
             if engine.words_only and (engine.settings.embedder or (creates and embedder is None)):
                 say(f"Words alone are searched: {engine.words_only}", err=True)
-        print_skipped(report, engine.files, verbose=verbose)
+        if not quiet or read_nothing(report):
+            print_skipped(report, engine.files, verbose=verbose)
         if watch and not report.interrupted:
             follow(engine, paths, {"ocr": fields["ocr"]} if ocr else None, timeout, json=json, quiet=quiet)
     leave(report)
@@ -335,9 +336,14 @@ def leave(report: IndexReport) -> None:
         command = shlex.join(["sleuth", *(word for word in sys.argv[1:] if word != "--re-embed")])
         say(f"Interrupted. Committed documents are kept; continue with: {command}", err=True)
         raise typer.Exit(130)
-    failed = any(skipped.kind not in ("empty", "no prose") for skipped in report.skipped)
-    if failed and not (report.read or report.unchanged):
+    if read_nothing(report):
         raise typer.Exit(1)
+
+
+def read_nothing(report: IndexReport) -> bool:
+    """Return whether files failed and none could be read."""
+    failed = any(skipped.kind not in ("empty", "no prose") for skipped in report.skipped)
+    return failed and not (report.read or report.unchanged)
 
 
 def offer_code(paths: list[Path]) -> None:

@@ -13,6 +13,7 @@ import logging
 import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 from sleuth.surfaces.cli.app import app
 
@@ -100,13 +101,18 @@ def main() -> None:
         sys.exit(1)
     except (MemoryError, RuntimeError, ImportError) as error:
         if not isinstance(error, MemoryError) and not str(error).endswith(NO_MEMORY):
-            raise
+            leave_with(error)  # a package that is not installed is an ImportError, too
         sys.exit("sleuth: not enough memory for this command; the index is as it was after its last commit")
-    except Exception as error:
-        from sleuth.errors import SleuthError
-        from sleuth.surfaces.cli.common import exit_code, fail
+    except Exception as error:  # noqa: BLE001
+        leave_with(error)
 
-        if not isinstance(error, SleuthError):
-            raise
-        fail(error)
-        sys.exit(exit_code(error))
+
+def leave_with(error: Exception) -> NoReturn:
+    """Print an expected failure and exit with its code; raise any other one again."""
+    from sleuth.errors import SleuthError
+    from sleuth.surfaces.cli.common import exit_code, fail
+
+    if not isinstance(error, SleuthError):
+        raise error
+    fail(error)
+    sys.exit(exit_code(error))
