@@ -197,7 +197,7 @@ def test_commands_search_by_it(tmp_path: Path) -> None:
     assert answer.returncode == 0, answer.stderr
     assert [item["id"] for item in json.loads(answer.stdout)["items"]] == expected
     assert "sparse" in sleuth("status", cwd=tmp_path).stdout
-    assert "sparse" in sleuth("doctor", "--full", cwd=tmp_path).stdout
+    assert "sparse" in sleuth("doctor", "--full", "--verbose", cwd=tmp_path).stdout
     refused = sleuth("search", "car", "--leg", "spare", cwd=tmp_path)
     assert "legs must be among lexical, dense, sparse in this index, got ['spare']" in refused.stderr
 

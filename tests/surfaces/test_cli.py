@@ -200,6 +200,14 @@ def test_status_and_doctor(indexed: Path) -> None:
     record.write_bytes(data[:at] + b"forty" + data[at + 5 :])
     findings = json.loads(sleuth("doctor", "--full", "--json", cwd=indexed).stdout)
     assert any(finding["level"] == "error" and finding["remedy"] for finding in findings)
+    printed = sleuth("doctor", "--full", cwd=indexed).stdout
+    assert printed.startswith("error ")
+    assert "loads" not in printed
+    verbose = sleuth("doctor", "--full", "--verbose", cwd=indexed).stdout
+    levels = [line.split()[0] for line in verbose.splitlines() if not line.startswith(" ")]
+    levels = [level for level in levels if level in ("error", "warning", "info", "ok")]
+    assert levels == sorted(levels, key=["error", "warning", "info", "ok"].index)
+    assert "sleuth.lexical" in verbose
     assert "guide.md" in sleuth("doctor", "--repair", cwd=indexed).stdout
     assert sleuth("doctor", "--full", cwd=indexed).returncode == 0
     assert sleuth("index", "docs", cwd=indexed).returncode == 0

@@ -35,6 +35,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
             os.kill(process.pid, signal.SIGINT)
             _, errors = process.communicate(timeout=60)
             assert (process.returncode, "Traceback" in errors) == (0, False), errors
+            assert "Watching notes ... Ctrl-C ends it" in errors
         finally:
             process.kill()
 

@@ -17,11 +17,13 @@ if TYPE_CHECKING:
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth doctor            environment, optional packages, and that every passage is covered
+  sleuth doctor --verbose  also what is as it should be: versions, kernels, packages
   sleuth doctor --full     reads every byte and compares checksums
   sleuth doctor --repair   repairs what a full check finds
 """
 
-_STYLES = {"ok": "green", "info": "dim", "warning": "yellow", "error": "bold red"}
+_STYLES = {"error": "bold red", "warning": "yellow", "info": "dim", "ok": "green"}
+"""Style by level, the worst level first."""
 
 
 @app.command("doctor", epilog=EXAMPLES)
@@ -34,6 +36,7 @@ def doctor(
             help="Repair first: rebuild segments, remove torn rows, recover a damaged record with sqlite3.",
         ),
     ] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also print what is as it should be.")] = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
@@ -45,8 +48,13 @@ def doctor(
     if json:
         print_json([finding.to_dict() for finding in findings])
     else:
-        for finding in findings:
-            print_finding(finding)
+        for level in _STYLES if verbose else [level for level in _STYLES if level != "ok"]:
+            for finding in findings:
+                if finding.level == level:
+                    print_finding(finding)
+        passed = sum(finding.level == "ok" for finding in findings)
+        if not verbose:
+            console().print(f"ok      {passed} checks passed; --verbose lists them", style=_STYLES["ok"])
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)
 

@@ -220,7 +220,7 @@ def follow(
 ) -> None:
     """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
     try:
-        for changed in changes_below(paths, engine.path.resolve()):
+        for changed in changes_below(paths, engine.path.resolve(), quiet=quiet):
             report = read_paths(engine, paths, options, True, timeout, changed=changed, visible=False)
             if report.interrupted:
                 return

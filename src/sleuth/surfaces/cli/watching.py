@@ -6,6 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from sleuth.surfaces.cli.files import from_here
+from sleuth.surfaces.cli.terminal import say
+from sleuth.text import clean_text
+
 _MANY_CHANGES: Final = 1_000
 _STARTED_MS: Final = 200
 """Milliseconds without a change after which the first look at everything is due."""
@@ -14,7 +18,9 @@ _TOOLS: Final = frozenset({".git", ".sleuth"})
 _HIDDEN: Final = _TOOLS | {"node_modules", "__pycache__"}
 
 
-def changes_below(roots: Sequence[Path], apart: Path | None = None) -> Iterator[list[str] | None]:
+def changes_below(
+    roots: Sequence[Path], apart: Path | None = None, *, quiet: bool = False
+) -> Iterator[list[str] | None]:
     """Yield the absolute paths that changed below some roots, once per burst of changes.
 
     None stands for anything: at first, since files may have changed before the watch began, and where there are so
@@ -24,6 +30,7 @@ def changes_below(roots: Sequence[Path], apart: Path | None = None) -> Iterator[
     Args:
         roots: files and folders. A file may be replaced by another one of its name.
         apart: a folder inside them that is not looked at, such as the index.
+        quiet: do not print on standard error what is watched.
     """
     from sleuth.errors import MissingPackageError
 
@@ -31,6 +38,9 @@ def changes_below(roots: Sequence[Path], apart: Path | None = None) -> Iterator[
         import watchfiles
     except ImportError as error:
         raise MissingPackageError("watchfiles", "watch", "--watch") from error
+    if not quiet:
+        names_of_roots = ", ".join(clean_text(from_here(str(root))) for root in roots)
+        say(f"Watching {names_of_roots} ... Ctrl-C ends it", err=True)
     notable = watchfiles.DefaultFilter()
     places = [root.resolve() for root in roots]
     folders = [place if place.is_dir() else place.parent for place in places]
