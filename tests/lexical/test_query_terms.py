@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from string import ascii_lowercase, digits
+from typing import NamedTuple
 
 from sleuth.lexical import QueryTerms
 from sleuth.text import LANGUAGES, get_analyzer
@@ -19,6 +20,13 @@ ANALYZERS = {
 HELD = {("text", "hous"), ("text@de", "hous"), ("code", "max_size"), ("code", "max"), ("code", "size")}
 
 
+class Term(NamedTuple):
+    """A term of a field."""
+
+    field: str
+    token: str
+
+
 @dataclass(frozen=True)
 class Asked:
     """The index of a field that answers by calling a function."""
@@ -26,8 +34,8 @@ class Asked:
     field: str
     holds: Callable[[str], bool]
 
-    def held(self, token: str) -> tuple[str, str] | None:
-        return (self.field, token) if self.holds(token) else None
+    def held(self, token: str) -> Term | None:
+        return Term(self.field, token) if self.holds(token) else None
 
 
 def test_counts_are_those_of_every_analyzer() -> None:
@@ -36,16 +44,25 @@ def test_counts_are_those_of_every_analyzer() -> None:
     terms = QueryTerms(
         ANALYZERS, {name: Asked(name, tokens.__contains__) for name, tokens in tokens_of.items()}
     )
-    query = "Houses, houses: max_size and unknown"
+    query = "Houses, houses: max_size, unknown"
     expected = Counter(
-        (field, token)
+        Term(field, token)
         for field, analyzer in ANALYZERS.items()
         for token in analyzer.tokens(query)
         if (field, token) in HELD
     )
-    assert expected["text", "hous"] == 2
-    assert expected["code", "max_size"] == 1
+    assert expected[Term("text", "hous")] == 2
+    assert expected[Term("code", "max_size")] == 1
     assert terms.counts(query) == terms.counts(query) == expected
+
+
+def test_terms_count_half_in_fields_of_another_language() -> None:
+    """A query whose stop words tell its language counts in full only in the fields of that language."""
+    analyzers = {"text": get_analyzer("english"), "text@de": get_analyzer("german")}
+    terms = QueryTerms(analyzers, {name: Asked(name, lambda _: True) for name in analyzers})
+    assert terms.counts("the port") == {("text", "port"): 1.0, ("text@de", "port"): 0.5}
+    assert terms.counts("wo ist port") == {("text", "port"): 0.5, ("text@de", "port"): 1.0}
+    assert terms.counts("port") == {("text", "port"): 1.0, ("text@de", "port"): 1.0}
 
 
 def test_a_word_is_looked_up_once() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sleuth.text import detect_language, stop_words_of_query
+from sleuth.text import detect_language, language_of_query
 
 TEXTS = {
     "en": "The quick brown fox jumps over the lazy dog, and it does so because of its long legs.",
@@ -36,22 +36,23 @@ def test_a_sentence_tells_its_language(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "stops"),
+    ("query", "code", "stops"),
     [
-        ("What is the price of tea", {"What", "is", "the", "of"}),
-        ("Ways to install", {"to"}),
-        ("Wer ist der Autor von Faust", {"Wer", "ist", "der", "von"}),
-        ("Où est le but", {"Où", "est", "le"}),
-        ("most přes Vltavu", set()),
-        ("most Praha", set()),
-        ("the who", set()),
-        ("tea", set()),
-        ("", set()),
+        ("What is the price of tea", "en", {"What", "is", "the", "of"}),
+        ("Ways to install", "en", {"to"}),
+        ("Wer ist der Autor von Faust", "de", {"Wer", "ist", "der", "von"}),
+        ("Où est le but", "fr", {"Où", "est", "le"}),
+        ("most přes Vltavu", "", set()),
+        ("most Praha", "", set()),
+        ("the who", "", set()),
+        ("tea", "", set()),
+        ("", "", set()),
     ],
 )
-def test_stop_words_of_a_query(query: str, stops: set[str]) -> None:
-    """A query has the stop words of its own language; none where it has no language, or no other words."""
-    assert stop_words_of_query(query.split()) == stops
+def test_stop_words_tell_the_language_of_a_query(query: str, code: str, stops: set[str]) -> None:
+    """A query has the language of most of its stop words; none where it has too few, or no other words."""
+    language = language_of_query(query.split())
+    assert (language.code, set(language.stops)) == (code, stops)
 
 
 @pytest.mark.parametrize(

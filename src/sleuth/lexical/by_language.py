@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sleuth.store import Rows
-from sleuth.text import LANGUAGES, LANGUAGES_VERSION
+from sleuth.text import ENGLISH, LANGUAGES, LANGUAGES_VERSION
 
 _SIGN: Final = "@"
 
@@ -26,6 +26,11 @@ def analyzer_of(name: str) -> str:
     """Return the analyzer of a field of a language; "" for other fields."""
     _, _, code = name.partition(_SIGN)
     return LANGUAGES[code].analyzer if code else ""
+
+
+def field_language(name: str) -> str:
+    """Return the language that the rows of a field have: English for fields of no language."""
+    return name.partition(_SIGN)[2] or ENGLISH
 
 
 def language_fingerprint() -> str:

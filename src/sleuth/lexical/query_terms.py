@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from sleuth.lexical.by_language import is_language_field
+from sleuth.lexical.by_language import field_language, is_language_field
 from sleuth.lexical.terms import tally, terms_of_word
-from sleuth.text import MAX_TOKEN, Analyzer, WordRule, stop_words_of_query
+from sleuth.text import MAX_TOKEN, Analyzer, QueryLanguage, WordRule, language_of_query
 
 if TYPE_CHECKING:
     from sleuth.lexical.terms import Index
 
-T = TypeVar("T")
+
+class _Term(Protocol):
+    @property
+    def field(self) -> str: ...
+
+
+T = TypeVar("T", bound=_Term)
 Terms: TypeAlias = Mapping[str, Mapping[str, float]]
 """A query whose terms are weighed already: by field, by token, a weight above 0."""
 
+_FOREIGN = 0.5
+"""What a term counts in fields of another language than the query's. Over XQuAD in five languages in one index, MRR@10
+of English questions is .742 with 1, .779 with .7, .781 with .5 and .783 with .4."""
 _REMEMBERED = 1 << 13
 """Words whose terms are kept; then it starts anew."""
 
@@ -82,20 +91,26 @@ class QueryTerms(Generic[T]):
     def counts(self, query: str) -> dict[T, float]:
         """Return how often each term comes.
 
-        A stop word of the query's language counts in no field: in fields of other languages it is a rare word.
+        A stop word of the query's language counts in no field: in fields of other languages it is a rare word. Other
+        words count half in those.
         """
         words: list[tuple[T, ...]] = []
-        stops: frozenset[str] = frozenset()
+        language = QueryLanguage()
         if self._by_language:
-            stops = stop_words_of_query(self._splittings[0].fields[0].analyzer.runs(query))
+            language = language_of_query(self._splittings[0].fields[0].analyzer.runs(query))
         for splitting in self._splittings:
             known = splitting.known
             for run in splitting.fields[0].analyzer.runs(query):
-                if run in stops:
+                if run in language.stops:
                     continue
                 terms = known.get(run)
                 words.append(self._look_up(run, splitting) if terms is None else terms)
-        return tally(words)
+        counts = tally(words)
+        if language.code:
+            for term in counts:
+                if field_language(term.field) != language.code:
+                    counts[term] *= _FOREIGN
+        return counts
 
     def _look_up(self, run: str, splitting: _Splitting[T]) -> tuple[T, ...]:
         """Return the terms of one run, and remember them."""

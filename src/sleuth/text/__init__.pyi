@@ -7,8 +7,9 @@ from sleuth.text.chunkers import Chunker as Chunker
 from sleuth.text.clean import clean_text as clean_text
 from sleuth.text.clean import escape_json as escape_json
 from sleuth.text.clean import escape_text as escape_text
+from sleuth.text.detection import QueryLanguage as QueryLanguage
 from sleuth.text.detection import detect_language as detect_language
-from sleuth.text.detection import stop_words_of_query as stop_words_of_query
+from sleuth.text.detection import language_of_query as language_of_query
 from sleuth.text.languages import ENGLISH as ENGLISH
 from sleuth.text.languages import LANGUAGES as LANGUAGES
 from sleuth.text.languages import LANGUAGES_VERSION as LANGUAGES_VERSION

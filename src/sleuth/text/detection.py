@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sleuth.text.languages import ENGLISH, LANGUAGES, UNKNOWN
 from sleuth.text.stopwords import ENGLISH as ENGLISH_STOP_WORDS
@@ -181,24 +181,38 @@ def _shares(words: Sequence[str], codes: tuple[str, ...]) -> dict[str, float]:
     return {code: times / len(words) for code, times in totals.items() if different[code] >= least}
 
 
-def stop_words_of_query(words: Iterable[str]) -> frozenset[str]:
-    """Return those words of a query that are stop words of its own language; none where nothing else would be left.
+class QueryLanguage(NamedTuple):
+    """The language of a query, as its stop words tell it.
 
-    A query has the language of most of its stop words: English on a tie, and another only from two of them on.
+    Attributes:
+        code: of the language; "" where it is unknown.
+        stops: the words of the query that are stop words of that language.
+    """
+
+    code: str = UNKNOWN
+    stops: frozenset[str] = frozenset()
+
+
+def language_of_query(words: Iterable[str]) -> QueryLanguage:
+    """Return the language of most stop words of a query: English on a tie, and another only from two of them on.
+
+    A query of stop words alone has no language: nothing else would be left to search.
     """
     folded = {word: fold(word) for word in words}
     distinct = set(folded.values())
     languages = _languages_of(LATIN)
     counts = Counter(chain.from_iterable(languages.get(word, ()) for word in distinct))
-    other, most = max(counts.items(), key=itemgetter(1), default=("", 0))
-    english = ENGLISH_STOP_WORDS & distinct
-    if len(english) >= most and not _ENGLISH_WORDS.isdisjoint(english):
-        stops = english
-    elif len(english) < most >= _LEAST_STOP_WORDS:
-        stops = stop_words(other) & distinct
+    code, most = max(counts.items(), key=itemgetter(1), default=(UNKNOWN, 0))
+    stops = ENGLISH_STOP_WORDS & distinct
+    if len(stops) >= most and not _ENGLISH_WORDS.isdisjoint(stops):
+        code = ENGLISH
+    elif len(stops) < most >= _LEAST_STOP_WORDS:
+        stops = stop_words(code) & distinct
     else:
-        return frozenset()
-    return frozenset(w for w in folded if folded[w] in stops) if stops != distinct else frozenset()
+        return QueryLanguage()
+    if stops == distinct:
+        return QueryLanguage()
+    return QueryLanguage(code, frozenset(word for word in folded if folded[word] in stops))
 
 
 _loading = threading.Lock()
