@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -117,6 +118,23 @@ def test_status_shows_roots(home: Path) -> None:
     (home / "docs").rename(home / "papers")
     assert "root   docs  exclude=*.txt metadata_fields=year  gone:" in sleuth("status")
     assert {"name": "", "options": {}, "gone": False} in json.loads(sleuth("status", "--json"))["roots"]
+
+
+def test_status_prints_no_values_of_python(home: Path) -> None:
+    """The process that writes, and metadata among remembered options, are printed as words."""
+    with Engine.open(home / ".sleuth") as engine:
+        engine.index([home / "docs"], options={"metadata": {"team": "red", "tags": ["a", "b"]}})
+    holder = {"pid": 7, "host": "here", "program": "sleuth index", "since": "noon"}
+    with (home / ".sleuth/writer.lock").open("r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.truncate()
+        lock.write(json.dumps(holder))
+        lock.flush()
+        printed = " ".join(sleuth("status").split())
+    assert "writer process 7 on here (sleuth index) since noon" in printed
+    assert "metadata=tags:a,b,team:red" in printed
+    assert not set("{}[]'") & set(printed)
+    assert "embedder ," not in printed
 
 
 def test_a_renamed_root_is_offered_to_be_moved(home: Path) -> None:

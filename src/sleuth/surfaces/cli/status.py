@@ -61,6 +61,8 @@ def print_roots(roots: list[Root], names: FileNames) -> None:
 
 
 def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        return ",".join(f"{name}:{_spelled(each)}" for name, each in value.items())
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
@@ -92,12 +94,14 @@ def print_status(index: dict[str, Any]) -> None:
     facts.add_row("record", human_bytes(index["record_bytes"]))
     facts.add_row("version", f"{index['version']} (format {index['format']})")
     facts.add_row(
-        "settings", escape(", ".join(f"{name} {value}" for name, value in index["settings"].items()))
+        "settings",
+        escape(", ".join(f"{name} {value}" for name, value in index["settings"].items() if value != "")),
     )
     if index["words_only"]:
         facts.add_row("words only", escape(index["words_only"]))
-    if index.get("holder"):
-        facts.add_row("writer", escape(str(index["holder"])))
+    if holder := index.get("holder"):
+        writer = f"process {holder['pid']} on {holder['host']} ({holder['program']}) since {holder['since']}"
+        facts.add_row("writer", escape(clean_text(writer)))
     legs = Table(box=None, padding=(0, 2, 0, 0))
     for column in ("leg", "passages", "segments", "size"):
         legs.add_column(column, justify="left" if column == "leg" else "right")
