@@ -212,6 +212,20 @@ def test_a_value_that_cannot_be_kept_is_named_by_its_key(engine: Engine, value: 
         engine.add([Document("text", {"day": date(2024, 1, 1), "bad": value}, id="x")])
 
 
+def test_another_case_is_noted_where_a_filter_finds_nothing(engine: Engine) -> None:
+    """The note gives the filter that finds something, counted within the scope; a filter that matches has no note."""
+    note = "no passage matches lang:EN draft:true; in another case 2 would: lang:~EN draft:true"
+    ranking = engine.retrieve("cats", filter="lang:EN draft:true")
+    assert (len(ranking), ranking.notes) == (0, (note,))
+    assert engine.retrieve("cats", 1, filter="lang:~EN draft:true")[0].metadata["source"] == "cats.md"
+    assert engine.retrieve("cats", filter={"tags": {"$in": ["B", 3]}}).notes == (
+        "no passage matches tags:B,3; in another case 1 would: tags:~B OR tags:3",
+    )
+    assert engine.scoped("lang:de").retrieve("cats", filter="lang:EN").notes == ()
+    assert engine.retrieve("xyzzy", filter="lang:en").notes == ()
+    assert engine.count("author.name:~ANN").documents == 1
+
+
 def test_unknown_keys_are_noted(engine: Engine) -> None:
     """A filter with an unknown key adds a note with the nearest key."""
     ranking = engine.retrieve("tokens", filter="lnag:en")

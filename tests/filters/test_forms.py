@@ -40,7 +40,7 @@ ANY_COMPARISON = st.one_of(
         st.sampled_from(("in", "nin")),
         st.lists(ANY_VALUE, min_size=1, max_size=3).map(tuple),
     ),
-    st.builds(Compare, ANY_KEY, st.sampled_from(("prefix", "substring")), st.text(max_size=8)),
+    st.builds(Compare, ANY_KEY, st.sampled_from(("ieq", "prefix", "substring")), st.text(max_size=8)),
     st.builds(Compare, ANY_KEY, st.sampled_from(("gt", "lte")), st.text(max_size=8)),
     st.builds(Compare, ANY_KEY, st.just("exists"), st.booleans()),
 )

@@ -47,6 +47,7 @@ def test_every_builder_method_has_its_operator() -> None:
     key = field("k")
     trees = {
         "eq": key == 1,
+        "ieq": key.equals_in_any_case("a"),
         "ne": key != 1,
         "gt": key > 1,
         "gte": key >= 1,

@@ -59,7 +59,7 @@ def comparison(rng: random.Random) -> Filter:
         return Compare(key, operator, tuple(scalar(rng) for _ in range(rng.randint(1, 3))))
     if operator == "exists":
         return Compare(key, "exists", rng.random() < 0.5)
-    if operator in ("prefix", "substring"):
+    if operator in ("ieq", "prefix", "substring"):
         return Compare(key, operator, rng.choice(WORDS))
     if operator in ("gt", "gte", "lt", "lte"):
         return Compare(key, operator, rng.choice(SMALL) if rng.random() < 0.9 else rng.choice(WORDS))

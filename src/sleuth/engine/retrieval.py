@@ -13,7 +13,7 @@ from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of, similar_rows
 from sleuth.errors import ArgumentError, RetrievalError
-from sleuth.filters import as_filter
+from sleuth.filters import as_filter, in_any_case, to_text
 from sleuth.text import get_analyzer
 from sleuth.types import Explanation, Ranking
 
@@ -74,9 +74,26 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         elif not query.is_lookup:
             ranked = in_common(view, searchers, query.text, ranked, snapshot=snapshot, least=least)
         items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), request)
+        if not items and tree is not None:
+            notes += _note_on_case(tree, searchers, snapshot)
     if reranker is not None:
         items = list(reranker.rerank(query.text, items))[:k]
     return Ranking(items, ranked.parts, notes)
+
+
+def _note_on_case(tree: Filter, searchers: Searchers, snapshot: IndexSnapshot) -> list[str]:
+    """Say that a filter would match passages in another case, where it matches none as it is."""
+    loose = in_any_case(tree)
+
+    def passages(filter: Filter) -> int:
+        return searchers.select(snapshot, filter).count().passages
+
+    try:
+        count = 0 if loose == tree or passages(tree) else passages(loose)
+    except RetrievalError:  # a shard is missing: nobody knows what it holds
+        return []
+    note = f"no passage matches {to_text(tree)}; in another case {count:,} would: {to_text(loose)}"
+    return [note] if count else []
 
 
 def _notes_on(tree: Filter | None, view: IndexView, snapshot: IndexSnapshot) -> list[str]:

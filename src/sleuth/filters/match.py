@@ -7,6 +7,7 @@ hold. Then, for a key and a value v of the filter:
 | operator  | true if the row's value is                                                                 |
 |-----------|--------------------------------------------------------------------------------------------|
 | eq        | a scalar equal to v, or a list with an element equal to v                                  |
+| ieq       | a string equal to v without case (`str.casefold`), or a list with such an element          |
 | ne        | anything else: true if eq is false, also if the key is missing                             |
 | in, nin   | in: eq is true for one of the values; nin: in is false                                     |
 | gt … lte  | a number (if v is one) or a string (if v is one) in that order; never a list               |
@@ -135,6 +136,11 @@ def _equals_any(leaf: Leaf, value: object) -> bool:
     return any(one == other and kind(one) is kind(other) for one in _as_list(leaf) for other in options)
 
 
+def _equals_in_any_case(leaf: Leaf, value: str) -> bool:
+    text = value.casefold()
+    return any(isinstance(element, str) and element.casefold() == text for element in _as_list(leaf))
+
+
 def _contains(leaf: Leaf, value: object) -> bool:
     return isinstance(leaf, list) and _equals_any(leaf, value)
 
@@ -153,6 +159,7 @@ def _in_order(holds: Callable[[Any, Any], bool], leaf: Leaf, value: object) -> b
 
 _TESTS: Final[Mapping[str, Callable[[Leaf, Any], bool]]] = {
     "eq": _equals_any,
+    "ieq": _equals_in_any_case,
     "in": _equals_any,
     "contains": _contains,
     "substring": _substring,

@@ -15,15 +15,16 @@ Grammar, in order of binding; blanks separate and otherwise mean nothing:
              | "*"                                the key exists
              | value "*"                          begins with value
              | value that ends in "/"             lies in that folder: begins with it
+             | "~" value                          equal without case
              | "*" value "*"                      has it as a substring
              | "[" value "]"                      is a list with that element
     value    = true | false | number as in JSON | word | string in double quotes, with JSON's escapes
     key      = word | string in double quotes
 
 A word has no blanks and none of `"()[]{},*`, and does not begin with one of `<>=!`; as a key it holds none of
-`:=!<>` and begins neither with `-` nor with `AND-`, `OR-` or `NOT-`. Quoted values are always strings:
-`year:2020` is the number, `year:"2020"` the string. A sign may follow a colon (`year:>=2020`). Text that
-begins with `{` is read as JSON.
+`:=!<>` and begins neither with `-` nor with `AND-`, `OR-` or `NOT-`. After a colon, a value that begins with `~` is
+quoted. Quoted values are always strings: `year:2020` is the number, `year:"2020"` the string. A sign may follow a
+colon (`year:>=2020`). Text that begins with `{` is read as JSON.
 """
 
 from __future__ import annotations
@@ -166,6 +167,8 @@ class _Reader:
             if not self.match_char("*"):
                 self.fail("a substring must be written with a star on both sides, *like this*")
             return Compare(key, "substring", text)
+        if self.match_char("~"):
+            return Compare(key, "ieq", self.string())
         if self.match_char("["):
             element = self.value()
             if not self.match_char("]"):
@@ -288,13 +291,20 @@ def _condition(test: Compare) -> str:
         return ":*" if value else "!=*"
     if name == "contains":
         return f":[{_value(value)}]"
-    if name in ("prefix", "substring"):
-        text = str(value)
-        word = text if _WORD.fullmatch(text) else json.dumps(text, ensure_ascii=False)
-        if name == "substring":
-            return f":*{word}*"
-        return f":{word}" if word.endswith("/") else f":{word}*"
+    if name in ("ieq", "prefix", "substring"):
+        return _part(name, str(value))
     return (":" if name == "eq" else _SIGNS[name]) + _value(value)
+
+
+def _part(name: str, text: str) -> str:
+    word = (
+        text if _WORD.fullmatch(text) and not text.startswith("~") else json.dumps(text, ensure_ascii=False)
+    )
+    if name == "ieq":
+        return f":~{word}"
+    if name == "substring":
+        return f":*{word}*"
+    return f":{word}" if word.endswith("/") else f":{word}*"
 
 
 def _value(value: Scalar) -> str:
@@ -302,5 +312,6 @@ def _value(value: Scalar) -> str:
         return "true" if value else "false"
     if not isinstance(value, str):
         return repr(value)
-    is_plain = _WORD.fullmatch(value) and not value.endswith("/") and isinstance(_scalar(value), str)
+    is_special = value.endswith("/") or value.startswith("~")
+    is_plain = _WORD.fullmatch(value) and not is_special and isinstance(_scalar(value), str)
     return value if is_plain else json.dumps(value, ensure_ascii=False)

@@ -17,7 +17,7 @@ from sleuth.filters.values import PLAIN, Value, plain_scalar
 
 Scalar: TypeAlias = str | int | float | bool
 Operator: TypeAlias = Literal[
-    "eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists", "prefix", "contains", "substring"
+    "eq", "ieq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists", "prefix", "contains", "substring"
 ]
 OPERATORS: Final[tuple[Operator, ...]] = get_args(Operator)
 ORDERED: Final = frozenset({"gt", "gte", "lt", "lte"})
@@ -60,9 +60,9 @@ class Compare(_Node):
 
     Attributes:
         key: a metadata key; a dot steps into an object, as in "author.name".
-        value: a scalar; a tuple of scalars for "in" and "nin"; a bool for "exists"; a string for "prefix" and
-            "substring"; a number or a string for the four orders. Numbers are finite, integers fit 64 bits. Members of
-            an enumeration, dates, numpy's scalars and other values are kept as what metadata keeps (`plain_scalar`).
+        value: a scalar; a tuple of scalars for "in" and "nin"; a bool for "exists"; a string for "ieq", "prefix" and
+            "substring"; a number or a string for the four orders. Numbers are finite, integers fit 64 bits. Members
+            of an enumeration, dates, numpy's scalars and other values are kept as metadata keeps them (`plain_scalar`).
     """
 
     key: str
@@ -151,6 +151,10 @@ class Field:
     def __ne__(self, value: Value) -> Compare:  # type: ignore[override]
         return Compare(self.key, "ne", _plain(value))
 
+    def equals_in_any_case(self, text: str) -> Compare:
+        """True where the value, or an element of a list, is this string, whatever the case of letters."""
+        return Compare(self.key, "ieq", text)
+
     def __gt__(self, value: Value) -> Compare:
         return Compare(self.key, "gt", _plain(value))
 
@@ -227,6 +231,18 @@ def keys_in(filter: Filter) -> frozenset[str]:
     return frozenset(keys)
 
 
+def in_any_case(filter: Filter) -> Filter:
+    """Return a filter that compares without case each string that must be equal; the rest of it is as it was."""
+    if isinstance(filter, And):
+        return And(tuple(in_any_case(part) for part in filter.parts))
+    if isinstance(filter, Or):
+        return Or(tuple(in_any_case(part) for part in filter.parts))
+    if isinstance(filter, Not) or filter.operator not in ("eq", "in"):
+        return filter
+    values = filter.value if isinstance(filter.value, tuple) else (filter.value,)
+    return any_of(*(Compare(filter.key, "ieq" if isinstance(one, str) else "eq", one) for one in values))
+
+
 def negations_inward(filter: Filter) -> Filter:
     """Return an equal filter, by De Morgan's laws, with `Not` only over comparisons without an opposite."""
     if isinstance(filter, And):
@@ -295,7 +311,7 @@ def _check_value(operator: str, value: object) -> None:
             _check_scalar(operator, element)
     elif operator == "exists":
         _check_type(operator, value, bool, "True or False")
-    elif operator in ("prefix", "substring"):
+    elif operator in ("ieq", "prefix", "substring"):
         _check_type(operator, value, str, "a string")
     else:
         _check_scalar(operator, value)

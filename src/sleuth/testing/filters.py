@@ -63,7 +63,7 @@ def comparisons() -> st.SearchStrategy[Filter]:
         st.builds(Compare, keys, st.sampled_from(("eq", "ne", "contains")), scalars()),
         st.builds(Compare, keys, st.sampled_from(("gt", "gte", "lt", "lte")), ordered),
         st.builds(Compare, keys, st.sampled_from(("in", "nin")), several),
-        st.builds(Compare, keys, st.sampled_from(("prefix", "substring")), words),
+        st.builds(Compare, keys, st.sampled_from(("ieq", "prefix", "substring")), words),
         st.builds(Compare, keys, st.just("exists"), st.booleans()),
     )
 

@@ -122,6 +122,21 @@ class Strings:
         """Return a mask of those that hold `text`, shape (count,)."""
         return kernels.containing(self.data, self.count, utf8(text))
 
+    def equal_in_any_case(self, text: str) -> NDArray[np.uint8]:
+        """Return a mask of those that equal `text` without case, shape (count,). Reads each of them."""
+        value = text.casefold()
+        strings = self.take(np.arange(self.count))
+        return np.fromiter((string.casefold() == value for string in strings), np.uint8, self.count)
+
+    def take(self, places: NDArray[np.int64]) -> list[str]:
+        """Return the strings at these places."""
+        if not len(places):
+            return []
+        blob, offsets = kernels.decode(self.data, self.count)
+        data = blob.tobytes()
+        bounds = zip(offsets[places].tolist(), offsets[places + 1].tolist(), strict=True)
+        return [data[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]
+
     def _below(self, needle: bytes) -> int:
         return kernels.below(self.data, self.heads, self.count, needle)
 

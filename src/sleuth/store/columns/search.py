@@ -126,9 +126,10 @@ def rows_where(column: Column, test: Compare) -> Bitmap:
     """Return the rows of a column for which a comparison, other than "ne" and "nin", is true."""
     if test.operator == "exists":
         return column.by_intervals([(MISSING + 1, column.n_codes) if test.value else (MISSING, MISSING + 1)])
-    if test.operator == "substring":
+    if test.operator in ("ieq", "substring"):
+        masks = column.strings.equal_in_any_case if test.operator == "ieq" else column.strings.containing
         table = np.zeros(column.n_codes, np.uint8)
-        table[column.first_string : column.first_list] = column.strings.containing(str(test.value))
+        table[column.first_string : column.first_list] = masks(str(test.value))
         return _rows_in(column, _with_lists(column, table))
     if test.operator not in ("eq", "in", "contains"):
         return column.by_intervals(scalar_codes(column, test.operator, _only(test.value)))

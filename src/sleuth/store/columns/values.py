@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.filters import Scalar
-from sleuth.store.columns import kernels
-from sleuth.store.columns.column import BARE, FALSE, FIRST_INTEGER, Column, Strings
+from sleuth.store.columns.column import BARE, FALSE, FIRST_INTEGER, Column
 
 KINDS: Final = ("boolean", "integer", "number", "string", "array", "bare")
 """Kinds of values, in the order of their codes; "bare" is an empty list or an object."""
@@ -59,16 +58,7 @@ def values_of(column: Column, codes: NDArray[np.int64]) -> list[Scalar]:
     values: list[Scalar] = [bool(code - FALSE) for code in booleans]
     values += column.integers.take(integers - FIRST_INTEGER).tolist()
     values += column.floats.values[floats - column.first_float].tolist()
-    return values + _strings(column.strings, strings - column.first_string)
-
-
-def _strings(strings: Strings, places: NDArray[np.int64]) -> list[Scalar]:
-    if not len(places):
-        return []
-    blob, offsets = kernels.decode(strings.data, strings.count)
-    data = blob.tobytes()
-    bounds = zip(offsets[places].tolist(), offsets[places + 1].tolist(), strict=True)
-    return [data[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]
+    return values + column.strings.take(strings - column.first_string)
 
 
 def kinds_of(column: Column, rows: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
