@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sleuth.compose import FORMULAS, Method, fuse_hits, normalise, overlap
+from sleuth.compose import FORMULAS, Method, best_places, fuse_hits, normalise, overlap
 from sleuth.errors import ArgumentError
 from tests.examples import examples
 
@@ -205,3 +205,10 @@ def test_wrong_arguments(options: dict[str, object], message: str) -> None:
     pool = Found(np.array([1]), np.array([1.0], np.float32))
     with pytest.raises(ArgumentError, match=message):
         fuse_hits({"a": pool}, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_hits_that_tie_at_the_end_are_put_in_order_first(k: int) -> None:
+    """Which of equal hits are among the best `k` depends on their order, not on their places."""
+    keys, scores = np.array([4, 3, 9, 1]), np.array([0.5, 0.5, 0.1, 0.5])
+    assert keys[best_places(keys, scores, k, None)].tolist() == [1, 3, 4][:k]

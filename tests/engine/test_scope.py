@@ -57,6 +57,30 @@ def test_reading_stays_within(ours: Engine) -> None:
     assert ours.retrieve("tokens", filter="salary:3").notes
 
 
+def test_a_key_of_one_scope_is_unknown_in_another(whole: Engine) -> None:
+    """The notes on a filter name the keys that no document of the own scope has, whoever asked before."""
+    with whole.scoped("tenant:us") as us, whole.scoped("tenant:them") as them:
+        for _ in range(2):
+            assert them.retrieve("tokens", filter="salary:3").notes == ()
+            assert len(us.retrieve("tokens", filter="salary:3").notes) == 1
+            assert whole.retrieve("tokens", filter="salary:3").notes == ()
+
+
+def test_each_passage_of_a_document_lies_in_the_scope(whole: Engine) -> None:
+    """A document of which one passage is outside of a scope is neither added nor deleted through its view."""
+    text = "\n\n".join(f"Paragraph {n} of tokens. " * 60 for n in range(6))
+    long, short = Document(text, {"source": "long.md"}), Document("One line.", {"source": "short.md"})
+    with whole.scoped({"$not": {"start_line": {"$gt": 1}}}) as view:
+        assert view.add([short]).added == 1
+        with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'long\.md'"):
+            view.add([long])
+        whole.add([long])
+        assert 0 < len(view.get("long.md")) < len(whole.get("long.md"))
+        with pytest.raises(ArgumentError, match=r"documents must match the scope .*, got 'long\.md'"):
+            view.delete(["long.md"])
+        assert view.delete(["short.md"]) == ["short.md"]
+
+
 def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
     """Documents outside the scope are not deleted, changed, replaced or added."""
     assert ours.delete(["theirs.md", "blank.md"]) == []

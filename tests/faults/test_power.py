@@ -41,16 +41,19 @@ def moments(calls: list[Call]) -> list[int]:
 
 
 def cut(calls: list[Call], source: Path, target: Path, proof: Callable[[Path, list[str]], None]) -> int:
-    """Replay calls, and prove what is left at each cut; the number of cuts."""
+    """Replay calls, and prove what is left at each cut; return the number of cuts.
+
+    One more cut is after the last call, without all that was not synced.
+    """
     disk = Disk()
     said = b""
     done = 0
-    for number, moment in enumerate(moments(calls)):
+    for number, moment in enumerate([*moments(calls), len(calls)]):
         for call in calls[done:moment]:
             said += call.data if call.kind == "say" else b""
             disk.apply(call)
         done = moment
-        lost = (1.0, 0.5, 0.0)[number % 3]
+        lost = 1.0 if number == CUTS else (1.0, 0.5, 0.0)[number % 3]
         left = target / f"cut-{number}"
         left.mkdir(parents=True)
         disk.write(source, left, random.Random(number), lost)
@@ -61,7 +64,7 @@ def cut(calls: list[Call], source: Path, target: Path, proof: Callable[[Path, li
                 f"cut {number} after call {moment} of {len(calls)}, {lost:.0%} lost: {error}"
             ) from error
         shutil.rmtree(left)
-    return number + 1
+    return number
 
 
 def check_names(calls: list[Call]) -> None:

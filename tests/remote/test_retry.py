@@ -55,6 +55,15 @@ def test_final_failures() -> None:
     assert attempt.calls == 1
 
 
+@pytest.mark.parametrize("reason", ["outage", "rate", "conflict"])
+def test_a_long_wait_is_not_waited_for(reason: str) -> None:
+    """A service that asks to wait longer than the cap gets no second request, however much time is left."""
+    attempt = Failing(1)
+    with pytest.raises(ConnectionError):
+        run(attempt, again=Again(retry.RETRY_AFTER_CAP + 0.5, reason))  # type: ignore[arg-type]
+    assert attempt.calls == 1
+
+
 @given(calls=st.integers(1, 60), capacity=st.integers(0, 8))
 def test_the_guard_bounds_an_outage(calls: int, capacity: int) -> None:
     """In any number of calls, no more retries are made than the guard allows; conflicts and rate limits use none."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import random
 import sqlite3
+import zlib
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -130,6 +132,41 @@ def test_a_segment_answers_to_its_own_name_alone() -> None:
     assert segments.decode(one.name, b"".join(one.parts), one.checksum).name == one.name
     with pytest.raises(IndexDamagedError, match="the bytes of another segment"):
         segments.decode(one.name, b"".join(two.parts), two.checksum)
+
+
+@pytest.mark.parametrize(
+    ("own", "ties", "message"),
+    [
+        ([1, 1, 4], [0, 1, 2], "keys are not in order"),
+        ([1, 3, 2], [0, 1, 2], "keys are not in order"),
+        ([1, 2, 4], [0, 1], "tie ranks"),
+        ([1, 2, 4], [0, 1, 2, 3], "tie ranks"),
+    ],
+)
+def test_rows_that_no_writer_writes(own: list[int], ties: list[int], message: str) -> None:
+    """Each row of a segment has its own key and tie rank, with any checksum."""
+    segment = encoded(np.array(own, np.int64), {}, np.array(ties, np.uint32))
+    with pytest.raises(IndexDamagedError, match=message):
+        segments.decode(segment.name, b"".join(segment.parts), segment.checksum)
+
+
+@pytest.mark.parametrize("offset", [0, 1, 63, 128])
+def test_an_array_at_another_place(offset: int) -> None:
+    """An array begins after the one before it, at the next multiple of 64 bytes, with any checksum."""
+    segment = encoded(np.arange(3), {"a": np.arange(5, dtype=np.uint8), "b": np.arange(5, dtype=np.uint8)})
+    content = b"".join(segment.parts)
+    length = segments.PRELUDE.unpack_from(content)[2]
+    begin, end = segments.PRELUDE.size, segments.PRELUDE.size + length
+    header = json.loads(content[begin:end])
+    assert [array["offset"] for array in header["arrays"]] == [0, 64]
+    header["arrays"][1]["offset"] = offset
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode().ljust(length)
+    padding = b"\0" * (-(begin + len(text)) % segments.ALIGNMENT)
+    checksum = zlib.crc32(text)
+    prelude = segments.PRELUDE.pack(segments.MAGIC, segments.CONTAINER, len(text), checksum, 0)
+    arrays = content[end + (-end % segments.ALIGNMENT) :]
+    with pytest.raises(IndexDamagedError, match="array 'b' is not where it should be"):
+        segments.decode(segment.name, prelude + text + padding + arrays, checksum)
 
 
 def test_keys_lie_in_the_range_of_the_manifest(store: Store) -> None:

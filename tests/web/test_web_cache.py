@@ -31,6 +31,18 @@ def test_round_trip(tmp_path: Path) -> None:
     assert cache.get(request(2)) is None
 
 
+def test_an_entry_answers_its_own_request_only(tmp_path: Path) -> None:
+    """An entry under the name of another request, as in a copied folder, counts as missing."""
+    cache = WebCache(tmp_path)
+    cache.put(request(1), HITS)
+    [one] = tmp_path.glob("*.json")
+    cache.put(request(2), HITS)
+    [other] = set(tmp_path.glob("*.json")) - {one}
+    other.write_bytes(one.read_bytes())
+    assert cache.get(request(1)) is not None
+    assert cache.get(request(2)) is None
+
+
 @pytest.mark.parametrize(
     ("age", "expected"), [(0, "fresh"), (90, "fresh"), (150, "stale"), (900, "stale"), (1100, None)]
 )

@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Iterator
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from sleuth.errors import ArgumentError, WebError
 from sleuth.remote import is_public
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import Page, afetch_page, fetch_page
+from sleuth.web import robots as robots_rules
 
 LOOPBACK = ["127.0.0.1/32"]
 ARTICLE = """<html><head><title>The tides</title></head><body><nav><a href="/">Home</a> <a
@@ -223,6 +225,7 @@ def test_plain_text(site: Site) -> None:
         (Reply(200, b"%PDF-1.7", {"Content-Type": "application/pdf"}), "application/pdf"),
         (Reply(200, b"\x1f\x8b", {**HTML, "Content-Encoding": "gzip"}), "not asked for"),
         (Reply(200, b"x" * 20_000, HTML), "larger than 10000 bytes"),
+        (Reply(200, headers=HTML, pieces=[b"x" * 8_000] * 2), "larger than 10000 bytes"),
         (Reply(200, b"<html></html>", HTML), "no readable text"),
     ],
 )
@@ -248,6 +251,7 @@ def robots(*lines: str, status: int = 200) -> Reply:
         (robots(status=404), True),
         (robots(status=403), True),
         (robots(status=503), False),
+        (robots(status=429), False),
     ],
 )
 def test_robots(site: Site, rules: Reply, allowed: bool) -> None:
@@ -279,6 +283,30 @@ def test_robots_is_asked_once(site: Site) -> None:
     fetch(f"{site.url}/tides")
     fetch(f"{site.url}/tides")
     assert [request.path for request in site.requests] == ["/robots.txt", "/tides", "/tides"]
+
+
+def test_robots_is_asked_again_after_an_hour(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rules that are too old are fetched again, and the new ones count."""
+    fetch(f"{site.url}/tides")
+    site.pages["/robots.txt"] = robots("User-agent: *", "Disallow: /")
+    later = monotonic() + 3601
+    monkeypatch.setattr("sleuth.web.robots.monotonic", lambda: later)
+    with pytest.raises(WebError, match=r"robots\.txt"):
+        fetch(f"{site.url}/tides")
+
+
+def test_rules_of_a_bounded_number_of_sites_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules that were fetched first are dropped, and are fetched again when they are needed."""
+    monkeypatch.setattr("sleuth.web.robots._SITES", 2)
+    urls: list[str] = []
+
+    def missing(url: str) -> tuple[int, bytes]:
+        urls.append(url)
+        return 404, b""
+
+    for number in (1, 2, 3, 3, 2, 1):
+        assert robots_rules.allowed(f"http://site-{number}.example/page", "sleuth", missing)
+    assert urls == [f"http://site-{number}.example/robots.txt" for number in (1, 2, 3, 1)]
 
 
 @pytest.mark.parametrize("bad", [{"timeout": 0}, {"timeout": float("inf")}])

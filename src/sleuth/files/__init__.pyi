@@ -30,7 +30,6 @@ from sleuth.files.serving import serve as serve
 from sleuth.files.tree import IgnoredPaths as IgnoredPaths
 from sleuth.files.tree import files_below as files_below
 from sleuth.files.tree import files_of_worktree as files_of_worktree
-from sleuth.files.writing import PARTIAL as PARTIAL
 from sleuth.files.writing import whole_file as whole_file
 
 __all__: list[str]

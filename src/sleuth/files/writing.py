@@ -7,10 +7,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final
-
-PARTIAL: Final = ".part"
-"""How the name of a file ends that is being written."""
+from typing import IO
 
 
 @contextmanager
@@ -21,7 +18,7 @@ def whole_file(path: Path, *, mode: int = 0o600, durable: bool = True) -> Iterat
         mode: its permissions.
         durable: whether to wait until the disk has it.
     """
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}{PARTIAL}")
+    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as out:
             os.fchmod(out.fileno(), mode)  # whatever the umask is

@@ -311,6 +311,19 @@ def test_the_cache_is_bounded(index: Path, tmp_path: Path) -> None:
         open_published(f"{ADDRESS}@1", cache=Cache(tmp_path / "tiny", limit=10))
 
 
+def test_what_a_killed_process_fetched_is_removed(index: Path, tmp_path: Path) -> None:
+    """A part of a file that no process fetches any more leaves the cache with the next fetch that needs room."""
+    address = f"file://{tmp_path}/published"
+    size = publish(index, address).size
+    cache = Cache(tmp_path / "small", limit=size + 1000)
+    leftover = cache.folder / "files" / ".0123.4567.part"
+    leftover.parent.mkdir(parents=True)
+    leftover.write_bytes(bytes(size))
+    with open_published(address, cache=cache) as engine:
+        assert engine.count().documents == 40
+    assert not leftover.exists()
+
+
 @pytest.mark.usefixtures("s3")
 def test_a_fetched_copy_can_be_changed(index: Path, tmp_path: Path) -> None:
     """`fetch` writes any published version into a folder that is a normal index."""

@@ -19,7 +19,7 @@ from sleuth.cluster.storage.manifest import Manifest, PublishedFile, digest_of, 
 from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.cluster.storage.publishing import blocks_of
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
-from sleuth.files import PARTIAL, whole_file
+from sleuth.files import whole_file
 from sleuth.store import Store
 
 FOLDER_VARIABLE = "SLEUTH_CACHE"
@@ -138,7 +138,7 @@ class Cache:
     def _sweep(self) -> None:
         """Remove contents that no view links to."""
         for entry in os.scandir(self._files):
-            if entry.stat().st_nlink == 1 and not entry.name.endswith(PARTIAL):
+            if entry.stat().st_nlink == 1:
                 Path(entry.path).unlink(missing_ok=True)
 
 
