@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 from sleuth.errors import ArgumentError
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 MOST_QUERY = 10_000
 """Characters of a query at most: what is longer is a document, and takes a search seconds."""
@@ -44,6 +48,60 @@ def check_count(value: Any, argument: str = "k", *, least: int = 0) -> int:
     return number
 
 
+_OF_OTHER_LIBRARIES = {
+    "top_k": "k",
+    "n_results": "k",
+    "num_results": "k",
+    "limit": "k",
+    "where": "filter",
+    "filters": "filter",
+    "metadata_filter": "filter",
+    "embedding_function": "embedder",
+    "embedding": "embedder",
+    "persist_directory": "path",
+    "score_threshold": "min_score",
+    "chunk_size": "settings",
+    "chunk_overlap": "settings",
+    "analyzer": "settings",
+}
+"""Names of arguments elsewhere, with the argument that means the same here."""
+
+
+def nearest_name(name: str, known: Collection[str], likeness: float = 0.6) -> str:
+    """Return a question for the known name that a wrong one may mean; "" where none is near.
+
+    Args:
+        likeness: of names that are near, 0 to 1.
+    """
+    from difflib import get_close_matches
+
+    other = _OF_OTHER_LIBRARIES.get(name)
+    near = [other] if other in known else get_close_matches(name, known, 1, likeness)
+    if not near:
+        return ""
+    value = f"settings={{{name!r}: ...}}" if near[0] == "settings" != name else repr(near[0])
+    return f"; did you mean {value}?"
+
+
+def hinted(function: Callable[P, T]) -> Callable[P, T]:
+    """Let a call name the argument that a wrong keyword may mean, in its TypeError."""
+    from inspect import CO_VARKEYWORDS, signature, unwrap
+
+    known: list[str] = []
+    is_open = bool(unwrap(function).__code__.co_flags & CO_VARKEYWORDS)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        if kwargs and not is_open:
+            known[:] = known or signature(function).parameters
+            for name in kwargs.keys() - set(known):
+                hint = nearest_name(name, known)
+                raise TypeError(f"{function.__qualname__}() has no argument {name!r}{hint}")
+        return function(*args, **kwargs)
+
+    return call
+
+
 def check_names(
     names: Iterable[str], known: Collection[str], argument: str = "options", *, others: bool = False
 ) -> None:
@@ -56,14 +114,11 @@ def check_names(
     Raises:
         ArgumentError: a name is unknown; gives the nearest known one.
     """
-    from difflib import get_close_matches
-
     for name in names:
         if name in known:
             continue
-        near = get_close_matches(name, known, 1, 0.8 if others else 0.5)
-        if near or not others:
-            hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = nearest_name(name, known, 0.8 if others else 0.5)
+        if hint or not others:
             listed = ", ".join(sorted(known)) or "none"
             raise ArgumentError(f"{argument} must be among {listed}, got {name!r}{hint}")
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
-from sleuth import Document, Engine
-from sleuth.types import Ranking
+import pytest
+
+from sleuth import ArgumentError, Document, Engine
+from sleuth.types import Ranking, RetrievedItem
 
 
 def test_reprs(tmp_path: Path) -> None:
@@ -18,6 +22,53 @@ def test_reprs(tmp_path: Path) -> None:
         assert repr(ranking).startswith("Ranking(5 items: d0#0 ")
         assert repr(ranking).endswith(", …)")
         assert repr(Ranking(())) == "Ranking(0 items)"
+
+
+def test_names_of_other_libraries_are_understood(tmp_path: Path) -> None:
+    """A wrong keyword names the right one, and `Engine(path)` names `Engine.open`."""
+    with pytest.raises(ArgumentError, match=r"Engine\.open\('x'\)"):
+        Engine("x")  # type: ignore[arg-type]
+    with pytest.raises(
+        TypeError, match=r"no argument 'chunk_size'; did you mean settings=\{'chunk_size': \.\.\.\}\?"
+    ):
+        Engine.open(tmp_path / "index", create=True, chunk_size=100)  # type: ignore[call-arg]
+    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
+        wrong: dict[str, Any] = {"top_k": 5}
+        with pytest.raises(
+            TypeError, match=r"Engine\.retrieve\(\) has no argument 'top_k'; did you mean 'k'\?"
+        ):
+            engine.retrieve("ocelot", **wrong)
+        with pytest.raises(TypeError, match=r"no argument 'top_k'; did you mean 'k'\?"):
+            asyncio.run(engine.aretrieve("ocelot", **wrong))
+        with pytest.raises(TypeError, match=r"no argument 'where'; did you mean 'filter'\?"):
+            engine.delete(where="lang:en")  # type: ignore[call-arg]
+        with pytest.raises(TypeError, match=r"no argument 'qqq'$"):
+            engine.count(qqq=1)  # type: ignore[call-arg]
+
+
+def test_names_that_users_need(tmp_path: Path) -> None:
+    """`dir` lists the calls of an engine, and an item names its document, which `get` and `delete` take."""
+    with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
+        names = dir(engine)
+        assert {"add", "retrieve", "aretrieve", "search", "delete", "close"} <= set(names)
+        assert not [name for name in names if name.startswith("_") or name in ("backend", "store")]
+        engine.add([Document("ocelot", id="b.csv#1"), Document("margay", id="m")])
+        [item] = engine.retrieve("ocelot", 1)
+        assert (item.id, item.document_id) == ("b.csv#1#0", "b.csv#1")
+        assert engine.delete([item.document_id]) == ["b.csv#1"]
+        assert RetrievedItem(id="page", text="").document_id == "page"
+
+
+def test_pages(tmp_path: Path) -> None:
+    """A notebook shows an engine and an item; texts are escaped."""
+    with Engine.open(tmp_path / "a<b", create=True, embedder="") as engine:
+        engine.add([Document("ocelot <b>", id="d")])
+        assert "a&lt;b</td>" in engine._repr_html_()
+        assert "<th>documents</th><td>1</td>" in engine._repr_html_()
+        assert "scope</th><td>year&gt;1</td>" in engine.scoped("year>1")._repr_html_()
+        [item] = engine.retrieve("ocelot", 1)
+        assert "<b>d#0</b>" in item._repr_html_()
+        assert "ocelot &lt;b&gt;" in item._repr_html_()
 
 
 def test_tables(tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from sleuth.arguments import hinted
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -18,6 +20,7 @@ def forwarded(part: str, method: Callable[Concatenate[Any, P], T]) -> Callable[C
     """
     name = method.__name__
 
+    @hinted
     @wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
         result: T = getattr(getattr(self, part), name)(*args, **kwargs)

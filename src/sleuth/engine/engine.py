@@ -9,9 +9,11 @@ with Engine.open("index", create=True) as engine:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sleuth.arguments import hinted
 from sleuth.engine.answers import Answering, Answers
 from sleuth.engine.backend import IndexView
 from sleuth.engine.backends import opener_of
@@ -37,6 +39,9 @@ if TYPE_CHECKING:
     from sleuth.store import Finding, RankingLeg, Repair, Store
 
 
+_INTERNAL = frozenset({"backend", "idf", "searcher", "store"})
+
+
 class Engine(Answering):
     """An open index: adds documents and answers queries. Safe to share between threads.
 
@@ -50,6 +55,7 @@ class Engine(Answering):
         scope: the filter that everything is limited to, None for no limit.
     """
 
+    @hinted
     def __init__(
         self, backend: Backend, *, scope: Filter | None = None, parent: Engine | None = None
     ) -> None:
@@ -59,6 +65,10 @@ class Engine(Answering):
             scope: see `Engine.open`.
             parent: the engine that this one is a view of: its hooks apply here, too, and it closes the index.
         """
+        if isinstance(backend, str | PathLike):
+            raise ArgumentError(
+                f"an index is opened with Engine.open({str(backend)!r}), not with Engine(...)"
+            )
         view = IndexView(backend, scope)
         self.backend, self.path, self.scope, self.repairs = backend, backend.path, scope, backend.repairs
         self._view, self._parent = view, parent
@@ -75,6 +85,7 @@ class Engine(Answering):
         )
 
     @classmethod
+    @hinted
     def open(
         cls,
         path: str | Path,
@@ -120,6 +131,7 @@ class Engine(Answering):
 
     aopen = classmethod(async_twin(open))
 
+    @hinted
     def retrieve(
         self,
         query: str,
@@ -326,6 +338,21 @@ class Engine(Answering):
     def __repr__(self) -> str:
         scope = "" if self.scope is None else f", scope={to_text(self.scope)!r}"
         return f"{type(self).__name__}({str(self.path)!r}{scope})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        from html import escape
+
+        count = self.count()
+        facts: dict[str, object] = {"index": self.path, "documents": f"{count.documents:,}"}
+        facts |= {"passages": f"{count.passages:,}", "embedder": self.settings.embedder or "none"}
+        facts |= {} if self.scope is None else {"scope": to_text(self.scope)}
+        rows = (f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items())
+        return f"<table>{''.join(rows)}</table>"
+
+    def __dir__(self) -> list[str]:
+        """Return the names that users need: neither private ones nor those for what is built over engines."""
+        return [name for name in super().__dir__() if not name.startswith("_") and name not in _INTERNAL]
 
     def __enter__(self) -> Engine:
         return self

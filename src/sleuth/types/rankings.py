@@ -41,7 +41,7 @@ class RetrievedItem(BaseModel):
     """A ranked passage.
 
     Attributes:
-        id: names the chunk, or the document where a source has no chunks.
+        id: names the chunk, or the document where a source has no chunks; `document_id` names the document.
         text: the passage.
         metadata: what loaders and users wrote.
         score: higher is better; None where a source ranks without scores.
@@ -55,6 +55,19 @@ class RetrievedItem(BaseModel):
     metadata: Mapping[str, Any] = Field(default_factory=dict)
     score: float | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def document_id(self) -> str:
+        """The id of the document that holds the passage, as `Engine.get` and `delete` take it: `id` without "#3"."""
+        document, _, number = self.id.rpartition("#")
+        return document if document and number.isdecimal() else self.id
+
+    def _repr_html_(self) -> str:
+        """Return the passage for notebooks, with id and score."""
+        from html import escape
+
+        score = "" if self.score is None else f" {self.score:.3g}"
+        return f"<p><b>{escape(self.id)}</b>{score}</p><p>{escape(_beginning(self.text))}</p>"
 
     @property
     def explanation(self) -> Explanation | None:
