@@ -218,11 +218,11 @@ def test_ids_are_any_text(store: Store) -> None:
             assert snapshot.key_of(name) is None
 
 
-@pytest.mark.parametrize("metadata", [{"x": object()}, {"x": float("nan")}, {"x": "\ud800"}, {"x": {1, 2}}])
+@pytest.mark.parametrize("metadata", [{"x": object()}, {"x": "\ud800"}, {"x": {1, 2}}])
 def test_metadata_that_json_cannot_hold_is_refused(store: Store, metadata: dict[str, object]) -> None:
     """Such metadata is refused before anything is written, and the writer continues."""
     with store.writer() as writer:
-        with pytest.raises(ArgumentError, match="metadata must be"):
+        with pytest.raises(ArgumentError, match=r"metadata(\['x'\])? must be"):
             put(writer, "a", "text", metadata=metadata)
         put(writer, "b", "text")
     assert read(store) == {"b#0": "text"}
