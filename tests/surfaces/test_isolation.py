@@ -121,7 +121,9 @@ class Client(NamedTuple):
         """Return what agents of this tenant are shown."""
         result = self.tool("tools/call", name="search", arguments={"query": question, "k": 50})
         resources = self.tool("resources/list")["resources"]
-        return _ids(json.loads(result["content"][0]["text"])["results"]), sorted(r["uri"] for r in resources)
+        status = self.tool("tools/call", name="status", arguments={})
+        names = [tool["name"] for tool in self.tool("tools/list")["tools"]]
+        return _ids(json.loads(result["content"][0]["text"])["results"]), resources, status, names
 
 
 def _ids(items: list[dict[str, Any]]) -> dict[str, str]:

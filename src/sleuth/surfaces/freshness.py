@@ -41,9 +41,9 @@ class Stale:
     paths: tuple[str, ...] = ()
     error: str = ""
 
-    def to_dict(self, *, paths: bool = True) -> dict[str, Any]:
-        """Plain values, fit for JSON; without `paths`, nothing that may name a file."""
-        named = {"paths": list(self.paths), "error": self.error} if paths else {}
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        named = {"paths": list(self.paths), "error": self.error}
         return {"files": self.files, **{name: value for name, value in named.items() if value}}
 
 

@@ -21,13 +21,14 @@ from .conftest import Local, make_index, serving
 ROOT = Path(__file__).parents[3]
 
 
-def test_the_guide_s_example_prints_what_it_says(tmp_path: Path) -> None:
-    """The example of the guide prints the block below it in an empty folder."""
-    match = re.search(
-        r"```python\n(.*?)```\n\n```text\n(.*?)```", (ROOT / "docs/serve.md").read_text(), re.DOTALL
-    )
-    assert match
-    code, shown = match.groups()
+EXAMPLES = re.findall(
+    r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", (ROOT / "docs/serve.md").read_text(), re.DOTALL
+)
+
+
+@pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=["client", "tenants"])
+def test_the_guide_s_examples_print_what_they_say(tmp_path: Path, code: str, shown: str) -> None:
+    """Each example of the guide prints the block below it in an empty folder."""
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import add_key, read_entries, remove_key
 from tests.waiting import wait_until
@@ -108,7 +110,10 @@ def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
             refused = ask(guarded, "acme", "POST", "/v1/documents/update", body)
             assert (refused.status_code, refused.json()["code"]) == (422, "ArgumentError")
     assert ask(guarded, "all", "POST", "/v1/count", {"filter": "tenant:zoo"}).json()["documents"] == 1
-    assert ask(guarded, "acme", "GET", "/v1/status").status_code == 403
+    for path in ("/v1/status", "/metrics", "/v1/code/repositories"):
+        assert ask(guarded, "acme", "GET", path).status_code == 403
+        assert ask(guarded, "all", "GET", path).status_code in {200, 404}
+    assert report["version"] is None
     assert ask(guarded, "all", "GET", "/v1/documents/cats.md").status_code == 200
 
 
@@ -138,3 +143,40 @@ def test_a_keys_file_that_is_moved_away_lets_nobody_in(tmp_path: Path) -> None:
         wait_until(lambda: status() == 401)
         aside.rename(file)
         wait_until(lambda: status() == 200)
+
+
+def test_a_tenant_is_not_told_what_fails_in_the_server(tmp_path: Path) -> None:
+    """A failure names files and processes to a key without a filter alone; the log has it for both."""
+    file = tmp_path / "keys.json"
+    keys = {"all": add_key(file, "all"), "acme": add_key(file, "acme", filter="tenant:acme")}
+    index = make_index(tmp_path / "index")
+    document = {"documents": [{"text": "More.", "metadata": {"tenant": "acme"}}]}
+    with (
+        serving(index, keys=file, deadline=1.0) as started,
+        Engine.open(index) as other,
+        other.store.writer(),
+    ):
+        for name, told in (("all", True), ("acme", False)):
+            answer = ask((started, keys), name, "POST", "/v1/documents", document)
+            assert (answer.status_code, answer.json()["code"]) == (503, "IndexLockedError")
+            assert (str(os.getpid()) in answer.text) is told
+            assert ("its log has the request id" in answer.text) is not told
+
+
+def test_sources_of_a_tenant(tmp_path: Path) -> None:
+    """A key with a filter is not offered code, and other sources are fused with the documents of its view."""
+    file = tmp_path / "keys.json"
+    keys = {"all": add_key(file, "all"), "acme": add_key(file, "acme", filter="tenant:acme")}
+    with serving(make_index(tmp_path / "index"), keys=file, sources=("docs", "code", "web")) as started:
+        refused = ask((started, keys), "acme", "POST", "/v1/search", {"query": "cats", "sources": ["code"]})
+        assert (refused.status_code, "docs, web, got 'code'" in refused.text) == (422, True)
+        answer = ask(
+            (started, keys), "acme", "POST", "/v1/search", {"query": "cats tokens", "explain": True}
+        ).json()
+        assert {item["metadata"]["tenant"] for item in answer["items"]} == {"acme"}
+        explained = json.dumps([item["explanation"] for item in answer["items"]])
+        assert '"terms": 1,' in explained
+        assert '"terms": 2,' not in explained
+    with serving(tmp_path / "index", keys=file, sources=("code",)) as started:
+        refused = ask((started, keys), "acme", "POST", "/v1/search", {"query": "cats"})
+        assert (refused.status_code, refused.json()["code"]) == (403, "ScopeError")

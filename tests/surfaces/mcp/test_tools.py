@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
-from sleuth.surfaces.mcp import Stale, Tools, Workspace, tokens_of
+from sleuth.surfaces.mcp import Tools, Workspace, tokens_of
 from tests.surfaces.project import git
 
 from .conftest import call, refusal, with_client
@@ -235,17 +236,39 @@ def test_wrong_calls_are_answered_with_the_rule(
 def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None:
     """A mandatory filter applies to every tool: excluded documents are not found, read, listed or counted."""
     tools = Tools(workspace, allowed=as_filter("path:docs/limits.md"))
-    results = json.loads(tools.call("search", {"query": "tokens bucket refill", "k": 50}))["results"]
-    assert {result["path"] for result in results} == {"docs/limits.md"}
-    assert not json.loads(tools.call("definitions", {"name": "TokenBucket"}))["results"]
-    assert not json.loads(tools.call("references", {"name": "TokenBucket"}))["results"]
-    assert "near" not in json.loads(tools.call("definitions", {"name": "TokenBukcet"}))
-    for name, argument in (("fetch", "id"), ("history", "name")):
-        with pytest.raises(Exception, match="must be"):
-            tools.call(name, {argument: "src/bucket.py"})
-    assert "code" not in json.loads(tools.call("status", {}))
-    assert Stale(1, ("/a.md",), "cannot read /a.md").to_dict(paths=False) == {"files": 1}
+    answer = json.loads(tools.call("search", {"query": "tokens bucket refill", "k": 50}))
+    assert {result["path"] for result in answer["results"]} == {"docs/limits.md"}
+    assert tools.names == ("search", "fetch", "status")
+    for name in ("definitions", "references", "history"):
+        with pytest.raises(ArgumentError, match="tool must be one of search, fetch, status"):
+            tools.call(name, {"name": "TokenBucket"})
+    for id in ("src/bucket.py", "docs/other.md", str(workspace.index.parent / "src" / "bucket.py"), "../x"):
+        with pytest.raises(ArgumentError, match="id must be") as refused:
+            tools.call("fetch", {"id": id})
+        assert str(workspace.index.parent) not in str(refused.value).replace(id, "")
+    with pytest.raises(ArgumentError, match="at must be left out"):
+        tools.call("search", {"query": "tokens", "at": "HEAD"})
+    assert [document.id for document in tools.documents()] == ["docs/limits.md"]
     assert not Tools(workspace, allowed=as_filter("tenant:b")).documents()
+
+
+def test_a_client_with_a_filter_is_not_told_where_the_server_works(workspace: Workspace) -> None:
+    """No answer and no error names the folder, says how many files changed, or tells two guesses of it apart."""
+    tools = Tools(workspace, allowed=as_filter("path:docs/limits.md"), url_of=lambda id, metadata: id)
+    folder = str(workspace.index.parent)
+    for name, arguments in (
+        ("search", {"query": "tokens"}),
+        ("search", {"query": "tokens", "paths": ["docs"]}),
+        ("fetch", {"id": "docs/limits.md"}),
+        ("fetch", {"id": "docs/limits.md:1-2"}),
+        ("status", {}),
+    ):
+        answer = tools.call(name, arguments)
+        assert folder not in answer
+        assert not {"indexed_root", "stale", "index", "code"} & json.loads(answer).keys()
+    assert json.loads(tools.call("status", {}))["documents"]["documents"] == 1
+    for guess in (f"{folder}/docs", "/elsewhere/docs", "../docs"):
+        assert not json.loads(tools.call("search", {"query": "tokens", "paths": [guess]}))["results"]
 
 
 def test_invisible_characters_are_escaped(project: Path) -> None:

@@ -10,8 +10,9 @@ import anyio
 import httpx
 import pytest
 
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.serve import extensions
-from sleuth.surfaces.http import add_key
+from sleuth.surfaces.http import ServerSettings, add_key
 from tests.surfaces.http.conftest import serving
 
 
@@ -54,6 +55,42 @@ def test_signing_in_stays_on_the_site(keyed: tuple[str, str], target: str) -> No
         assert "samesite=strict" in response.headers["set-cookie"].lower()
 
 
+def test_the_cookie_does_not_hold_the_key(keyed: tuple[str, str]) -> None:
+    """The cookie is a signed session, readable by no script, sent to no other site; a forged one is no session."""
+    with httpx.Client(base_url=keyed[0], timeout=30) as client:
+        response = client.post("/sign-in", data={"key": keyed[1], "next": "/"})
+        cookie = response.headers["set-cookie"]
+        assert keyed[1] not in cookie
+        assert "secure" not in cookie.lower()
+        assert client.get("/").status_code == 200
+    for name, value in (("sleuth_session", keyed[1]), ("sleuth_key", keyed[1]), ("sleuth_session", "x.1.y")):
+        assert httpx.get(keyed[0], cookies={name: value}, timeout=30).status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("proxies", "is_secure"), [(("127.0.0.0/8",), True), (("10.0.0.1",), False), ((), False)]
+)
+def test_behind_tls_of_a_trusted_proxy_the_cookie_is_secure(
+    corpus: Path, tmp_path: Path, proxies: tuple[str, ...], is_secure: bool
+) -> None:
+    """`X-Forwarded-Proto` counts where the settings name its sender, and nowhere else."""
+    keys = tmp_path / "keys.json"
+    key = add_key(keys, "reader")
+    with serving(corpus / ".sleuth", extensions=extensions(), keys=keys, trusted_proxies=proxies) as started:
+        headers = {"x-forwarded-proto": "https"}
+        response = httpx.post(f"{started.url}/sign-in", data={"key": key}, headers=headers, timeout=30)
+    cookie = response.headers["set-cookie"].lower()
+    assert ("; secure" in cookie) is is_secure
+    assert "httponly" in cookie
+
+
+def test_a_proxy_is_an_address() -> None:
+    """Names and wildcards of proxies are refused."""
+    for name in ("*", "proxy.example", ""):
+        with pytest.raises(ArgumentError, match="trusted_proxies must be addresses or networks"):
+            ServerSettings(trusted_proxies=(name,))
+
+
 def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
     """Results, facets, answers, sources and definitions apply the filter of the reader's key."""
     with httpx.Client(base_url=keyed[0], timeout=30, follow_redirects=True) as client:
@@ -65,7 +102,9 @@ def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
         assert client.get("/source", params={"id": "t1.md"}).status_code == 200
         assert client.get("/source", params={"id": "t2.md"}).status_code == 400
         assert client.get("/symbol", params={"name": "TokenBucket"}).status_code == 404
-        assert "class TokenBucket" not in client.get("/", params={"q": "TokenBucket"}).text
+        found = client.get("/", params={"q": "TokenBucket"}).text
+        assert "class TokenBucket" not in found
+        assert ">code<" not in found
         answer = client.get(
             "/answer", params={"q": "how many items do quotas of team hold", "in": "docs"}
         ).text

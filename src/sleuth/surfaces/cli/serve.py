@@ -75,6 +75,12 @@ RerankOption = Annotated[
 AllowHostOption = Annotated[
     list[str] | None, typer.Option("--allow-host", help="Host name by which clients address the server.")
 ]
+TrustProxyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trust-proxy", help="Address or network of a proxy that says by X-Forwarded-Proto who uses TLS."
+    ),
+]
 CorsOption = Annotated[
     list[str] | None,
     typer.Option("--cors", help="Site whose pages may call the server, as https://example.org."),
@@ -132,6 +138,7 @@ def run(
     model: ModelOption = None,
     rerank: RerankOption = None,
     allow_host: AllowHostOption = None,
+    trust_proxy: TrustProxyOption = None,
     cors: CorsOption = None,
     workers: WorkersOption = 1,
     threads: ThreadsOption = None,
@@ -174,6 +181,7 @@ def run(
         model=model,
         rerankers=tuple(rerank or ()),
         allowed_hosts=tuple(allow_host or ()),
+        trusted_proxies=tuple(trust_proxy or ()),
         cors_origins=tuple(cors or ()),
         cache=cache,
         deadline=deadline,

@@ -12,6 +12,7 @@ from sleuth.surfaces.http.server import log_formatter as log_formatter
 from sleuth.surfaces.http.service import Call as Call
 from sleuth.surfaces.http.service import Service as Service
 from sleuth.surfaces.http.service import call_of as call_of
+from sleuth.surfaces.http.sessions import SECONDS as SECONDS
 from sleuth.surfaces.http.settings import ServerSettings as ServerSettings
 from sleuth.surfaces.http.warming import LOCAL as LOCAL
 from sleuth.surfaces.http.warming import Warmer as Warmer
@@ -21,5 +22,8 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.surfaces.http.app import ROUTERS as ROUTERS
 from sleuth.surfaces.http.cache import AnswerCache as AnswerCache
+from sleuth.surfaces.http.keys import KeyFile as KeyFile
 from sleuth.surfaces.http.lanes import Lane as Lane
+from sleuth.surfaces.http.sessions import Sessions as Sessions
+from sleuth.surfaces.http.sessions import write_secret as write_secret
 from sleuth.surfaces.http.settings import threads_per_worker as threads_per_worker

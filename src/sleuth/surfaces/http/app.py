@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from sleuth.surfaces.http import ask, code, dify, documents, openai, rerank, search, status
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
-from sleuth.surfaces.http.problems import EXPECTED, Dialect, problem, refusal_of
-from sleuth.surfaces.http.service import Service
+from sleuth.surfaces.http.problems import EXPECTED, Dialect, problem
+from sleuth.surfaces.http.service import Service, call_of
 from sleuth.surfaces.http.warming import Warmer, warm
 
 if TYPE_CHECKING:
@@ -134,4 +134,5 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
 async def _answer_error(request: Request, error: Exception) -> Response:
     """Return the response to an error of a handler, in the dialect of its path."""
     write = DIALECTS.get(request.url.path, problem)
-    return write(refusal_of(error), request.scope["sleuth.call"].id)
+    call = call_of(request)
+    return write(call.refusal_of(error), call.id)

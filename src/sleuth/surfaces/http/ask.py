@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from sleuth.engine import SearchRequest
 from sleuth.errors import SleuthError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
-from sleuth.surfaces.http.problems import Refusal, problem, refusal_of
+from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
 
@@ -169,7 +169,7 @@ async def _events(writing: Writing, piece: str | None) -> AsyncIterator[bytes]:
             piece = await writing.next()
         yield _event("result", answer_values(await writing.result()))
     except (SleuthError, Refusal) as error:
-        refusal = refusal_of(error)
+        refusal = writing.call.refusal_of(error)
         yield b"event: error\ndata: " + bytes(problem(refusal, writing.call.id).body) + b"\n\n"
     finally:
         writing.close()

@@ -15,7 +15,6 @@ from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.request import DEFAULT_K
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
-from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import LegReport
 from sleuth.surfaces.http.service import Call, CurrentCall, Service
@@ -36,17 +35,6 @@ AtParam = Annotated[
     str | None,
     Query(max_length=1000, description="Commit, branch, tag or content id; the newest snapshot without."),
 ]
-
-
-def _allowed(call: Call) -> None:
-    """Refuse a key that is limited to a filter: definitions and references cannot apply it.
-
-    Raises:
-        Refusal: 403.
-    """
-    call.require("read")
-    if call.key.filter is not None:
-        raise Refusal(403, "ScopeError", f"the key {call.key.name!r} is limited to a part of the index")
 
 
 def _snapshot(service: Service, repository: str | None, at: str | None) -> Snapshot:
@@ -71,7 +59,7 @@ async def _at_snapshot(
     call: Call, repository: str | None, at: str | None, read: Callable[[Snapshot], dict[str, Any]]
 ) -> Response:
     """Return what `read` returns for a snapshot, with the snapshot's names."""
-    _allowed(call)
+    call.require_whole()
 
     def work() -> dict[str, Any]:
         stale = call.service.freshness.check().to_dict() if at is None else None
@@ -280,7 +268,7 @@ class RepositoriesResponse(BaseModel):
 @router.get("/v1/code/repositories", response_model=RepositoriesResponse, responses=PROBLEMS | MISSING)
 async def repositories(call: CurrentCall) -> Response:
     """List the repositories."""
-    _allowed(call)
+    call.require_whole()
 
     def work() -> list[dict[str, Any]]:
         storage = call.service.code()

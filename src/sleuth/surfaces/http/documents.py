@@ -46,7 +46,9 @@ class AddResponse(BaseModel):
     added: int
     updated: int
     unchanged: int
-    version: int
+    version: int | None = Field(
+        description="Of the index; null for a key with a filter, as others write too."
+    )
 
 
 class SkippedFile(BaseModel):
@@ -69,7 +71,7 @@ async def add(body: AddRequest, call: CurrentCall) -> Response:
 
     documents = [Document(d.text, d.metadata, id=d.id) for d in body.documents]
     report = await call.write(call.engine.add, documents, timeout=call.remaining)
-    return json_response(_report(report))
+    return json_response(_report(report, call))
 
 
 @router.post("/v1/documents/upload", response_model=UploadResponse, responses=PROBLEMS)
@@ -123,7 +125,7 @@ def _add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dic
             first = skipped[0]
             raise LoadError(first["name"], first["reason"])
         report = call.engine.add(documents, timeout=call.remaining)
-    return {**_report(report), "skipped": skipped}
+    return {**_report(report, call), "skipped": skipped}
 
 
 def _read_file(
@@ -148,9 +150,9 @@ def _read_file(
             yield Document(record.page_content, metadata)
 
 
-def _report(report: AddReport) -> dict[str, Any]:
-    names = ("added", "updated", "unchanged", "version")
-    return {name: getattr(report, name) for name in names}
+def _report(report: AddReport, call: Call) -> dict[str, Any]:
+    values = {name: getattr(report, name) for name in ("added", "updated", "unchanged")}
+    return {**values, "version": report.version if call.key.filter is None else None}
 
 
 class ListedDocument(BaseModel):

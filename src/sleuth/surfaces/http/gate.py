@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sleuth.surfaces.http import tracing
 from sleuth.surfaces.http.keys import EVERYONE, Key
-from sleuth.surfaces.http.problems import EXPECTED, Dialect, Refusal, problem, refusal_of
+from sleuth.surfaces.http.problems import EXPECTED, Dialect, Refusal, problem
 from sleuth.surfaces.http.service import Call, Service, logger
 from sleuth.surfaces.http.sites import check_host, check_origin
 
@@ -69,13 +69,13 @@ class Gate:
             except TimeoutError:
                 await self._refuse(scope, answer, _late(body))
             except EXPECTED as error:
-                await self._refuse(scope, answer, refusal_of(error))
+                await self._refuse(scope, answer, call.refusal_of(error))
             except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
                 if not isinstance(error, OSError):  # the client is gone
                     fields = {"message": "the request failed", "request_id": call.id}
                     logger.exception("the request failed", extra={"fields": fields})
                     if not answer.is_whole:  # FastAPI has told of a failure of its routes
-                        await self._refuse(scope, answer, refusal_of(error))
+                        await self._refuse(scope, answer, call.refusal_of(error))
             finally:
                 span.finish(scope, answer.status)
                 self._record(call, scope, answer.status, time.monotonic() - started)

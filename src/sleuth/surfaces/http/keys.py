@@ -61,14 +61,25 @@ class KeyFile:
 
     def find(self, token: str) -> Key | None:
         """Return the key that a client sent, None if there is no such key. Takes as long for every token."""
-        if time.monotonic() - self._looked > _LOOKS:
-            self._refresh()
         digest = sha256(token.encode("utf-8", "replace")).digest()
         match = None
-        for key_digest, key in self._entries:
+        for key_digest, key in self._newest():
             if hmac.compare_digest(key_digest, digest):
                 match = key
         return match
+
+    def named(self, name: str) -> Key | None:
+        """Return the key of this name, None if there is no such key."""
+        return next((key for _, key in self._newest() if key.name == name), None)
+
+    def digest_of(self, name: str) -> bytes | None:
+        """Return the hash of the key of this name, None if there is no such key."""
+        return next((digest for digest, key in self._newest() if key.name == name), None)
+
+    def _newest(self) -> Sequence[tuple[bytes, Key]]:
+        if time.monotonic() - self._looked > _LOOKS:
+            self._refresh()
+        return self._entries
 
     def _refresh(self) -> None:
         self._looked = time.monotonic()

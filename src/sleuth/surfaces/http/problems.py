@@ -109,6 +109,9 @@ _PROTOCOL_DETAILS = {
 }
 """What mends a request that no handler takes; those of handlers say more themselves."""
 
+FAILED = "the server failed; its log has the request id"
+"""What clients are told of a failure that is not for them."""
+
 RETRY_SECONDS = 1
 
 
@@ -129,7 +132,7 @@ def refusal_of(error: Exception) -> Refusal:
     if type(error) is errors.RetrievalError and isinstance(cause, errors.SleuthError):
         return refusal_of(cause)
     if not isinstance(error, errors.SleuthError):
-        return Refusal(500, "InternalError", "the server failed; its log has the request id")
+        return Refusal(500, "InternalError", FAILED)
     status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
     headers = {"retry-after": str(RETRY_SECONDS)} if status == 503 else {}
     return Refusal(status, type(error).__name__, str(error), headers)

@@ -111,7 +111,7 @@ async def search(body: SearchBody, call: CurrentCall) -> Response:
 
 def _is_plain(body: SearchBody, call: Call) -> bool:
     """Return whether a search asks an index of this machine alone, so that it depends on nothing but its version."""
-    sources = call.service.settings.sources if body.sources is None else body.sources
+    sources = call.sources if body.sources is None else body.sources
     engine = call.engine
     is_one = isinstance(engine.backend, IndexBackend)
     return tuple(sources) == ("docs",) and is_one and not engine.has_retrieval_hooks

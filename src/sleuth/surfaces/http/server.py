@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -24,6 +25,7 @@ from sleuth.errors import ArgumentError
 from sleuth.surfaces.http.connections import HEAD_SECONDS, LimitedProtocol
 from sleuth.surfaces.http.keys import KeyFile
 from sleuth.surfaces.http.metrics import WORKERS_VARIABLE
+from sleuth.surfaces.http.sessions import write_secret
 from sleuth.surfaces.http.settings import ServerSettings, is_loopback
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ def build_server(engine: Engine, settings: ServerSettings, *, extensions: Sequen
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
         backlog=BACKLOG,
         timeout_graceful_shutdown=GRACE,
         lifespan="on",
@@ -134,6 +137,7 @@ def supervise(
 
     previous = {number: signal.signal(number, stop) for number in _ENDING}
     with tempfile.TemporaryDirectory(prefix="sleuth-metrics-") as folder:
+        write_secret(Path(folder))
         environment = {**os.environ, WORKERS_VARIABLE: folder}
         processes = [_start(command, listener, environment) for _ in range(workers)]
         try:

@@ -21,7 +21,8 @@ from sleuth.surfaces.http.cache import AnswerCache
 from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.problems import FAILED, Refusal, refusal_of
+from sleuth.surfaces.http.sessions import Sessions
 from sleuth.surfaces.http.tracing import retrieval_span
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Service:
         reads, writes, answers: the queues of searches, of changes (one at a time, since the index has one writer) and
             of answers that a model writes.
         keys: None where the server has none.
+        sessions: of readers of the page; None without keys.
         warming: the queue of what is loaded before the first request.
         is_warm: whether all of that is loaded.
         cache: answers of the newest version.
@@ -59,12 +61,13 @@ class Service:
         self.warming = Lane("warming", 1, 1)
         self.is_warm = False
         self.keys = KeyFile(settings.keys) if settings.keys else None
+        self.sessions = Sessions(self.keys) if self.keys else None
         self.metrics = Metrics()
         self.cache = AnswerCache(settings.cache)
         self.resources = ExitStack()
         """What is closed with the service."""
         self._opening = Lock()
-        self._opened: dict[tuple[str, ...], Sources] = {}
+        self._opened: dict[tuple[tuple[str, ...], Filter | None], Sources] = {}
         self._views: dict[Key, Engine] = {}
         self._code: CodeStorage | None = None
         self.freshness = Refresher(lambda: None, self.snapshots, write=False)
@@ -121,26 +124,41 @@ class Service:
                 opened.append(storage.open_snapshot(repository, storage.snapshot(repository)))
         return opened
 
+    def sources(self, key: Key) -> tuple[str, ...]:
+        """Return what the owner of a key may search: no code with a filter, since code has no scope.
+
+        Raises:
+            Refusal: 403, for nothing at all.
+        """
+        names = tuple(
+            name for name in self.settings.sources if key.filter is None or name.partition(":")[0] != "code"
+        )
+        if not names:
+            raise Refusal(403, "ScopeError", f"the key {key.name!r} is limited to documents")
+        return names
+
     def retriever(self, key: Key, sources: Sequence[str] | None = None) -> Engine | Sources:
         """Return what searches some of the sources of the server: the engine itself for the documents alone.
 
-        The filter of the key is applied by the engine; for other sources it belongs into each search.
+        The filter of the key is applied to the documents; for other sources it belongs into each search.
 
         Raises:
             ArgumentError: a source that the server does not offer.
+            Refusal: 403, for a key to which the server offers nothing.
         """
-        offered = tuple(self.settings.sources)
+        offered = self.sources(key)
         names = offered if sources is None else tuple(dict.fromkeys(sources))
         for name in names or ("",):
             if name not in offered:
                 raise ArgumentError(f"sources must be among {', '.join(offered)}, got {name!r}")
         if names == ("docs",):
             return self.view(key)
+        engine = self.view(key)
         with self._opening:
-            opened = self._opened.get(names)
+            opened = self._opened.get((names, key.filter))
             if opened is None:
-                opened = self._opened[names] = self.resources.enter_context(
-                    open_sources(self.engine.path, names, deadline=self.settings.deadline, engine=self.engine)
+                opened = self._opened[names, key.filter] = self.resources.enter_context(
+                    open_sources(engine.path, names, deadline=self.settings.deadline, engine=engine)
                 )
         return opened
 
@@ -205,6 +223,29 @@ class Call:
     def engine(self) -> Engine:
         """The documents that the key of this call may see."""
         return self.service.view(self.key)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """What the key of this call may search."""
+        return self.service.sources(self.key)
+
+    def refusal_of(self, error: Exception) -> Refusal:
+        """Convert an exception to a refusal; a key with a filter is not told of the server's files and processes."""
+        refusal = refusal_of(error)
+        if self.key.filter is None or isinstance(error, Refusal) or refusal.status_code < 500:
+            return refusal
+        logger.warning("%s", error, extra={"fields": {"message": str(error), "request_id": self.id}})
+        return Refusal(refusal.status_code, refusal.code, FAILED, refusal.headers)
+
+    def require_whole(self) -> None:
+        """Refuse a key with a filter where an answer is about the index of all.
+
+        Raises:
+            Refusal: 403.
+        """
+        self.require("read")
+        if self.key.filter is not None:
+            raise Refusal(403, "ScopeError", f"the key {self.key.name!r} is limited to a part of the index")
 
     def retriever(self, sources: Sequence[str] | None = None) -> Engine | Sources:
         """Return the retriever over the requested sources for this call."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 from sleuth.errors import ArgumentError
@@ -28,6 +28,7 @@ class ServerSettings:
         model: who writes answers, as of `Engine.use_model`; the best sentences are quoted where None.
         rerankers: names of cross-encoders that a search may ask for; each is loaded when it is first asked for.
         allowed_hosts: names under which clients may address the server, besides localhost and addresses.
+        trusted_proxies: addresses and networks of proxies, whose `X-Forwarded-Proto` says whether a client uses TLS.
         cors_origins: pages of other sites that may call the server; none by default.
         threads: requests that are worked on at a time.
         queue: requests that may wait; the next one is answered with 503.
@@ -47,6 +48,7 @@ class ServerSettings:
     model: str | None = None
     rerankers: Sequence[str] = ()
     allowed_hosts: Sequence[str] = ()
+    trusted_proxies: Sequence[str] = ()
     cors_origins: Sequence[str] = ()
     threads: int = CORES
     queue: int = QUEUE_PER_THREAD * CORES
@@ -68,6 +70,13 @@ class ServerSettings:
         ):
             if getattr(self, name) < least:
                 raise ArgumentError(f"{name} must be {least} or more, got {getattr(self, name)!r}")
+        for proxy in self.trusted_proxies:
+            try:
+                ip_network(proxy)
+            except ValueError:
+                raise ArgumentError(
+                    f"trusted_proxies must be addresses or networks such as 10.0.0.0/8, got {proxy!r}"
+                ) from None
         for name in ("deadline", "answer_deadline"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ArgumentError(f"{name} must be seconds above 0, got {getattr(self, name)!r}")

@@ -11,7 +11,7 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.routing import Route
 
 import sleuth
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, SleuthError
 from sleuth.surfaces.http import Call, Extension, Refusal, Service, call_of
 from sleuth.surfaces.mcp.server import build_server
 from sleuth.surfaces.mcp.tools import Tools
@@ -74,10 +74,11 @@ def _manager(service: Service) -> StreamableHTTPSessionManager:
         )
 
     async def run(context: Context, function: Callable[..., T], /, *args: Any) -> T:
+        call = _call(context)
         try:
-            return await _call(context).read(function, *args)
-        except Refusal as refusal:
-            raise ArgumentError(str(refusal)) from refusal
+            return await call.read(function, *args)
+        except (SleuthError, Refusal) as error:
+            raise ArgumentError(str(call.refusal_of(error).detail)) from error
 
     server = build_server(tools_of, version=sleuth.__version__, run=run)
     return StreamableHTTPSessionManager(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import quote, unquote
 
@@ -53,8 +53,9 @@ def build_server(
     """
 
     async def list_tools(context: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        tools_of(context).prepare()
-        return types.ListToolsResult(tools=_tools())
+        tools = tools_of(context)
+        tools.prepare()
+        return types.ListToolsResult(tools=_tools(tools.names))
 
     async def call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         tools = tools_of(context)
@@ -114,7 +115,7 @@ def _text(text: str) -> types.TextContent:
     return types.TextContent(type="text", text=text)
 
 
-def _tools() -> list[types.Tool]:
+def _tools(names: Collection[str]) -> list[types.Tool]:
     hints = types.ToolAnnotations(
         read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
     )
@@ -127,6 +128,7 @@ def _tools() -> list[types.Tool]:
             annotations=hints,
         )
         for tool in TOOLS
+        if tool.name in names
     ]
 
 

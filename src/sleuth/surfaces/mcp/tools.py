@@ -20,10 +20,10 @@ from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, token
 from sleuth.surfaces.mcp.schemas import MOST_RESULTS
 
 if TYPE_CHECKING:
-    from sleuth.code import FileRow, Snapshot
+    from sleuth.code import Snapshot
     from sleuth.code.search import Place
+    from sleuth.engine import Engine, Sources
     from sleuth.filters import Filter
-    from sleuth.ingest import FileNames
     from sleuth.store import StoredDocument
     from sleuth.surfaces.mcp.workspace import Workspace
     from sleuth.types import RetrievedItem
@@ -53,7 +53,7 @@ class Tools:
     """Answers the calls of one client.
 
     Args:
-        allowed: what this client may see; None for everything.
+        allowed: the documents that this client may see, and nothing else; None for everything, code too.
         url_of: addresses that this client can open; those of files where None.
         rerankers: names of cross-encoders that this client may ask for; None for any.
         span: given the query and `k` of a search, is open while it runs.
@@ -76,7 +76,20 @@ class Tools:
 
     def prepare(self) -> None:
         """Begin to open the index and to compare it with its files, so that the first call need not wait."""
-        self._workspace.stale(wait=0.0)
+        if self._allowed is None:
+            self._workspace.stale(wait=0.0)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tools of this client: those about code are for clients that may see everything."""
+        return tuple(self._tools())
+
+    def _tools(self) -> dict[str, Callable[..., dict[str, Any]]]:
+        """Return the tools by name."""
+        tools: list[Callable[..., dict[str, Any]]] = [self.search, self.fetch, self.status]
+        if self._allowed is None:
+            tools[2:2] = [self.definitions, self.references, self.history]
+        return {tool.__name__: tool for tool in tools}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Run a tool and return its answer, one JSON object.
@@ -86,12 +99,7 @@ class Tools:
         """
         from inspect import signature
 
-        tools: dict[str, Callable[..., dict[str, Any]]] = {
-            tool.__name__: tool
-            for tool in (
-                self.search, self.fetch, self.definitions, self.references, self.history, self.status,
-            )
-        }  # fmt: skip
+        tools = self._tools()
         if name not in tools:
             raise ArgumentError(f"tool must be one of {', '.join(tools)}, got {name!r}")
         parameters = dict(signature(tools[name]).parameters)
@@ -127,14 +135,8 @@ class Tools:
         stated = {"query": query, "paths": paths, "at": at, **request.changed()}
         offset = read_cursor(cursor, stated)
         head = self._head()
-        tree = all_of(
-            *(
-                part
-                for part in (as_filter(request.filter), self._below(paths), self._allowed)
-                if part is not None
-            )
-        )
-        with self._span(query, request.k), self._workspace.sources(at) as sources:
+        tree = all_of(as_filter(request.filter), self._below(paths))
+        with self._span(query, request.k), self._sources(at) as sources:
             ranking = sources.run(replace(request, k=offset + request.k + 1, filter=tree))
             hits = ranking[offset : offset + request.k]
             graded = [items.passage(item, query, sources, self._url_of) for item in hits]
@@ -198,9 +200,9 @@ class Tools:
         graded = []
         for snapshot in self._workspace.snapshots_at(at):
             for entry in Navigator(snapshot).find_definition(name):
-                if self._sees(snapshot, row := snapshot.file(entry["file_path"])):
-                    text = snapshot.lines(row, entry["line"], entry["end_line"])
-                    graded.append(items.definition(entry, snapshot.repository.path, text, self._url_of))
+                row = snapshot.file(entry["file_path"])
+                text = snapshot.lines(row, entry["line"], entry["end_line"])
+                graded.append(items.definition(entry, snapshot.repository.path, text, self._url_of))
         return self._rest(head | self._near(name, at, graded), graded, max_tokens, request, cursor)
 
     def references(
@@ -215,10 +217,9 @@ class Tools:
         counts = {"certain": 0, "uncertain": 0}
         for snapshot in self._workspace.snapshots_at(at):
             for use in Navigator(snapshot).find_references(name):
-                if self._sees(snapshot, row := snapshot.file(use["file_path"])):
-                    counts["certain" if use["certain"] else "uncertain"] += 1
-                    line = snapshot.lines(row, use["line"], use["line"])
-                    graded.append(items.reference(use, snapshot.repository.path, line, self._url_of))
+                counts["certain" if use["certain"] else "uncertain"] += 1
+                line = snapshot.lines(snapshot.file(use["file_path"]), use["line"], use["line"])
+                graded.append(items.reference(use, snapshot.repository.path, line, self._url_of))
         return self._rest(head | counts | self._near(name, at, graded), graded, max_tokens, request, cursor)
 
     def history(
@@ -243,15 +244,17 @@ class Tools:
         """Return what is indexed, and whether files changed since."""
         import sleuth
 
-        head = self._head()
-        engine = self._workspace.documents()
-        answer: dict[str, Any] = {"sleuth": sleuth.__version__, **head}
+        engine = self._documents_shown()
+        answer: dict[str, Any] = {"sleuth": sleuth.__version__, **self._head()}
+        if engine is not None:
+            facts = engine.status()
+            names = (
+                ("documents", "passages", "version") if self._allowed is None else ("documents", "passages")
+            )
+            answer["documents"] = {key: facts[key] for key in names}
         if self._allowed is not None:
             return answer
         answer["index"] = str(self._workspace.index)
-        if engine is not None:
-            facts = engine.status()
-            answer["documents"] = {key: facts[key] for key in ("documents", "passages", "version")}
         answer["code"] = [
             {
                 "repository": snapshot.repository.path,
@@ -266,9 +269,8 @@ class Tools:
 
     def documents(self) -> list[StoredDocument]:
         """List the documents that this client may see, in the order in which they were added."""
-        engine = self._workspace.documents()
-        listed = engine.documents() if engine is not None else []
-        return [document for document in listed if self._may_see(document.metadata)]
+        engine = self._documents_shown()
+        return engine.documents() if engine is not None else []
 
     def read(self, id: str) -> str:
         """Return the whole text of an id or a path.
@@ -278,13 +280,31 @@ class Tools:
         """
         return self._text(id, None).text
 
+    def _documents_shown(self) -> Engine | None:
+        """Return the engine over the documents that this client may see, if there are any."""
+        engine = self._workspace.documents()
+        return engine if engine is None or self._allowed is None else engine.scoped(self._allowed)
+
+    def _sources(self, at: str | None) -> Sources:
+        """Return one retriever over all that this client may see.
+
+        Raises:
+            ArgumentError: nothing.
+        """
+        from sleuth.engine import Sources
+
+        if self._allowed is None:
+            return self._workspace.sources(at)
+        engine = self._documents_shown()
+        if engine is None or at is not None:
+            raise ArgumentError(f"at must be left out by a client that is limited to documents, got {at!r}")
+        return Sources({"docs": engine.unhooked}, engine=engine)
+
     def _head(self) -> dict[str, Any]:
-        """Return the facts about the index that every answer contains."""
-        stale = self._workspace.stale()
-        return {
-            "indexed_root": self._workspace.indexed_root,
-            "stale": stale.to_dict(paths=self._allowed is None),
-        }
+        """Return the facts about the index that every answer contains; they are not for a client with a limit."""
+        if self._allowed is not None:
+            return {}
+        return {"indexed_root": self._workspace.indexed_root, "stale": self._workspace.stale().to_dict()}
 
     def _below(self, paths: Sequence[str] | None) -> Filter | None:
         """Return a filter for files and folders, absolute or relative to the root."""
@@ -296,21 +316,22 @@ class Tools:
             raise ArgumentError(f"paths must be a list of files and folders, got {paths!r}")
         # Code is named by absolute paths, documents by those relative to the index.
         places = dict.fromkeys(
-            form for path in map(self._absolute, paths) for form in (path, self._files.name_of(path))
+            form for path in map(self._absolute, paths) for form in (path, self._name_of(path))
         )
         parts = [(Compare("source", "eq", p), Compare("source", "prefix", f"{p}/")) for p in places if p]
         everything = [~field("source").starts_with("/")] if "" in places else []
         return any_of(*(part for both in parts for part in both), *everything)
 
-    @property
-    def _files(self) -> FileNames:
-        """The names of files among the documents."""
+    def _name_of(self, path: str) -> str:
+        """Return what a file is called among the documents; a client with a limit calls it so itself."""
         from sleuth.ingest import FileNames
 
-        return FileNames.beside(self._workspace.index)
+        return path if self._allowed is not None else FileNames.beside(self._workspace.index).name_of(path)
 
     def _absolute(self, path: str) -> str:
-        return os.path.normpath(os.path.join(self._workspace.indexed_root, path))  # noqa: PTH118 - as text
+        """Return the absolute path of a file; a client with a limit is not told of the folder, nor asks by it."""
+        root = self._workspace.indexed_root if self._allowed is None else ""
+        return os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - as text
 
     def _text(self, id: str, at: str | None) -> _Text:
         """Return the text of an id, or of a path with lines.
@@ -327,13 +348,13 @@ class Tools:
         document = self._document(id, None, None) if at is None else None
         document = document or self._code(id, path, first, last, at)
         if document is None and at is None:
-            document = self._document(self._files.name_of(path), first, last)
+            document = self._document(self._name_of(path), first, last)
         if document is None and at is None and place is not None:
             document = self._document(place["path"], first, last)
         if document is None:
+            root = f" below {self._workspace.indexed_root}" if self._allowed is None else ""
             raise ArgumentError(
-                f"id must be one that search gave, or a path below {self._workspace.indexed_root} "
-                f"that is indexed, got {id!r}"
+                f"id must be one that search gave, or a path{root} that is indexed, got {id!r}"
             )
         return document
 
@@ -341,8 +362,8 @@ class Tools:
         """Return a passage or a document, or some lines of it."""
         from sleuth.answer import join_overlapping
 
-        engine = self._workspace.documents()
-        passages = [item for item in engine.get(id) if self._may_see(item.metadata)] if engine else []
+        engine = self._documents_shown()
+        passages = engine.get(id) if engine else []
         if not passages:
             return None
         metadata = dict(passages[0].metadata)
@@ -363,7 +384,7 @@ class Tools:
         """Return a file of a repository, or some lines of it."""
         from sleuth.code import file_metadata, piece_id
 
-        if at is None and not self._workspace.repositories():
+        if self._allowed is not None or (at is None and not self._workspace.repositories()):
             return None
         for snapshot in self._workspace.snapshots_at(at):
             root = f"{snapshot.repository.path}/"
@@ -372,8 +393,6 @@ class Tools:
                 continue
             row = snapshot.files[at_place]
             metadata = file_metadata(snapshot, row)
-            if not self._may_see(metadata):
-                continue
             start, end = first or 1, min(last or row.lines, row.lines)
             if start > row.lines:
                 raise ArgumentError(f"id must have lines up to {row.lines}, got {id!r}")
@@ -390,30 +409,19 @@ class Tools:
         for snapshot in self._workspace.snapshots_at(at):
             inside = self._absolute(name).removeprefix(f"{snapshot.repository.path}/")
             for place in (*places_named(snapshot, inside), *places_named(snapshot, name)):
-                if self._sees(snapshot, place.file):
-                    return snapshot, place
+                return snapshot, place
         raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 
     def _near(self, name: str, at: str | None, found: Sequence[Graded]) -> dict[str, list[str]]:
-        """Return the names that are like one of which nothing is known, for a client that may see all names."""
+        """Return the names that are like one of which nothing is known."""
         from sleuth.code import Navigator
 
-        if found or self._allowed is not None:
+        if found:
             return {}
         snapshots = self._workspace.snapshots_at(at)
         return {
             "near": list(dict.fromkeys(near for each in snapshots for near in Navigator(each).near(name)))
         }
-
-    def _sees(self, snapshot: Snapshot, row: FileRow) -> bool:
-        from sleuth.code import file_metadata
-
-        return self._allowed is None or self._may_see(file_metadata(snapshot, row))
-
-    def _may_see(self, metadata: Mapping[str, Any]) -> bool:
-        from sleuth.filters import matches
-
-        return self._allowed is None or matches(self._allowed, metadata)
 
     def _rest(
         self,

@@ -39,38 +39,36 @@ class PageHandlers:
             "has_keys": service.keys is not None,
             "options": OPTIONS,
         }
-        self._offered = tuple(service.settings.sources)
 
     def warm(self, call: Call, query: str) -> None:
         """Find and render a page as for a reader; an answer too, where no model writes it."""
-        sources = tuple(name for name in self._offered if name.partition(":")[0] in LOCAL)
+        sources = tuple(name for name in call.sources if name.partition(":")[0] in LOCAL)
         if sources:
             has_model = self._service.settings.model is not None
             state = PageState(query, sources=sources, with_answer=not has_model)
-            self._render("results.html", state, milliseconds=0.0, **lookup.results(call, state))
+            self._render(
+                "results.html", state, offered=call.sources, milliseconds=0.0, **lookup.results(call, state)
+            )
 
     async def results(self, request: Request) -> Response:
         """Answer with the question field and the results."""
-        state = PageState.of(request.query_params, self._offered)
-        return await self._page(request, "results.html", state, lookup.results)
+        return await self._page(request, "results.html", lookup.results)
 
     async def source(self, request: Request) -> Response:
         """Answer with a document or file at the cited lines."""
         id = request.query_params.get("id", "")
-        state = PageState.of(request.query_params, self._offered)
-        return await self._page(request, "source.html", state, lookup.source, id)
+        return await self._page(request, "source.html", lookup.source, id)
 
     async def symbol(self, request: Request) -> Response:
         """Answer with the definitions and the uses of a name."""
         name = request.query_params.get("name", "")
-        state = PageState.of(request.query_params, self._offered)
-        return await self._page(request, "symbol.html", state, lookup.symbol, name)
+        return await self._page(request, "symbol.html", lookup.symbol, name)
 
     async def original(self, request: Request) -> Response:
         """Answer with the PDF that a document came from."""
         call = call_of(request)
         if not admit(request, call):
-            return await self._page(request, "results.html", PageState(), lookup.results)
+            return await self._page(request, "results.html", lookup.results)
         path: Path | None = await call.read(lookup.original, call, request.query_params.get("id", ""))
         if path is None:
             return self._render(
@@ -88,8 +86,7 @@ class PageHandlers:
         call = call_of(request)
         if not admit(request, call):
             raise Refusal(401, "KeyMissingError", "sign in first")
-        state = PageState.of(request.query_params, self._offered)
-        asked = state.request
+        asked = PageState.of(request.query_params, call.sources).request
         body = AskBody(query=asked.query, k=asked.k, stream=True, **asked.changed())
         return await ask(body, request, call)
 
@@ -97,13 +94,14 @@ class PageHandlers:
         """Begin the session of a reader who has a key."""
         form = await request.form(max_files=0, max_fields=4)
         token, target = str(form.get("key", "")).strip(), str(form.get("next", "/"))
-        keys = self._service.keys
-        if keys is None or keys.find(token) is None:
+        sessions = self._service.sessions
+        session = sessions.begin(token) if sessions is not None else None
+        if session is None:
             return self._render(
                 "sign_in.html", PageState(), 403, target=target, problem="This key is not known here."
             )
         return signed_in(
-            request, token, target if target.startswith("/") and target[1:2] not in "/\\" else "/"
+            request, session, target if target.startswith("/") and target[1:2] not in "/\\" else "/"
         )
 
     async def sign_out(self, _: Request) -> Response:
@@ -114,7 +112,6 @@ class PageHandlers:
         self,
         request: Request,
         template: str,
-        state: PageState,
         find: Callable[..., dict[str, Any]],
         *arguments: Any,
     ) -> Response:
@@ -123,19 +120,23 @@ class PageHandlers:
         if not admit(request, call):
             target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return self._render("sign_in.html", PageState(), 401, target=target, problem="")
+        state: PageState = PageState()
         began = time.perf_counter()
         try:
+            offered = call.sources
+            state = PageState.of(request.query_params, offered)
             values = await call.read(find, call, state, *arguments)
         except (SleuthError, Refusal) as error:
             status = error.status_code if isinstance(error, Refusal) else 400
-            return self._render("error.html", state, status, message=str(error))
+            message = str(call.refusal_of(error).detail)
+            return self._render("error.html", state, status, message=message)
         milliseconds = (time.perf_counter() - began) * 1000
-        return self._render(template, state, values.pop("status", 200), milliseconds=milliseconds, **values)
+        status = values.pop("status", 200)
+        return self._render(template, state, status, offered=offered, milliseconds=milliseconds, **values)
 
     def _render(self, template: str, state: PageState, status: int = 200, **values: Any) -> Response:
         html = self._environment.get_template(template).render(
             state=state,
-            offered=self._offered,
             is_start=template == "results.html" and not state.query,
             **values,
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from sleuth.errors import ArgumentError, UnknownRepositoryError
-from sleuth.filters import Compare, matches, to_text
+from sleuth.filters import Compare, to_text
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.state import PAGE, PageState
@@ -66,11 +66,11 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
 
 
 def _stale_files(call: Call, state: PageState) -> int:
-    """Return how many files of code changed since they were indexed, as far as this reader may know.
+    """Return how many files of code changed since they were indexed.
 
     The files are compared beside the search, and nothing waits for that: a change may show a page later.
     """
-    if "code" not in state.sources or call.key.filter is not None:
+    if "code" not in state.sources:
         return 0
     return call.service.freshness.stale.files or 0
 
@@ -173,6 +173,7 @@ def original(call: Call, id: str) -> Path | None:
 
 def _file(call: Call, state: PageState, id: str) -> views.SourceView:
     """Return a file of a repository that the server offers."""
+    from sleuth.code import file_metadata
     from sleuth.types import RetrievedItem
 
     place, _, _ = id.rpartition("@") if "@" in id else (id, "", "")
@@ -184,9 +185,7 @@ def _file(call: Call, state: PageState, id: str) -> views.SourceView:
         if position is None or not first.isdigit() or (last and not last.isdigit()):
             continue
         row = snapshot.files[position]
-        metadata = _file_metadata(snapshot, position)
-        if not _may_see(call, metadata):
-            continue
+        metadata = file_metadata(snapshot, row)
         text = snapshot.lines(row, 1, row.lines)
         cited = range(int(first), int(last or first) + 1)
         lines_cited = {"start_line": cited.start, "end_line": cited.stop - 1}
@@ -208,18 +207,15 @@ def symbol(call: Call, state: PageState, name: str) -> dict[str, Any]:
         navigator = Navigator(snapshot)
         for definition in navigator.find_definition(name):
             position = snapshot.by_path[definition["file_path"]]
-            if _may_see(call, _file_metadata(snapshot, position)):
-                text = snapshot.lines(snapshot.files[position], definition["line"], definition["end_line"])
-                shown = "\n".join(text.split("\n")[: views.CODE_LINES * 2])
-                language = snapshot.files[position].language
-                lines = lines_of(shown, language=language)
-                definitions.append(
-                    {**_place(root, definition, definition["end_line"]), "lines": lines, "what": definition}
-                )
+            text = snapshot.lines(snapshot.files[position], definition["line"], definition["end_line"])
+            shown = "\n".join(text.split("\n")[: views.CODE_LINES * 2])
+            lines = lines_of(shown, language=snapshot.files[position].language)
+            definitions.append(
+                {**_place(root, definition, definition["end_line"]), "lines": lines, "what": definition}
+            )
         for use in navigator.find_references(name):
-            position = snapshot.by_path[use["file_path"]]
-            if len(uses) < MOST_USES and _may_see(call, _file_metadata(snapshot, position)):
-                row = snapshot.files[position]
+            if len(uses) < MOST_USES:
+                row = snapshot.files[snapshot.by_path[use["file_path"]]]
                 line = snapshot.lines(row, use["line"], use["line"]).strip()[: views.LONGEST_LINE]
                 pieces = lines_of(line, language=row.language)[0]
                 uses.append({**_place(root, use, use["line"]), "pieces": pieces, "what": use})
@@ -237,18 +233,10 @@ def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:
 
 
 def _snapshots(call: Call) -> list[Snapshot]:
-    """Return the newest snapshot of every repository that the server offers."""
+    """Return the newest snapshot of every repository that the server offers to this reader."""
+    if call.key.filter is not None:
+        return []
     try:
         return call.service.snapshots()
     except UnknownRepositoryError:
         return []
-
-
-def _file_metadata(snapshot: Snapshot, position: int) -> dict[str, Any]:
-    from sleuth.code import file_metadata
-
-    return file_metadata(snapshot, snapshot.files[position])
-
-
-def _may_see(call: Call, metadata: Mapping[str, Any]) -> bool:
-    return call.key.filter is None or matches(call.key.filter, metadata)

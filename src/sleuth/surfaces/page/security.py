@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from starlette.responses import RedirectResponse, Response
 
+from sleuth.surfaces.http import SECONDS
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
     from sleuth.surfaces.http import Call
 
-COOKIE = "sleuth_key"
+COOKIE = "sleuth_session"
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -35,24 +37,29 @@ def admit(request: Request, call: Call) -> bool:
 
     The paths of the page need no `Authorization`, since a browser sends none.
     """
-    keys = call.service.keys
-    if keys is None:
+    keys, sessions = call.service.keys, call.service.sessions
+    if keys is None or sessions is None:
         return True
     kind, _, token = request.headers.get("authorization", "").partition(" ")
-    if kind.lower() != "bearer":
-        token = request.cookies.get(COOKIE, "")
-    key = keys.find(token.strip()) if token.strip() else None
+    is_bearer = kind.lower() == "bearer"
+    key = keys.find(token.strip()) if is_bearer else sessions.find(request.cookies.get(COOKIE, ""))
     if key is None or "read" not in key.scopes:
         return False
     call.key = key
     return True
 
 
-def signed_in(request: Request, token: str, target: str) -> Response:
+def signed_in(request: Request, session: str, target: str) -> Response:
     """Begin a session and go on to a page of ours."""
     response = RedirectResponse(target, 303, headers=HEADERS)
     response.set_cookie(
-        COOKIE, token, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/"
+        COOKIE,
+        session,
+        max_age=SECONDS,
+        httponly=True,
+        samesite="strict",
+        secure=request.url.scheme == "https",
+        path="/",
     )
     return response
 
