@@ -90,7 +90,7 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
     for call in (
         lambda: ours.index([whole.path.parent]),
         lambda: ours.move("theirs.md", "taken.md"),
-        *(ours.roots, ours.check, ours.repair, ours.compact),
+        *(ours.roots, ours.check, ours.repair, ours.compact, lambda: ours.searcher("lexical")),
         lambda: import_vectors(ours, whole.path / "none.jsonl"),
     ):
         with pytest.raises(ArgumentError, match=r"scope must be None to|re_embed must be True"):
@@ -98,6 +98,7 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
     ours.add([Document("Ours too.", {"source": "more.md", "tenant": "us"})])
     assert sorted(ours.delete(filter="tenant:us")) == ["more.md", "ours.md"]
     assert whole.count().documents == 2
+    assert ours.repairs == ()
     assert whole.get("theirs.md")[0].text == "Their tokens are secret."
 
 

@@ -51,7 +51,7 @@ class Engine(Answering):
         backend: the open index, wherever its parts lie.
         path: the index folder.
         settings: what the index was made with.
-        repairs: what was mended on opening; empty for a healthy index.
+        repairs: what was mended on opening; empty for a healthy index and with a scope.
         scope: the filter that everything is limited to, None for no limit.
     """
 
@@ -70,7 +70,8 @@ class Engine(Answering):
                 f"an index is opened with Engine.open({str(backend)!r}), not with Engine(...)"
             )
         view = IndexView(backend, scope)
-        self.backend, self.path, self.scope, self.repairs = backend, backend.path, scope, backend.repairs
+        self.backend, self.path, self.scope = backend, backend.path, scope
+        self.repairs = backend.repairs if scope is None else ()  # they name documents of all
         self._view, self._parent = view, parent
         self._documents, self._search = Documents(view), IndexSearch(view)
         super().__init__(
@@ -232,7 +233,15 @@ class Engine(Answering):
     alist_documents = async_twin(list_documents)
 
     idf = forwarded("_view", IndexView.idf)
-    searcher = forwarded("backend", IndexBackend.searcher)
+
+    def searcher(self, leg: str) -> Any:
+        """Return one leg of the newest version, for measurements: keys and scores, without text.
+
+        Raises:
+            ArgumentError: no such leg, no one searcher sees the whole index, or an engine with a scope.
+        """
+        self._view.check_unscoped("measure a leg")
+        return self.backend.searcher(leg)
 
     @property
     def files(self) -> FileNames:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SCOPES: Final = 64
-"""Scopes of which the searchers are kept; a million rows take half a megabyte for each."""
+"""Scopes of which the searchers are kept; a million rows take a megabyte for each."""
 _FEW: Final = 1000
 """Documents that are read or compared together."""
 _OF_PASSAGES: Final = frozenset({"start_line", "end_line", "page", "heading"})

@@ -13,7 +13,7 @@ from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical import blockmax, scoring
 from sleuth.lexical.by_language import analyzer_of, base_field
-from sleuth.lexical.postings import is_dense
+from sleuth.lexical.postings import FieldPostings, is_dense
 from sleuth.lexical.query_terms import QueryTerms, Terms
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import FieldLengths, FieldStatistics
@@ -44,10 +44,19 @@ _ABSENT: Final = {"total": 0, "filled": 0}
 class _Segment:
     """One segment with its postings by field, and what is known of its live rows."""
 
-    def __init__(self, view: SegmentView, leg: LexicalLeg, fields: Sequence[str]) -> None:
+    def __init__(
+        self, view: SegmentView, leg: LexicalLeg, fields: Sequence[str], same: _Segment | None
+    ) -> None:
+        """Read a segment.
+
+        Args:
+            same: the segment with these bytes and fields in another searcher, where other rows are live.
+        """
         self.view = view
         self.n = len(view)
-        self.postings = {name: leg.postings_of(view, name) for name in fields}
+        self.postings: dict[str, FieldPostings] = (
+            same.postings if same else {name: leg.postings_of(view, name) for name in fields}
+        )
         self.facts = {name: view.meta.get(name, _ABSENT) for name in fields}
         self.built = {name: _mean(facts["total"], facts["filled"]) for name, facts in self.facts.items()}
         self.lengths = {name: self._lengths(name) for name in fields}
@@ -100,13 +109,13 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         self._ids = ids
         self._corpus = corpus
         names: tuple[str, ...] = tuple(leg.field_names(segments, corpus.totals if corpus else ()))
-        unchanged = (
-            {id(s.view): s for s in previous._segments} if previous and names == previous._names else {}
-        )
+        before = {s.view.name: s for s in previous._segments} if previous and names == previous._names else {}
         self._names: tuple[str, ...] = names
-        self._segments: list[_Segment] = [
-            unchanged.get(id(view)) or _Segment(view, leg, names) for view in segments
-        ]
+        self._segments: list[_Segment] = []
+        for view in segments:
+            same = before.get(view.name)
+            is_unchanged = same is not None and same.view is view
+            self._segments.append(same if is_unchanged and same else _Segment(view, leg, names, same))
         self.statistics = {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
         if corpus:
             lengths = {name: FieldLengths(**totals) for name, totals in corpus.totals.items()}

@@ -60,6 +60,8 @@ def assert_equal(one: Engine, many: Engine, queries: Sequence[str], k: int = 25)
             assert plain(many, query, k, **way) == plain(one, query, k, **way), (query, way)
         head, whole = plain(many, query, 3), plain(many, query, k)
         assert head == whole[:3]
+        for scope in ("year<5", "year=1"):
+            assert plain(many.scoped(scope), query, k) == plain(one.scoped(scope), query, k), (query, scope)
     for query in MISSPELT:
         for scope in ("year<5", "year=1"):
             scoped = many.scoped(scope), one.scoped(scope)
