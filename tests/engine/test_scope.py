@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
 from sleuth.cluster import ShardedEngine
 from sleuth.engine import Count, Facet, import_vectors, narrowing, prefix_of
+from sleuth.errors import EmbeddingError
 from sleuth.filters import as_filter
 
 DOCUMENTS = [
@@ -117,6 +118,17 @@ def test_passages_around_a_hit_stay_within(whole: Engine) -> None:
     assert "First" in grown.text
     assert "Second" not in grown.text
     assert "Second" in whole.retrieve("first", k=1, filter="source:long.md", expand="document")[0].text
+    end = whole.scoped("source:long.md start_line>=3")
+    passages = [item.id for item in end.get("long.md")]
+    assert passages
+    expansions: tuple[Any, ...] = ("section", "document", 9)
+    for expand in expansions:
+        (grown,) = end.retrieve("second", k=1, expand=expand)
+        assert grown.extra["passages"] == passages
+    outside = [item.id for item in whole.get("long.md") if item.id not in passages]
+    assert outside
+    assert not any(map(end.get, outside))
+    assert [item.id for id in passages for item in end.get(id)] == passages
 
 
 def test_views_nest_and_leave_the_index_open(whole: Engine) -> None:
@@ -390,3 +402,40 @@ def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
         whole.scoped("tenant:them").delete(["a.md", "b.md"])
         whole.compact()
         assert shown(view) == expected
+
+
+def test_rows_that_await_their_vectors_are_in_the_scope(tmp_path: Path) -> None:
+    """Where vectors are made after commits, a view finds new documents by their words meanwhile, and its own alone."""
+    with Engine.open(tmp_path, create=True, embedder=Slow()) as whole:
+        whole.add(DOCUMENTS)
+        view = whole.scoped("tenant:us")
+        assert [item.id for item in view.retrieve("tokens")] == ["ours.md#0"]
+        Slow.is_down = True
+        for tenant in ("us", "them"):
+            with pytest.raises(EmbeddingError):
+                whole.scoped(f"tenant:{tenant}").add(
+                    [Document(f"New of {tenant}.", {"source": "n.md", "tenant": tenant})]
+                )
+        assert whole.status()["legs"]["dense"]["uncovered"] == 2
+        assert [item.text for item in view.retrieve("new", legs=["lexical"])] == ["New of us."]
+        Slow.is_down = False
+        assert view.embed() == 2
+        assert {item.text for item in view.retrieve("new tokens", legs=["dense"])} == {
+            "New of us.",
+            DOCUMENTS[0].page_content,
+        }
+
+
+class Slow:
+    """An embedder that answers over a network, when it does."""
+
+    fingerprint = "slow"
+    is_down: ClassVar[bool] = False
+
+    def embed_documents(self, texts: Sequence[str]) -> list[list[float]]:
+        if self.is_down:
+            raise EmbeddingError("down", service="slow")
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, float(len(text)), float(text.count("e"))]
