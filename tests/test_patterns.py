@@ -32,11 +32,9 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "code/graph/walker.py": [{"stem": "engine"}],
     "code/parsing/detail.py": [{"name": "name", "module": "module"}],
     "code/search/phrases.py": [{"a": b"retri", "b": b"limit"}],
-    "code/snapshots/salvage.py": [{"shape": "-t{6}iitiiib"}],
     "files/ignore.py": [
         {"source": ignore._path_regex(ignore._parts(glob))} for glob in ("**/a/**/b*a", "*a*a*a*b", "a/*/b*")
     ],
-    "store/health/salvage.py": [{"shape": "-ii[i-]ibt[t-]{3}"}],
     "testing/aws_model.py": [{"pattern": "/knowledgebases/(?P<id>[^/]+)/retrieve/(?P<rest>.+)"}],
     "text/analyzers.py": [{"separators": " .,", "letter": "[^\\W\\d_]"}],
     "text/borders.py": [
@@ -130,7 +128,8 @@ def slow_uses(use: Use) -> Iterator[str]:
                 text = hostile.text(length)
                 return _call(use.pattern, method, text if is_text else text.encode("latin-1"))
 
-            if not is_linear(call_with):
+            # Other work disturbs one try, not five; a quadratic pattern takes 16 times as long in each.
+            if not any(is_linear(call_with) for _ in range(5)):
                 yield f"{use.place} {method}({hostile.prefix!r} + {hostile.pump!r} * n + {hostile.suffix!r})"
                 break
 
