@@ -254,10 +254,35 @@ def test_ids_belong_to_a_scope(ours: Engine, whole: Engine) -> None:
     assert whole.get("@tenant:them/README.md")[0].text == "Tokens of them."
 
 
+def test_a_document_that_was_moved_away_is_gone(ours: Engine, whole: Engine) -> None:
+    """What the operator gives to another scope is not seen, changed or deleted by the view that added it."""
+    ours.add([Document("Ours once.", {"tenant": "us"}, id="once.md")])
+    (id,) = (document.id for document in whole.documents() if document.id.endswith("once.md"))
+    whole.update({"tenant": "them"}, [id])
+    assert ours.get("once.md") == []
+    assert ours.delete(["once.md"]) == ours.update({"x": 1}, ["once.md"]) == []
+    with pytest.raises(ArgumentError, match="documents must match the scope"):
+        ours.add([Document("Ours again.", {"tenant": "us"}, id="once.md")])
+    assert [item.text for item in whole.scoped("tenant:them").get(id)] == ["Ours once."]
+
+
+def test_what_was_noted_of_files_is_not_shown(tmp_path: Path) -> None:
+    """A view reads no note of the folders that were indexed."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("Tokens.")
+    with Engine.open(tmp_path / "index", create=True, embedder="") as whole:
+        whole.index([tmp_path / "docs"])
+        with whole.store.reader() as snapshot:
+            assert snapshot.notes()
+        with whole.scoped("tenant:us").store.reader() as snapshot:
+            assert snapshot.notes() == {}
+
+
 def test_an_id_with_a_prefix_is_an_id_like_others(ours: Engine, whole: Engine) -> None:
     """Neither its own prefix nor that of another scope gives a view a second way to a document."""
     whole.scoped("tenant:them").add([Document("Theirs.", {"tenant": "them"}, id="a.md")])
     names = ["a.md", "@tenant:us/a.md", "@tenant:them/a.md"]
+    ours.add([Document("Ours, first.", {"tenant": "us"}, id="a.md")])
     for turn in range(2):
         ours.add([Document(f"Ours, {name}.", {"tenant": "us", "turn": turn}, id=name) for name in names])
         assert [ours.get(name)[0].text for name in names] == [f"Ours, {name}." for name in names]
@@ -274,7 +299,7 @@ def test_pages_of_a_view_are_in_order_of_id(
     """Documents that a view added and others are listed in one order, each once."""
     monkeypatch.setattr(narrowing, "_FEW", together)
     view = whole.scoped("tenant:us")
-    names = ["#.md", "a.md", "n.md", "p.md", "z.md"]
+    names = ["#.md", "a.md", "n.md", "p.md", "z.md", "\U0010ffff\U0010ffff"]
     view.add([Document(f"{name} of ours", {"source": name, "tenant": "us"}) for name in names])
     view.delete(["a.md"])
     whole.add([Document("theirs", {"source": name, "tenant": "them"}) for name in ("b.md", "y.md")])
@@ -286,7 +311,7 @@ def test_pages_of_a_view_are_in_order_of_id(
         after = page.after
         if after is None:
             break
-    assert ids == sorted(["#.md", "n.md", "ours.md", "p.md", "z.md"])
+    assert ids == sorted([*names, "ours.md"])[:1] + sorted([*names, "ours.md"])[2:]
 
 
 @pytest.mark.parametrize(
@@ -364,6 +389,13 @@ def shown(engine: Engine) -> dict[str, Any]:
     }
 
 
+def change(engine: Engine) -> None:
+    """Delete, change and replace documents."""
+    engine.delete(["b.md"])
+    engine.update({"kind": "paper"}, ["c.md"])
+    engine.add([Document("Tokens, and no cats.", {"source": "e.md", "tenant": "us"})])
+
+
 @pytest.mark.parametrize("kind", ["index", "shards"])
 def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
     """Scores, explanations, notes, suggestions, counts and facets are those of an index without other documents."""
@@ -393,6 +425,8 @@ def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
     with opener(tmp_path / "own", create=True, **options) as alone:
         alone.add(own)
         expected = shown(alone)
+        change(alone)
+        changed = shown(alone)
     with opener(tmp_path / "shared", create=True, **options) as whole:
         view = whole.scoped("tenant:us")
         whole.scoped("tenant:them").add(foreign[:3])
@@ -400,8 +434,11 @@ def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
         whole.add(foreign[3:])
         assert shown(view) == expected
         whole.scoped("tenant:them").delete(["a.md", "b.md"])
-        whole.compact()
         assert shown(view) == expected
+        change(view)
+        assert shown(view) == changed
+        whole.compact()
+        assert shown(view) == changed
 
 
 def test_rows_that_await_their_vectors_are_in_the_scope(tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_a_tenant_is_not_told_what_fails_in_the_server(tmp_path: Path) -> None:
 def test_sources_of_a_tenant(tmp_path: Path) -> None:
     """A key with a filter is not offered code, and other sources are fused with the documents of its view."""
     file = tmp_path / "keys.json"
-    keys = {"all": add_key(file, "all"), "acme": add_key(file, "acme", filter="tenant:acme")}
+    keys = {name: add_key(file, name, filter=f"tenant:{name}") for name in ("acme", "zoo")}
     with serving(make_index(tmp_path / "index"), keys=file, sources=("docs", "code", "web")) as started:
         refused = ask((started, keys), "acme", "POST", "/v1/search", {"query": "cats", "sources": ["code"]})
         assert (refused.status_code, "docs, web, got 'code'" in refused.text) == (422, True)
@@ -174,6 +174,8 @@ def test_sources_of_a_tenant(tmp_path: Path) -> None:
             (started, keys), "acme", "POST", "/v1/search", {"query": "cats tokens", "explain": True}
         ).json()
         assert {item["metadata"]["tenant"] for item in answer["items"]} == {"acme"}
+        other = ask((started, keys), "zoo", "POST", "/v1/search", {"query": "cats tokens"}).json()
+        assert [item["id"] for item in other["items"]] == ["cats.md#0"]
         explained = json.dumps([item["explanation"] for item in answer["items"]])
         assert '"terms": 1,' in explained
         assert '"terms": 2,' not in explained

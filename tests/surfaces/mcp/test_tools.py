@@ -266,6 +266,7 @@ def test_a_client_with_a_filter_is_not_told_where_the_server_works(workspace: Wo
         answer = tools.call(name, arguments)
         assert folder not in answer
         assert not {"indexed_root", "stale", "index", "code"} & json.loads(answer).keys()
+        assert json.loads(answer).get("results", True)
     assert json.loads(tools.call("status", {}))["documents"]["documents"] == 1
     for guess in (f"{folder}/docs", "/elsewhere/docs", "../docs"):
         assert not json.loads(tools.call("search", {"query": "tokens", "paths": [guess]}))["results"]
