@@ -240,8 +240,8 @@ def cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[flo
     query = np.asarray(embedder.embed_query(question), np.float64)
     rows = np.asarray(embedder.embed_documents(list(texts)), np.float64)  # (len(texts), dimension)
     norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(query)
-    cosines: list[float] = (rows @ query / np.where(norms > 0, norms, np.inf)).tolist()
-    return cosines
+    values: list[float] = (rows @ query / np.where(norms > 0, norms, np.inf)).tolist()
+    return values
 
 
 def passage_priors(items: Sequence[RetrievedItem]) -> list[float]:
