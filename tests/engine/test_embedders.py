@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -302,3 +302,42 @@ def test_a_fingerprint_must_be_text(tmp_path: Path, fingerprint: object) -> None
     with pytest.raises(ArgumentError, match="must be an Embedder, with a str as its `fingerprint`"):
         Engine.open(tmp_path / "ix", create=True, embedder=embedder)
     assert not (tmp_path / "ix").exists()
+
+
+class Broken(HashEmbedder):
+    """An embedder of the user's own that raises whatever it likes while it is down."""
+
+    fingerprint = "broken"
+    down: Exception | None = None
+
+    def embed_documents(self, texts: Sequence[str]) -> list:  # type: ignore[type-arg]
+        if self.down is not None:
+            raise self.down
+        return super().embed_documents(texts)
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionError("refused"), KeyError("model"), TimeoutError("late")], ids=repr
+)
+def test_failed_vectors_say_that_the_words_are_committed(tmp_path: Path, error: Exception) -> None:
+    """A call whose vectors fail says that the words are committed and how to go on; doing so mends it."""
+    embedder = Broken()
+    with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
+        embedder.down = error
+        (tmp_path / "file.md").write_text("pear")
+        calls: list[Callable[[], object]] = [
+            lambda: engine.add(documents("apple")),
+            lambda: engine.update({"year": 2020}, ["apple0"]),
+            lambda: engine.index([tmp_path / "file.md"]),
+        ]
+        for call in calls:
+            with pytest.raises(
+                EmbeddingError, match=r"documents are committed .*Engine\.embed\(\)"
+            ) as caught:
+                call()
+            assert str(error) in str(caught.value)
+        assert ids(engine.retrieve("apple1", legs=["lexical"])) == ["apple1#0"]
+        assert len(engine.get("file.md")) == 1
+        embedder.down = None
+        assert engine.embed() == 4
+        assert not [finding for finding in engine.check() if finding.level == "error"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, overload
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RetrievedItem(BaseModel):
     id: str
     text: str
     metadata: Mapping[str, Any] = Field(default_factory=dict)
-    score: float | None = None
+    score: FiniteFloat | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @property
