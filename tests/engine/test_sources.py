@@ -22,6 +22,7 @@ from sleuth.errors import (
     UnknownRepositoryError,
 )
 from sleuth.filters import as_filter
+from sleuth.knowledge_base import LocalKnowledgeBase
 from sleuth.protocols import Retriever
 from sleuth.testing.aws import BedrockServer
 from sleuth.testing.contracts import RetrieverContract
@@ -196,9 +197,13 @@ def run(place: Path, *arguments: str, **environment: str) -> subprocess.Complete
 def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:
     """`--in` combines documents, code, the web and a knowledge base; an unreachable service is named."""
     page = {"url": "https://a.org/x", "title": "Ledgers", "content": "An order goes to the ledger."}
-    with TavilyServer([page]) as web, BedrockServer() as aws:
-        aws.hold(
-            KB, "DS12345678", "s3://bucket/order.txt", "The ledger holds each order.", {"topic": "ledger"}
+    with (
+        TavilyServer([page]) as web,
+        Engine.open(tmp_path / "hosted", create=True) as hosted,
+        BedrockServer(LocalKnowledgeBase(hosted)) as aws,
+    ):
+        hosted.add(
+            [Document("The ledger holds each order.", {"topic": "ledger"}, id="s3://bucket/order.txt")]
         )
         environment = {
             "TAVILY_BASE_URL": web.url, "TAVILY_API_KEY": "tvly-local", "XDG_CACHE_HOME": str(tmp_path),
