@@ -11,7 +11,7 @@ import typer
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption
-from sleuth.surfaces.cli.places import index_folder
+from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.terminal import say
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ def serve(
     refresh: Annotated[
         bool, typer.Option("--refresh/--no-refresh", help="Index files that changed, in the background.")
     ] = True,
+    no_index: Annotated[
+        bool,
+        typer.Option(
+            "--no-index", help="Do not index the folder at the first call where nothing is indexed."
+        ),
+    ] = False,
     index: IndexOption = None,
 ) -> None:
     """Serve an agent on standard input and output, until it closes them."""
@@ -64,7 +70,23 @@ def serve(
     if root is not None:
         os.chdir(root)
     named = index is not None and root is None
-    serve(Workspace(index_folder(index), None if named else Path.cwd(), refresh=refresh))
+    serve(
+        Workspace(
+            _index_folder(index),
+            None if named else Path.cwd(),
+            refresh=refresh,
+            index_first=not no_index,
+        )
+    )
+
+
+def _index_folder(index: Path | None) -> Path:
+    """Return the index folder; where there is none yet, that of the whole worktree."""
+    folder, here = index_folder(index), Path.cwd()
+    if index is None and folder == here / NAME and not folder.exists():
+        top = next((above for above in (here, *here.parents) if (above / ".git").exists()), here)
+        return top / NAME
+    return folder
 
 
 ClientArgument = Annotated[str, typer.Argument(help="claude-code, cursor, vscode or codex.")]

@@ -108,7 +108,14 @@ class Tools:
         required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
         if missing := [key for key in required if key not in arguments]:
             raise ArgumentError(f"{missing[0]} must be given to {name}")
-        return write(tools[name](**arguments))
+        if self._allowed is None and not self._workspace.ready(_texts(arguments)):
+            return write({"results": [], **self._head(), "omitted": 0, "cursor": None})
+        try:
+            return write(tools[name](**arguments))
+        except ArgumentError as error:
+            if note := self._workspace.indexing:
+                raise ArgumentError(f"{error} (indexing: {note})") from error
+            raise
 
     def search(
         self,
@@ -304,7 +311,9 @@ class Tools:
         """Return the facts about the index that every answer contains; they are not for a client with a limit."""
         if self._allowed is not None:
             return {}
-        return {"indexed_root": self._workspace.indexed_root, "stale": self._workspace.stale().to_dict()}
+        head = {"indexed_root": self._workspace.indexed_root, "stale": self._workspace.stale().to_dict()}
+        note = self._workspace.indexing
+        return head | ({"indexing": note} if note else {})
 
     def _below(self, paths: Sequence[str] | None) -> Filter | None:
         """Return a filter for files and folders, absolute or relative to the root."""
@@ -463,6 +472,12 @@ def _text(value: Any, argument: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ArgumentError(f"{argument} must be a text that is not blank, got {value!r}")
     return value
+
+
+def _texts(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the texts that say what a call is about."""
+    values = [arguments.get(key) for key in ("query", "name", "id")]
+    return [value for value in values if isinstance(value, str)]
 
 
 def _lines(passages: Sequence[RetrievedItem], first: int, last: int) -> list[str]:
