@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
+.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --editable '.[hybrid,code,bench,eval]'
 	touch $@
+
+image-steps: $(VENV)/.developed build ## as root: do the steps of deploy/Dockerfile in a fresh root of Debian, and start the server there
+	$(BIN)/python tools/image_steps.py build/image/root
 
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, 510 power cuts, failing calls, 5,000 runs of the engine's model, 10,000 filters, all examples of each property
 	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_CUTS=170 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \
