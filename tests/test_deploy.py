@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 import yaml
+from starlette.testclient import TestClient
 
+from sleuth import Document, Engine
+from sleuth.surfaces.http import ServerSettings, create_app
 from tests.commands import sleuth
 
 HOME = Path(__file__).parents[1]
@@ -72,16 +75,13 @@ def test_every_option_that_a_file_gives_exists(tmp_path: Path) -> None:
     assert len(options_of) == 6
 
 
-def test_alerts_and_panels_name_metrics_of_the_server() -> None:
+def test_alerts_and_panels_name_metrics_of_the_server(tmp_path: Path) -> None:
     """Each series in alerts and dashboard is one that /metrics gives, with labels that it has."""
-    from sleuth.surfaces.http.metrics import Metrics
-
-    metrics = Metrics()
-    metrics.observe_request("/v1/search", 200, 0.1)
-    metrics.legs.labels("dense", "ok").observe(0.1)
-    metrics.waiting.labels("reads").set(0)
-    metrics.running.labels("reads").set(0)
-    text = metrics.render().decode()
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add([Document("Tokens are refilled every second.")])
+        with TestClient(create_app(engine, ServerSettings()), "http://localhost") as client:
+            client.post("/v1/search", json={"query": "tokens"}).raise_for_status()
+            text = client.get("/metrics").text
     series = set(re.findall(r"^(sleuth_\w+)", text, re.MULTILINE))
     (alerts,) = _yaml(DEPLOY / "monitoring" / "alerts.yml")
     rules = [rule for group in alerts["groups"] for rule in group["rules"]]
