@@ -330,7 +330,8 @@ def test_large_scores_keep_their_order() -> None:
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
 def test_scores_that_are_not_finite_fail_their_part(score: float) -> None:
     """A retriever with NaN or infinite scores fails, is reported, and the others answer."""
-    legs = {"odd": Fixed(item("a", score), item("b")), "sound": Fixed(item("c"))}
+    odd = item("a").model_copy(update={"score": score})
+    legs = {"odd": Fixed(odd, item("b")), "sound": Fixed(item("c"))}
     ranking = FusedRetriever(legs).retrieve("q")
     assert [it.id for it in ranking] == ["c"]
     assert "scores must be finite" in str(ranking.failures[0].error)

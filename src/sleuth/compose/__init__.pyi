@@ -23,3 +23,4 @@ from sleuth.compose.fuse import best_places as best_places
 from sleuth.compose.fuse import normalise as normalise
 from sleuth.compose.fuse import overlap as overlap
 from sleuth.compose.labelled import LabelledRetriever as LabelledRetriever
+from sleuth.compose.rerank import reranked as reranked

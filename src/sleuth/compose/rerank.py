@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_score
 from sleuth.compose.items import best_first, rescored
-from sleuth.errors import MissingPackageError
+from sleuth.errors import ArgumentError, MissingPackageError, RetrievalError
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 
@@ -42,9 +43,46 @@ class RerankedRetriever:
         if not k:
             return Ranking(())
         ranking = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(self.reranker.rerank(query, tuple(ranking))[:k], ranking.parts, ranking.notes)
+        return Ranking(reranked(self.reranker, query, ranking.items)[:k], ranking.parts, ranking.notes)
 
     aretrieve = async_twin(retrieve)
+
+
+def reranked(
+    reranker: Reranker, query: str, items: Sequence[RetrievedItem], *, explain: bool = True
+) -> list[RetrievedItem]:
+    """Return items as a reranker orders them, with its scores.
+
+    Where a reranker orders items and leaves their scores, these do not fall, and belong to another ranking. Then the
+    items have no scores.
+
+    Args:
+        explain: whether items keep explanations, also those that the reranker made.
+
+    Raises:
+        RetrievalError: the reranker returned something that is not among the items, or a score that is not finite.
+    """
+    ids = {item.id for item in items}
+    answer = list(reranker.rerank(query, items))
+    name = type(reranker).__name__
+    scores: list[float | None] = []
+    for item in answer:
+        if not isinstance(item, RetrievedItem) or item.id not in ids:
+            raise RetrievalError(f"reranker {name} must return some of its items, got {item!r}")
+        try:
+            scores.append(check_score(item.score))
+        except ArgumentError as error:
+            raise RetrievalError(f"reranker {name}, item {item.id!r}: {error}") from None
+    values = [score for score in scores if score is not None]
+    if len(values) < len(scores) or any(score < later for score, later in pairwise(values)):
+        scores = [None] * len(answer)
+    dropped = set() if explain else {"explanation"}
+    return [
+        item.model_copy(
+            update={"score": score, "extra": {key: item.extra[key] for key in item.extra.keys() - dropped}}
+        )
+        for item, score in zip(answer, scores, strict=True)
+    ]
 
 
 class CrossEncoderReranker:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sleuth.compose import reranked
 from sleuth.engine.expansion import grow
 from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
@@ -77,7 +78,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         if not items and tree is not None:
             notes += _note_on_case(tree, searchers, snapshot)
     if reranker is not None:
-        items = list(reranker.rerank(query.text, items))[:k]
+        items = reranked(reranker, query.text, items, explain=request.explain)[:k]
     return Ranking(items, ranked.parts, notes)
 
 

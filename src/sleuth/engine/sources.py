@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose import FusedRetriever, LabelledRetriever
+from sleuth.compose import FusedRetriever, LabelledRetriever, reranked
 from sleuth.engine.answers import Answering, Answers
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
@@ -127,8 +127,8 @@ class Sources(Answering):
                 item.extra.pop("explanation", None)
         if reranker is None or not request.k:
             return ranking
-        items = reranker.rerank(request.query, ranking.items)[: request.k]
-        return Ranking(items, ranking.parts, ranking.notes)
+        items = reranked(reranker, request.query, ranking.items, explain=request.explain)
+        return Ranking(items[: request.k], ranking.parts, ranking.notes)
 
     def _names(self, sources: Sequence[str] | None) -> list[str]:
         """Return the names of the retrievers that a request asks.

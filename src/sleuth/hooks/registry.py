@@ -7,15 +7,13 @@ first: each returns the next result, or None to keep the one it was given.
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from numbers import Real
 from threading import Lock
 from typing import Any, Final, Literal, TypeVar, overload
 
-from sleuth.arguments import check_names
+from sleuth.arguments import check_names, check_score
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.results import BaseResult, RetrievedItem
 
@@ -279,14 +277,10 @@ def _check_items(one: Hook, items: object) -> None:
     for item in items if isinstance(items, list) else ():
         if not isinstance(item, RetrievedItem):
             continue  # such as a dict, which becomes an item after the last hook
-        score: Any = item.score
-        if score is not None:
-            is_number = isinstance(score, Real) and not isinstance(score, bool)
-            if not is_number or not math.isfinite(score):
-                raise hook_error(
-                    one, f"item {item.id!r}: score must be a finite number or None, got {score!r}"
-                )
-            item.score = float(score)
+        try:
+            item.score = check_score(item.score)
+        except ArgumentError as error:
+            raise hook_error(one, f"item {item.id!r}: {error}") from None
         for name, kind in _FIELDS.items():
             if not isinstance(getattr(item, name), kind):
                 rule = f"{name} must be a {kind.__name__}"
