@@ -31,7 +31,7 @@ BASE = {
     "request",
 }
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
-FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
+FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm", "neural"}
 COMPOSITION = {"compose", "answer", "evaluate"}
 INTERNAL = {"store", "lexical", "dense"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}

@@ -46,6 +46,11 @@ PIECE = 1 << 14
 """Rows that a merge takes at a time."""
 
 
+def embedder_of(fingerprint: str) -> str:
+    """Return the fingerprint of the embedder that the fingerprint of a `DenseLeg` names; "" where it names none."""
+    return fingerprint.partition("|")[2].rpartition(f"|{','.join(FIELDS)}")[0]
+
+
 class DenseLeg(RankingLeg[NDArray[np.float32]]):
     """Vectors of rows: a leg that ranks by meaning. Safe to share between threads, as far as its embedder is.
 

@@ -230,7 +230,8 @@ def as_reranker(value: Reranker | str | None) -> Reranker | None:
     """Return the reranker that a request names.
 
     Raises:
-        MissingPackageError: a name, without the package that loads it.
+        MissingPackageError: a name, without the extra that loads it.
+        EmbeddingError: a name that no installed model has.
     """
     return _cross_encoder(value) if isinstance(value, str) else value
 
@@ -238,5 +239,6 @@ def as_reranker(value: Reranker | str | None) -> Reranker | None:
 @lru_cache(maxsize=2)
 def _cross_encoder(name: str) -> Reranker:
     from sleuth.compose import CrossEncoderReranker
+    from sleuth.neural import OnnxCrossEncoder
 
-    return CrossEncoderReranker(name)
+    return CrossEncoderReranker(OnnxCrossEncoder(name))

@@ -31,6 +31,7 @@ COMMANDS = {
     "ask": "ask",
     "summarize": "ask",
     "plugins": "plugins",
+    "models": "models",
     "import": "imports",
     "eval": "eval",
     "web": "web",
