@@ -18,3 +18,5 @@ from sleuth.surfaces.mcp.edits import remove_toml as remove_toml
 from sleuth.surfaces.mcp.edits import set_json as set_json
 from sleuth.surfaces.mcp.edits import set_toml as set_toml
 from sleuth.surfaces.mcp.schemas import INSTRUCTIONS as INSTRUCTIONS
+from sleuth.surfaces.mcp.stdio import LIMIT as LIMIT
+from sleuth.surfaces.mcp.stdio import most_tokens as most_tokens

@@ -74,6 +74,12 @@ TOOLS = (
         "path and lines.",
         {
             **_search_options(),
+            "queries": {
+                "type": "array",
+                "items": {"type": "string"},
+                "maxItems": 5,
+                "description": "Other wordings of the same question; the results of all are fused.",
+            },
             "paths": {
                 "type": "array",
                 "items": {"type": "string"},
