@@ -1,4 +1,3 @@
-from sleuth.engine.answers import Answers as Answers
 from sleuth.engine.codebase import default_embedder as default_embedder
 from sleuth.engine.codebase import open_code as open_code
 from sleuth.engine.documents import DocumentPage as DocumentPage
@@ -50,6 +49,7 @@ from sleuth.engine.legs import legs_that_rank as legs_that_rank
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import ranking_legs as ranking_legs
 from sleuth.engine.narrowing import ByScope as ByScope
+from sleuth.engine.opening import OpenOptions as OpenOptions
 from sleuth.engine.queries import QueryCondition as QueryCondition
 from sleuth.engine.queries import SearchQuery as SearchQuery
 from sleuth.engine.queries import parse_query as parse_query

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.compose import FusedRetriever, LabelledRetriever, reranked
-from sleuth.engine.answers import Answering, Answers
+from sleuth.engine.answers import Answering
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import SearchRequest
@@ -88,8 +88,7 @@ class Sources(Answering):
         self._close = close
         self._deadline = deadline
         settings = engine.settings if engine else IndexSettings()
-        parent = None if engine is None else engine._answers
-        super().__init__(Answers(self, self._answer, settings, lambda: self.embedder, parent=parent))
+        super().__init__(self._fuse, settings, lambda: self.embedder, parent=engine)
 
     def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """Return the best `k` items of all sources, ties by id.
@@ -108,7 +107,7 @@ class Sources(Answering):
 
     aretrieve = async_twin(retrieve)
 
-    def _answer(self, request: SearchRequest) -> Ranking:
+    def _fuse(self, request: SearchRequest) -> Ranking:
         names = self._names(request.sources)
         reranker = None
         if names != ["docs"]:
