@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -302,6 +303,56 @@ def test_a_fingerprint_must_be_text(tmp_path: Path, fingerprint: object) -> None
     with pytest.raises(ArgumentError, match="must be an Embedder, with a str as its `fingerprint`"):
         Engine.open(tmp_path / "ix", create=True, embedder=embedder)
     assert not (tmp_path / "ix").exists()
+
+
+class CheapBroken(Cheap):
+    """An embedder whose methods raise an error of its own while it is down."""
+
+    fingerprint = "cheap-broken"
+    broken: frozenset[str] = frozenset()
+
+    def _check(self, method: str) -> None:
+        if method in self.broken:
+            raise ConnectionError(method)
+
+    def embed_query(self, text: str) -> Any:
+        self._check("embed_query")
+        return super().embed_query(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> list:  # type: ignore[type-arg]
+        self._check("embed_documents")
+        return super().embed_documents(texts)
+
+    def knowledge(self, query: str) -> float:
+        self._check("knowledge")
+        return 1.0
+
+    def has_meaning(self, query: str) -> bool:
+        self._check("has_meaning")
+        return True
+
+    def salience(self, words: Sequence[str]) -> list[float]:
+        self._check("salience")
+        return [1.0] * len(words)
+
+
+@pytest.mark.parametrize("method", ["embed_query", "embed_documents", "knowledge", "has_meaning", "salience"])
+def test_words_answer_where_a_cheap_embedder_fails(
+    tmp_path: Path, method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Searching and answering go on by words when an embedder of one's own raises in any of its methods."""
+    embedder = CheapBroken()
+    with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
+        engine.add(
+            [Document("The bucket holds fifty tokens.", id="a"), Document("Cats sleep all day.", id="b")]
+        )
+        embedder.broken = frozenset({method})
+        assert engine.retrieve("bucket tokens")[0].id == "a#0"
+        answer = engine.search("How many tokens does the bucket hold?", return_mode="with_items")
+        assert answer.is_ok()
+        assert "fifty" in answer.response
+        engine.retrieve("zqxw blorf")
+        assert "ConnectionError" in caplog.text
 
 
 class Broken(HashEmbedder):

@@ -27,6 +27,10 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.engine.answers import Answering as Answering
 from sleuth.engine.answers import as_generator as as_generator
+from sleuth.engine.asking import OF_ALL_LEGS as OF_ALL_LEGS
+from sleuth.engine.asking import ask_leg as ask_leg
+from sleuth.engine.asking import check_in_time as check_in_time
+from sleuth.engine.asking import failed_leg as failed_leg
 from sleuth.engine.backend import Backend as Backend
 from sleuth.engine.backends import BackendKind as BackendKind
 from sleuth.engine.backends import register_backend as register_backend
@@ -63,8 +67,6 @@ from sleuth.engine.refresh import index_changes as index_changes
 from sleuth.engine.scope import prefix_of as prefix_of
 from sleuth.engine.search import Searchers as Searchers
 from sleuth.engine.search import SearchersOfNewest as SearchersOfNewest
-from sleuth.engine.search import ask_leg as ask_leg
-from sleuth.engine.search import check_in_time as check_in_time
 from sleuth.engine.search import check_legs as check_legs
 from sleuth.engine.search import matchers_of as matchers_of
 from sleuth.engine.search import vector_leg as vector_leg

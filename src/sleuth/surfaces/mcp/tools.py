@@ -156,6 +156,8 @@ class Tools:
         tree = all_of(as_filter(request.filter), self._below(paths))
         with self._span(query, request.k), self._sources(at) as sources:
             ranking = search(sources, replace(request, k=offset + request.k + 1, filter=tree), wordings)
+            if self._allowed is not None:
+                ranking = ranking.without_details()
             hits = ranking[offset : offset + request.k]
             graded = [items.passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
         said = {
