@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import EmbeddingError
-
-R = TypeVar("R")
-T = TypeVar("T")
 
 
 def checked_vectors(vectors: object, n: int) -> NDArray[np.float32]:
@@ -50,8 +46,12 @@ def as_vectors(vectors: object, n: int, embedder: str) -> NDArray[np.float32]:
         raise EmbeddingError(f"embedder must give {error} from {embedder!r}", service=embedder) from error
 
 
-def ask_embedder(call: Callable[[T], R], argument: T, name: str) -> R:
-    """Return what a call of an embedder, such as `embedder.embed_query`, gives for an argument, unchecked.
+class _QueryEmbedder(Protocol):
+    def embed_query(self, text: str, /) -> Any: ...
+
+
+def embed_query(embedder: _QueryEmbedder, query: str, name: str) -> Any:
+    """Return what an embedder gives for a query, unchecked.
 
     Args:
         name: the embedder's fingerprint or name, for messages.
@@ -60,7 +60,7 @@ def ask_embedder(call: Callable[[T], R], argument: T, name: str) -> R:
         EmbeddingError: the embedder raised any exception but a TimeoutError; chained to it.
     """
     try:
-        return call(argument)
+        return embedder.embed_query(query)
     except (EmbeddingError, TimeoutError):
         raise
     except Exception as error:

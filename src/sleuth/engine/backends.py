@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sleuth.engine.backend import Backend
-    from sleuth.engine.opening import OpenOptions
 
 
 class BackendKind(NamedTuple):
@@ -20,11 +19,11 @@ class BackendKind(NamedTuple):
 
     Attributes:
         fits: whether an index of this kind is at a path.
-        open: opens it.
+        open: opens it, with the arguments of `Engine.open` except `scope`.
     """
 
     fits: Callable[[str | Path], bool]
-    open: Callable[[str | Path, OpenOptions], Backend]
+    open: Callable[..., Backend]
 
 
 _KINDS: list[BackendKind] = []
@@ -35,7 +34,7 @@ def register_backend(kind: BackendKind) -> None:
     _KINDS.append(kind)
 
 
-def opener_of(path: str | Path) -> Callable[[str | Path, OpenOptions], Backend] | None:
+def opener_of(path: str | Path) -> Callable[..., Backend] | None:
     """Return what opens the index at this path; None where it is one folder of this machine."""
     if Store.is_at(path):
         return None

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import hinted
-from sleuth.engine.answers import Answering
+from sleuth.engine.answers import Answering, Answers
 from sleuth.engine.backend import IndexView
 from sleuth.engine.backends import opener_of
 from sleuth.engine.calls import forwarded
@@ -23,7 +23,6 @@ from sleuth.engine.expansion import Expansion
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.index import IndexBackend
 from sleuth.engine.legs import legs_that_rank
-from sleuth.engine.opening import OpenOptions
 from sleuth.engine.request import SearchRequest
 from sleuth.engine.searching import IndexSearch
 from sleuth.errors import ArgumentError
@@ -46,8 +45,7 @@ _INTERNAL = frozenset({"backend", "idf", "searcher", "store"})
 class Engine(Answering):
     """An open index: adds documents and answers queries. Safe to share between threads.
 
-    It answers questions (`Answering`), and offers the calls of two objects over one backend: `Documents` and
-    `IndexSearch`.
+    It offers the calls of three objects over one backend: `Documents`, `IndexSearch` and `Answers`.
 
     Attributes:
         backend: the open index, wherever its parts lie.
@@ -77,7 +75,14 @@ class Engine(Answering):
         self._view, self._parent = view, parent
         self._documents, self._search = Documents(view), IndexSearch(view)
         super().__init__(
-            self._search.answer, backend.settings, lambda: backend.embedder, rarity=view.idf, parent=parent
+            Answers(
+                self,
+                self._search.answer,
+                backend.settings,
+                lambda: backend.embedder,
+                rarity=view.idf,
+                parent=None if parent is None else parent._answers,
+            )
         )
 
     @classmethod
@@ -119,10 +124,11 @@ class Engine(Answering):
                 index is made then, and one that is there stays as it is.
         """
         limit = as_filter(scope)
-        options = OpenOptions(
-            create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
+        open_backend = opener_of(path) or IndexBackend.open
+        backend = open_backend(
+            path, create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
         )
-        return cls((opener_of(path) or IndexBackend.open)(path, options), scope=limit)
+        return cls(backend, scope=limit)
 
     aopen = classmethod(async_twin(open))
 
@@ -320,7 +326,7 @@ class Engine(Answering):
         if tree is None:
             raise ArgumentError(f"filter must say what the view may see, got {filter!r}")
         view = Engine(self.backend, scope=all_of(self.scope, tree), parent=self)
-        view.use_model(self.model)
+        view.use_model(self._answers.model)
         return view
 
     def close(self, *, finish: bool = True) -> None:

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.compose import reranked
 from sleuth.engine.expansion import grow
 from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
@@ -78,7 +77,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         if not items and tree is not None:
             notes += _note_on_case(tree, searchers, snapshot)
     if reranker is not None:
-        items = reranked(reranker, query.text, items, explain=request.explain)[:k]
+        items = list(reranker.rerank(query.text, items))[:k]
     return Ranking(items, ranked.parts, notes)
 
 
@@ -230,8 +229,7 @@ def as_reranker(value: Reranker | str | None) -> Reranker | None:
     """Return the reranker that a request names.
 
     Raises:
-        MissingPackageError: a name, without the extra that loads it.
-        EmbeddingError: a name that no installed model has.
+        MissingPackageError: a name, without the package that loads it.
     """
     return _cross_encoder(value) if isinstance(value, str) else value
 
@@ -239,6 +237,5 @@ def as_reranker(value: Reranker | str | None) -> Reranker | None:
 @lru_cache(maxsize=2)
 def _cross_encoder(name: str) -> Reranker:
     from sleuth.compose import CrossEncoderReranker
-    from sleuth.neural import OnnxCrossEncoder
 
-    return CrossEncoderReranker(OnnxCrossEncoder(name))
+    return CrossEncoderReranker(name)

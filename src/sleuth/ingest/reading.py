@@ -69,11 +69,7 @@ def _in_order(
             if isinstance(entry, Skipped):
                 begun.append((entry, partial(_only, entry)))
             elif unchanged is not None and unchanged(entry.source, entry.size, entry.modified_ns):
-                record = Unchanged(entry.source)
-                if not begun:
-                    yield entry, (record,)
-                    continue
-                begun.append((entry, partial(_only, record)))
+                begun.append((entry, partial(_only, Unchanged(entry.source))))
             else:
                 begun.append((entry, partial(readers.finish, entry, readers.begin(entry))))
             while len(begun) > readers.ahead:
