@@ -36,6 +36,7 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
         ('title:a -year:2', SearchQuery("a", (Condition("a", "title"), Condition("2", "year", True)))),
         ("note: this http://x a-b", SearchQuery("note: this http://x a-b", (), "note: this http://x a-b")),
         ('5" and "', SearchQuery('5" and', (), '5" and')),
+        ("c++ C# -x c++", SearchQuery("c++ C# x c++", (), "c++ C# x c++")),
         ("", SearchQuery("")),
     ],
 )  # fmt: skip
@@ -128,6 +129,57 @@ def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
     assert engine.scoped("source:bucket.md").retrieve("leeky", syntax=True).notes == (
         "no passage holds 'leeky'",
     )
+
+
+@pytest.fixture
+def versions(tmp_path: Path) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "versions", create=True) as index:
+        texts = {f"v{i}": f"What is new in version {i} of the bucket." for i in range(1, 10)}
+        texts |= {"sharp": "Buckets in C# are classes.", "plus": "Buckets in C++ are templates."}
+        texts |= {
+            "acronym": "The U.S. bucket is in gallons.",
+            "jack": "A jack of 3.5mm fits.",
+            "mm": "It is 5mm.",
+        }
+        index.add(Document(text, {"source": source}) for source, text in texts.items())
+        yield index
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("version 7", "v7"),
+        ("version-7", "v7"),
+        ("VERSION7", "v7"),
+        ("what is new in version 3?", "v3"),
+        ("C#", "sharp"),
+        ("c++ buckets", "plus"),
+        ("U.S. bucket", "acronym"),
+        ("3.5mm", "jack"),
+        ("5mm", "mm"),
+    ],
+)
+def test_single_letters_and_digits_count_with_their_word(versions: Engine, query: str, first: str) -> None:
+    """A word and a digit, acronyms, names of languages and decimal numbers find what holds them first."""
+    for legs in (None, ["lexical"]):
+        for syntax in (False, True):
+            item = versions.retrieve(query, 3, legs=legs, syntax=syntax, explain=True)[0]
+            assert item.metadata["source"] == first
+            assert item.explanation is not None
+
+
+def test_a_phrase_with_a_digit_holds_it(versions: Engine) -> None:
+    """A phrase of a word and a digit is found in passages with both alone; the word is found in all of them."""
+    for phrase, n in (('"version 7"', 1), ('"new in version 7"', 1), ('"version"', 9), ('"version of"', 9)):
+        assert len(versions.retrieve(phrase, 20, syntax=True)) == n
+    assert len(versions.retrieve('bucket -"version 7"', 20, legs=["lexical"], syntax=True)) == 11
+
+
+def test_a_compound_that_no_passage_holds_says_nothing(versions: Engine) -> None:
+    """An unknown compound of known words is not noted, and passages share as much with the query as without it."""
+    ranking = versions.retrieve("bucket b", 20, syntax=True, min_score=0.9)
+    assert not ranking.notes
+    assert len(ranking) == len(versions.retrieve("bucket", 20, min_score=0.9))
 
 
 @pytest.mark.parametrize("query", ["qwxz blorf", "asdf qwer zxcv", "kwmtkrjw tcrcevjtm", "asdfgh qwerty"])

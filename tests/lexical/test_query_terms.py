@@ -82,6 +82,16 @@ def test_a_word_is_looked_up_once() -> None:
     assert questions.count("bucket") == 2
 
 
+def test_a_stop_word_makes_no_compound() -> None:
+    """A stop word of the query's language counts in no field, also before a single letter or digit."""
+    terms = QueryTerms(ANALYZERS, {name: Asked(name, lambda _: True) for name in ANALYZERS})
+    assert {term.token for term in terms.counts("what is the 7 house") if term.field == "text@de"} == {"hous"}
+    assert {term.token for term in terms.counts("what is house 7") if term.field == "text"} == {
+        "hous",
+        "house7",
+    }
+
+
 def test_words_have_the_tokens_of_every_language() -> None:
     """A word in ASCII has the terms that the analyzer of each language finds in it, stop words and long ones too."""
     analyzers = {"text": get_analyzer("english")} | {

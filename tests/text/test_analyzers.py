@@ -21,9 +21,15 @@ ODD = (
     " 한국어 ไทย कार्यक्रम 🚀👩‍👩‍👧🇩🇪🇫🇷👍🏽 1️⃣"
     " it’s don't 'tis _a__b_ getHTTPResponse2 \u00ad\u200d\u0301 e-mail ü-x\u0301 ｗｉ-ﬁ 日-本 Müller Ŏ-ŉ ١-a"
 )
+COMPOUNDS = (
+    "U.S. x.y.zé 3.5mm 2.10.3 '7.5' c# C++ c++11 i++j F#é vitamin\nc the 7 of a e-mail 7 type-2 é 7 Straße Q"
+    " b 5- 漢3.5 u.s漢 x漢u.s 漢 x 漢c 5 1.5漢.7 m.漢 c#漢 Müller-x 5"
+)
 anything = st.one_of(
     st.text(st.characters(), max_size=40),
     st.text(st.sampled_from(ODD + " \0\ud800.-"), max_size=40),
+    st.text(st.sampled_from(" \n..#++-'5xcTé漢"), max_size=20),
+    st.lists(st.sampled_from(COMPOUNDS.split(" ")), max_size=8).map(" ".join),
     st.text(st.characters(max_codepoint=0x2FF), max_size=40),
 )
 
@@ -37,9 +43,22 @@ anything = st.one_of(
         ("english", "it’s “quoted”—twice", ["quot", "twice"]),
         ("english", "e-mail email Wi-Fi wifi", ["mail", "email", "email", "wi", "fi", "wifi", "wifi"]),
         ("english", "well-known up-to-date 10-12 don't-x", ["well", "known", "date", "10", "12"]),
+        ("english", "version 7, vitamin\nC", ["version", "version7", "vitamin", "vitaminc"]),
+        ("english", "Python 3 type-2 Python3", ["python", "python3", "type", "type2", "python3"]),
+        ("english", "is 3, found a, dog s, John F.Kennedy, 1 2", ["found", "dog", "john", "kennedi"]),
+        ("english", "S.H.I.E.L.D. NATO N.A.T.O", ["shield", "nato", "nato"]),
+        ("english", "the U.S. told us, e.g. U.S.A.", ["u.s.", "told", "usa"]),
+        ("english", "C#, C++ and F#; C++17 i++j", ["c#", "c++", "f#", "c++", "17"]),
+        (
+            "english",
+            "3.5mm 12.25 2.10.3 python3.11",
+            ["3.5mm", "12.25", "2.10.3", "10", "python3.11", "python3", "11"],
+        ),
         ("english", "Müller Mueller", ["muller", "mueller", "mueller"]),
         ("german", "Müller, Mueller und Muller", ["mull", "mull", "mull"]),
         ("german", "Wo stehen die Häuser? E-Mail", ["steh", "haus", "e", "mail", "email"]),
+        ("german", "Version 7", ["version", "version7", "7"]),
+        ("polish", "rok w 7", ["rok", "7"]),
         ("french", "L'hiver de l’école", ["hiv", "ecol"]),
         ("greek", "Άνθρωπος ΑΝΘΡΩΠΟΥΣ ανθρώπους", ["ανθρωπ"] * 3),
         ("russian", "ёлка ЕЛКИ", ["елк", "елк"]),
@@ -70,6 +89,8 @@ def test_tokens_of_known_texts(name: str, text: str, tokens: list[str]) -> None:
 @settings(max_examples=examples(100), deadline=None)
 @given(text=anything, name=st.sampled_from(NAMES))
 @example(text=ODD, name="english")
+@example(text=COMPOUNDS, name="english")
+@example(text=COMPOUNDS, name="german")
 @example(text=ODD, name="plain")
 @example(text=ODD, name="code")
 def test_spans_are_the_tokens_with_their_places(text: str, name: str) -> None:
@@ -84,6 +105,8 @@ def test_spans_are_the_tokens_with_their_places(text: str, name: str) -> None:
 @settings(max_examples=examples(100), deadline=None)
 @given(texts=st.lists(anything, max_size=6), name=st.sampled_from(NAMES), weight=st.integers(1, 3))
 @example(texts=[ODD, ODD.upper(), ODD * 2], name="english", weight=2)
+@example(texts=[COMPOUNDS, COMPOUNDS.upper()], name="english", weight=2)
+@example(texts=[COMPOUNDS, COMPOUNDS.upper()], name="polish", weight=1)
 @example(texts=[ODD, "plain ascii", ""], name="plain", weight=1)
 @example(texts=[ODD, ODD.upper()], name="code", weight=1)
 @example(texts=["a_" * 50, "a_" * 50 + "b é" + "é" * 60], name="plain", weight=1)
@@ -141,6 +164,25 @@ def test_spans_point_at_the_words_of_the_original() -> None:
         ("東京", "東京"),
         ("京都", "京都"),
     ]
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(text=anything)
+@example(text=COMPOUNDS)
+def test_words_are_tokens_without_compounds_of_two_words(text: str) -> None:
+    """`words` leaves out what a word and a single letter or digit make, and nothing else."""
+    english = get_analyzer("english")
+    compounds = Counter(
+        token for start, end, token in english.spans(text) if {" ", "\n"} & {*text[start:end]}
+    )
+    assert Counter(english.words(text)) + compounds == Counter(english.tokens(text))
+
+
+def test_a_compound_has_the_place_of_its_parts() -> None:
+    """Compounds are marked whole, with what is between their parts."""
+    text = "In version 7 of C++ (U.S.)"
+    spans = get_analyzer("english").spans(text)
+    assert [text[start:end] for start, end, _ in spans] == ["version", "version 7", "C++", "U.S"]
 
 
 def test_parts_of_identifiers_have_places_of_their_own() -> None:

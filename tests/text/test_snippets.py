@@ -75,6 +75,12 @@ def test_neighbouring_pairs_are_marked_as_one() -> None:
     assert [window.text[a:b] for a, b in window.spans] == ["東京都"]
 
 
+def test_a_compound_is_marked_as_one() -> None:
+    """A word and the digit after it are one mark, and other digits are none."""
+    window = snippet("Version 7 came after version 6, and C++ before both.", "version 7 of c++", ENGLISH)
+    assert [window.text[a:b] for a, b in window.spans] == ["Version 7", "version", "C++"]
+
+
 RIGHT_TO_LEFT = {
     "hebrew": ("מילים רבות כאן לפני. הדלי מחזיק אסימונים, ומילים אחרות אחרי זה ועוד ועוד.", "אסימונים", "הדלי"),
     "hebrew with marks": ("כתב \u200fABC\u200f כאן. מחיר 12.50 ₪ אסימון אחד ועוד מילים רבות", "אסימון", "מחיר"),

@@ -152,7 +152,7 @@ class ExtractiveSynthesizer:
     def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
         """Return the analyzer of the language of the best passage."""
         rules = LANGUAGES.get(_language(items[0])) if items and self.by_language else None
-        return get_analyzer(rules.analyzer).tokens if rules else self.analyze
+        return get_analyzer(rules.analyzer).words if rules else self.analyze
 
     def _embedder(self, question: str) -> Embedder | None:
         """Return the embedder if it knows most words of the question."""

@@ -181,7 +181,7 @@ class Answers:
         embedder = self._embedder()
         embedder = embedder if is_cheap(embedder) else None
         return ExtractiveSynthesizer(
-            analyze=get_analyzer(self.settings.analyzer).tokens,
+            analyze=get_analyzer(self.settings.analyzer).words,
             embedder=embedder,
             rarity=self._rarity,
             by_language=self.settings.analyzer == IndexSettings().analyzer,

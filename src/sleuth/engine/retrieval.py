@@ -180,7 +180,7 @@ def in_common(
             read_items(snapshot, ranked.keys, ranked.scores),
             [similarities.get(key, 0.0) for key in ranked.keys],
             analyzer=analyzer,
-            idf=view.idf(dict.fromkeys(analyzer.tokens(query))),
+            idf=view.idf(dict.fromkeys(analyzer.words(query))),
         )
         places = [place for place, share in enumerate(shares) if share >= least and share > 0]
     else:

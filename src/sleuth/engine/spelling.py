@@ -39,9 +39,9 @@ def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyz
     spans = list(analyzer.spans(text))
     held = searchers.held([token for *_, token in spans], snapshot)
     for start, end, token in spans:
-        if token in held:
-            continue
         word = text[start:end]
+        if token in held or len(word.split()) > 1:  # parts of a compound stand for themselves
+            continue
         nearest = _nearest(word.casefold(), searchers, snapshot, analyzer)
         hint = f"; did you mean {nearest!r}?" if nearest else ""
         notes.append(f"no passage holds {word!r}{hint}")

@@ -97,11 +97,12 @@ class QueryTerms(Generic[T]):
         words: list[tuple[T, ...]] = []
         language = QueryLanguage()
         if self._by_language:
-            language = language_of_query(self._splittings[0].fields[0].analyzer.runs(query))
+            runs = self._splittings[0].fields[0].analyzer.runs(query)
+            language = language_of_query(word for run in runs for word in run.split())
         for splitting in self._splittings:
             known = splitting.known
             for run in splitting.fields[0].analyzer.runs(query):
-                if run in language.stops:
+                if not language.stops.isdisjoint(run.split()[:1]):  # a compound of a stop word is none
                     continue
                 terms = known.get(run)
                 words.append(self._look_up(run, splitting) if terms is None else terms)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.errors import ArgumentError
 from sleuth.text import words
+from sleuth.text.compounds import Compounds, byte_kinds, hyphen_compounds, run_pattern
 from sleuth.text.languages import LANGUAGES, LANGUAGES_VERSION, LanguageRules
 from sleuth.text.stopwords import ENGLISH, LUCENE, stop_words
 
@@ -67,6 +68,7 @@ class Analyzer:
         cut: Callable[[str], list[str]] | None = None,
         finish: Stemming | None = None,
         stop: frozenset[str] = frozenset(),
+        particles: frozenset[str] | None = None,
         verbatim: bool = False,
     ) -> None:
         """Build an analyzer from its parts.
@@ -80,6 +82,7 @@ class Analyzer:
             cut: what `find` finds in an ASCII run, without the places, for indexing.
             finish: what becomes of the tokens at last, all at once (stemming); keeps length and order.
             stop: tokens, before `finish`, that are left out.
+            particles: single letters that make no compounds (`sleuth.text.compounds`); None where nothing does.
             verbatim: whether an ASCII run is its own only token.
         """
         self.name = name
@@ -87,6 +90,11 @@ class Analyzer:
         # Said by the separators: a range up to the last character takes a hundred times as long to compile.
         separators = "".join(c for c in map(chr, range(128)) if not (c.isalnum() or c in extra))
         self._run = re.compile(f"[^{re.escape(separators)}]+")
+        self._compounds = particles is not None
+        if particles is not None:
+            self._run = re.compile(run_pattern(separators))
+            compounds = Compounds(find, stop, particles, self._run)
+            find, cut = compounds.find, cut and compounds.cut(cut)
         self._extra = extra
         self._keep_case = keep_case
         self._find = find
@@ -137,6 +145,10 @@ class Analyzer:
             tokens_of_text += self._learn(run) if tokens is None else tokens
         return tokens_of_text
 
+    def words(self, text: str) -> list[str]:
+        """Return the tokens without compounds of two words: they say nothing that the words do not say."""
+        return [token for run in self.runs(text) for word in run.split() for token in self.tokens_of(word)]
+
     def spans(self, text: str) -> list[Span]:
         """Return the tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""
         cache = self._known_spans
@@ -153,7 +165,8 @@ class Analyzer:
         from sleuth.text.tokens import TermCounter
 
         expand = self._expand_once if self._keep_case and self._cut else self._expand
-        return TermCounter(self._fold, expand, self._prepare, MAX_TOKEN if self._verbatim else 0)
+        kinds = byte_kinds() if self._compounds else bytes(256)
+        return TermCounter(self._fold, expand, self._prepare, MAX_TOKEN if self._verbatim else 0, kinds)
 
     def _wanted(self, token: str) -> bool:
         return token not in self._stop and len(token) <= MAX_TOKEN
@@ -280,7 +293,7 @@ def _find_english(run: str) -> list[Span]:
         spans.append((start, end, plain))
         if plain != token and (spelled := words.without_accents(token.translate(_UMLAUTS))) != plain:
             spans.append((start, end, spelled))
-    return spans + _compounds(run, words.without_accents) if "-" in run else spans
+    return spans + hyphen_compounds(run, words.without_accents) if "-" in run else spans
 
 
 def _parts(run: str) -> list[Span]:
@@ -304,34 +317,7 @@ def _cut_english(run: str) -> list[str]:
     if "-" not in run:
         return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part]
     tokens = [token for part in run.split("-") if part for token in _cut_english(part)]
-    return tokens + [token for _, _, token in _compounds(run, words.without_accents)]
-
-
-_LETTER = rf"[^\W\d_{words.MAYBE_UNSPACED}]"
-
-
-@cache
-def _compound(letter: str) -> re.Pattern[str]:
-    """Return what finds two parts of a word of which one is short."""
-    return re.compile(rf"{letter}{{1,3}}-{letter}{{1,20}}|{letter}{{4,20}}-{letter}{{1,3}}")
-
-
-def _compounds(run: str, fold: Callable[[str], str]) -> list[Span]:
-    """Find compounds of two words, one of them up to three letters long, as one word: "e-mail" is also "email"."""
-    spans: list[Span] = []
-    compound = _compound("[A-Za-z]" if run.isascii() else _LETTER)  # the latter takes 16 ms to compile
-    for match in compound.finditer(run):
-        start, end = match.span()
-        if not (_goes_on(run[start - 1 : start]) or _goes_on(run[end : end + 1])):
-            token = fold(words.fold(match[0].replace("-", "")))
-            if token.isalpha():
-                spans.append((start, end, token))
-    return spans
-
-
-def _goes_on(char: str) -> bool:
-    """Return whether a neighbour of a compound belongs to it; "" stands for the end of the run."""
-    return bool(char) and (char == "-" or words.kind(char) in "wmj'")
+    return tokens + [token for _, _, token in hyphen_compounds(run, words.without_accents)]
 
 
 def _find_language(language: LanguageRules, run: str) -> list[Span]:
@@ -347,7 +333,7 @@ def _find_language(language: LanguageRules, run: str) -> list[Span]:
             spans += [(start, end, part) for part in folded.split("'") if part]
         else:
             spans += [(start + m.start(), start + m.end(), m[0]) for m in re.finditer("[^']+", folded)]
-    return spans + _compounds(run, language.before) if "-" in run else spans
+    return spans + hyphen_compounds(run, language.before) if "-" in run else spans
 
 
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -450,7 +436,16 @@ _ANALYZERS = {
             finish=_stem,
             stop=LUCENE,
         ),
-        Analyzer("english", 4, extra="'-", find=_find_english, cut=_cut_english, finish=_stem, stop=ENGLISH),
+        Analyzer(
+            "english",
+            5,
+            extra="'-",
+            find=_find_english,
+            cut=_cut_english,
+            finish=_stem,
+            stop=ENGLISH,
+            particles=frozenset(),
+        ),
         Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, verbatim=True),
         Analyzer("plain", 1, extra="_", find=_find_words, verbatim=True),
     )
@@ -483,11 +478,13 @@ def get_analyzer(name: str) -> Analyzer:
 @cache
 def _language_analyzer(name: str) -> Analyzer:
     language = _LANGUAGES[name]
+    stop = frozenset(map(language.before, stop_words(language.code)))
     return Analyzer(
         name,
         LANGUAGES_VERSION,
         extra="'-",
         find=partial(_find_language, language),
         finish=Stemming(language.stemmer, language.after),
-        stop=frozenset(map(language.before, stop_words(language.code))),
+        stop=stop,
+        particles=frozenset(word for word in stop if len(word) == 1),
     )

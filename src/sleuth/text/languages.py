@@ -12,7 +12,7 @@ from sleuth.text.words import without_accents
 
 ENGLISH: Final = "en"
 UNKNOWN: Final = ""
-LANGUAGES_VERSION: Final = 1
+LANGUAGES_VERSION: Final = 2
 """Raised when the terms of any language change: indexes are then analysed again."""
 
 

@@ -126,23 +126,73 @@ static inline int numbers_push(Numbers *a, uint32_t x) {
     return 0;
 }
 
-/* Runs of bytes that `fold` maps to something other than 0, folded and interned; numbers go to `out`. */
-static int intern_runs(StringTable *t, const uint8_t *fold, const uint8_t *s, uint64_t n, uint8_t *buffer,
-                       Numbers *out) {
-    uint64_t i = 0;
+/* Which bytes may stand where in a run that holds separators; see sleuth.text.compounds. */
+enum { LETTER = 1, DIGIT = 2, SINGLE = 4, SEPARATOR = 8 };
+
+typedef struct {
+    const uint8_t *fold;  /* what each byte becomes in a run; 0 separates */
+    const uint8_t *kinds; /* of each byte; all 0 where runs hold no separators */
+    const uint8_t *s;
+    uint64_t n;
+} Text;
+
+static inline uint8_t kind_at(const Text *t, uint64_t i, uint8_t kinds) {
+    return i < t->n && (t->kinds[t->s[i]] & kinds);
+}
+
+/* Whether a run goes on at i; NUL is before the parts of a run that `words.spaced` has cut. */
+static inline int goes_on(const Text *t, uint64_t i) { return i < t->n && (t->fold[t->s[i]] || !t->s[i]); }
+
+static inline int is_byte(const Text *t, uint64_t i, uint8_t c) { return i < t->n && t->s[i] == c; }
+
+/* How many bytes from the separator at i on belong to the run that begins at `start`; then it ends, save after one. */
+static inline uint64_t joined(const Text *t, uint64_t start, uint64_t i) {
+    int alone = i == start + 1, dotted = !alone && t->s[i - 2] == '.';
+    switch (t->s[i]) {
+    case ' ':
+    case '\n': /* "version 7" */
+        if (!kind_at(t, i + 1, SINGLE) || goes_on(t, i + 2) || !kind_at(t, i - 1, LETTER) || dotted) return 0;
+        if (is_byte(t, i + 2, '#') || is_byte(t, i + 2, '+')) return 0;
+        return is_byte(t, i + 2, '.') && goes_on(t, i + 3) ? 0 : 2;
+    case '.': /* "3.5", "U.S." */
+        if (kind_at(t, i - 1, DIGIT) && kind_at(t, i + 1, DIGIT)) return 1;
+        return (alone || dotted) && kind_at(t, i - 1, LETTER) && kind_at(t, i + 1, LETTER) && !goes_on(t, i + 2);
+    case '#':
+    case '+': { /* "C#", "C++" */
+        uint64_t size = t->s[i] == '#' ? 1 : 2;
+        if (!alone || !kind_at(t, i - 1, LETTER) || (size == 2 && !is_byte(t, i + 1, '+'))) return 0;
+        return goes_on(t, i + size) && !kind_at(t, i + size, DIGIT) ? 0 : size;
+    }
+    }
+    return 0;
+}
+
+/* Runs of a text, folded and interned; numbers go to `out`. A separator within a run stays, and a line end is a blank.
+ */
+static int intern_runs(StringTable *t, const Text *text, uint8_t *buffer, Numbers *out) {
+    const uint8_t *s = text->s, *fold = text->fold;
+    uint64_t i = 0, n = text->n;
     while (i < n) {
         uint8_t c = fold[s[i]];
         if (!c) {
             i++;
             continue;
         }
-        uint64_t h = 1469598103934665603u, m = 0;
-        while (c) {
-            buffer[m++] = c;
-            h = (h ^ c) * 1099511628211u;
-            if (++i == n) break;
-            c = fold[s[i]];
-        }
+        uint64_t h = 1469598103934665603u, m = 0, start = i, more = 0;
+        do {
+            while (c) {
+                buffer[m++] = c;
+                h = (h ^ c) * 1099511628211u;
+                c = ++i < n ? fold[s[i]] : 0;
+            }
+            more = i < n && text->kinds[s[i]] ? joined(text, start, i) : 0;
+            for (uint64_t end = i + more; i < end; i++) {
+                c = fold[s[i]] ? fold[s[i]] : s[i] == '\n' ? ' ' : s[i];
+                buffer[m++] = c;
+                h = (h ^ c) * 1099511628211u;
+            }
+            c = i < n ? fold[s[i]] : 0;
+        } while (more == 1 && s[i - 1] == '.' && c);
         int64_t id = table_intern(t, buffer, m, (uint32_t)(h ^ (h >> 32)));
         if (id < 0 || numbers_push(out, (uint32_t)id)) return -1;
     }

@@ -10,6 +10,7 @@ class TermCounter:
         expand: Callable[[list[str]], Sequence[str | Sequence[str]]],
         prepare: Callable[[str], str],
         verbatim: int = 0,
+        kinds: bytes = ...,
     ) -> None: ...
     def __len__(self) -> int: ...
     def count(

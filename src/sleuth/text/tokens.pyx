@@ -30,7 +30,12 @@ cdef extern from "tokens.h" nogil:
     uint32_t string_hash(const uint8_t*, uint64_t)
     bint is_ascii(const uint8_t*, uint64_t)
     int numbers_push(Numbers*, uint32_t)
-    int intern_runs(StringTable*, const uint8_t*, const uint8_t*, uint64_t, uint8_t*, Numbers*)
+    ctypedef struct Text:
+        const uint8_t* fold
+        const uint8_t* kinds
+        const uint8_t* s
+        uint64_t n
+    int intern_runs(StringTable*, const Text*, uint8_t*, Numbers*)
 
 DEF NONE = 0xFFFFFFFF
 cdef uint64_t BATCH_BYTES = 1 << 22
@@ -44,6 +49,7 @@ cdef class TermCounter:
         expand: list of surfaces to list of their terms: a str for one term, a sequence of str for any other number.
         prepare: a text that is not ASCII to the text that is cut.
         verbatim: ASCII surfaces of up to this many bytes are their own single term, and not given to `expand`.
+        kinds: 256 bytes, of each byte of a text: which separators a surface may hold, and where (`tokens.h`).
     """
 
     cdef StringTable surfaces
@@ -55,14 +61,16 @@ cdef class TermCounter:
     cdef uint32_t* place        # per term: where its count is
     cdef uint64_t seen_room
     cdef uint8_t fold[256]
+    cdef uint8_t kinds[256]
     cdef object expand
     cdef object prepare
     cdef uint64_t verbatim
 
-    def __cinit__(self, bytes fold not None, expand, prepare, uint64_t verbatim=0):
-        if len(fold) != 256:
-            raise ValueError(f"fold must be 256 bytes, got {len(fold)}")
+    def __cinit__(self, bytes fold not None, expand, prepare, uint64_t verbatim=0, bytes kinds not None=bytes(256)):
+        if len(fold) != 256 or len(kinds) != 256:
+            raise ValueError(f"fold and kinds must be 256 bytes each, got {len(fold)} and {len(kinds)}")
         memcpy(self.fold, <const uint8_t*>fold, 256)
+        memcpy(self.kinds, <const uint8_t*>kinds, 256)
         self.expand = expand
         self.prepare = prepare
         self.verbatim = verbatim
@@ -127,6 +135,8 @@ cdef class TermCounter:
         cdef int failed = 0
         cdef bytes encoded
         cdef object text
+        cdef Text run_text
+        run_text.fold, run_text.kinds = self.fold, self.kinds
         token_ends = np.empty(n, np.uint64)
         cdef uint64_t[::1] ends = token_ends
         keep = []
@@ -152,7 +162,8 @@ cdef class TermCounter:
             self.tokens.used = 0
             with nogil:
                 for i in range(n):
-                    failed |= intern_runs(&self.surfaces, self.fold, <const uint8_t*>pointers[i], sizes[i], buffer, &self.tokens)
+                    run_text.s, run_text.n = <const uint8_t*>pointers[i], sizes[i]
+                    failed |= intern_runs(&self.surfaces, &run_text, buffer, &self.tokens)
                     ends[i] = self.tokens.used
             if failed:
                 raise MemoryError

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 JOINERS = frozenset("\u00ad\u200c\u200d\u2060\ufeff")
 """Invisible characters inside a word; they are dropped."""
@@ -165,21 +166,50 @@ def _pairs(units: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return [(a, b) for (a, _), (_, b) in pairwise(units)] if len(units) > 1 else units
 
 
-def spaced(run: str) -> str:
-    """Write the unspaced stretches of a run as pairs with spaces between: the same tokens in shorter runs."""
-    if run.isascii():
-        return run
-    out: list[str] = []
-    i = 0
+class Stretch(NamedTuple):
+    """A part of a run.
+
+    Attributes:
+        start, end: its place in the run.
+        unspaced: whether all of it is of a script written without spaces.
+    """
+
+    start: int
+    end: int
+    unspaced: bool
+
+
+def stretches(run: str) -> list[Stretch]:
+    """Cut a run where a script written without spaces begins and ends."""
+    parts: list[Stretch] = []
+    first = i = 0
     while i < len(run):
-        if kind(run[i]) == "c":
-            units = _units(run, i)
-            out.append(" " + " ".join(run[a:b] for a, b in _pairs(units)) + " ")
-            _, i = units[-1]
-        else:
-            out.append(run[i])
+        if kind(run[i]) != "c":
             i += 1
-    return "".join(out)
+            continue
+        if first < i:
+            parts.append(Stretch(first, i, unspaced=False))
+        _, end = _units(run, i)[-1]
+        parts.append(Stretch(i, end, unspaced=True))
+        first = i = end
+    if first < len(run):
+        parts.append(Stretch(first, len(run), unspaced=False))
+    return parts
+
+
+def spaced(run: str) -> str:
+    """Write the unspaced stretches of a run as pairs: the same tokens in shorter runs.
+
+    NUL is before each pair and stretch: to what precedes it, the run goes on as it did. A blank ends the run.
+    """
+    parts = [] if run.isascii() else stretches(run)
+    if not any(part.unspaced for part in parts):
+        return run
+    shorter = []
+    for start, end, unspaced in parts:
+        places = _pairs(_units(run, start)) if unspaced else [(start, end)]
+        shorter += [run[a:b] for a, b in places]
+    return "".join(f"\0{part}" for part in shorter) + " "
 
 
 def _unit(text: str) -> str:
