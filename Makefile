@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
+.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -49,14 +49,13 @@ formats: $(VENV)/.developed build build/formats/.installed ## files by LibreOffi
 bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .data, beside the peers
 	$(VENV)-bench/bin/python -m benchmarks.quality
 
-bench-code: $(VENV)-bench/.installed ## code search: quality over the collections, by file, function and line, calls, resolution, speed (SRC=a repository), beside documents
+bench-code: $(VENV)-bench/.installed ## code search: quality over the collections, by file, function and line, calls, resolution, speed (SRC=a repository)
 	$(VENV)-bench/bin/python -m benchmarks.code_quality --work build/code --peers
 	$(VENV)-bench/bin/python -m benchmarks.code_functions --work build/code
 	$(VENV)-bench/bin/python -m benchmarks.code_lines --work build/code
 	$(VENV)-bench/bin/python -m benchmarks.code_calls --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_resolution --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_speed --work build/code $(or $(SRC),$(wildcard $(VENV)-bench/lib/python3*/site-packages))
-	$(VENV)-bench/bin/python -m benchmarks.sources sleuth=.:docs:src
 
 bench-answers: $(VENV)-bench/.installed ## answers and declined questions on collections with gold answers, and languages of XQuAD
 	for b in answers languages; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
@@ -69,6 +68,9 @@ $(VENV)-bench/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --editable '.[hybrid,code,bench,eval]'
 	touch $@
+
+image-steps: $(VENV)/.developed build ## as root: do the steps of deploy/Dockerfile in a fresh root of Debian, and start the server there
+	$(BIN)/python tools/image_steps.py build/image/root
 
 campaigns: $(VENV)/.developed build ## the slow ones: 200 kills, 510 power cuts, failing calls, 5,000 runs of the engine's model, 10,000 filters, all examples of each property
 	SLEUTH_EXPLORE=1 SLEUTH_RUNS=200 SLEUTH_CUTS=170 SLEUTH_SECONDS=60 SLEUTH_MODEL_RUNS=5000 SLEUTH_FILTERS=10000 $(BIN)/python -m pytest -n 2 -m '' \

@@ -31,7 +31,7 @@ BASE = {
     "request",
 }
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
-FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
+FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm", "neural"}
 COMPOSITION = {"compose", "answer", "evaluate"}
 INTERNAL = {"store", "lexical", "dense"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
@@ -63,7 +63,7 @@ ALLOWED: dict[str, set[str]] = {
     "engine": ENGINE,
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
     "surfaces": ENGINE - INTERNAL - {"hooks", "manager"} | {"engine", "cluster", "evaluate"},
-    "testing": BASE | {"filters"},
+    "testing": BASE | {"filters", "knowledge_base"},
     "__main__": {"surfaces"},
     "__init__": {"cluster"},  # it names what registers backends
 }

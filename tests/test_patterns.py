@@ -35,7 +35,7 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "files/ignore.py": [
         {"source": ignore._path_regex(ignore._parts(glob))} for glob in ("**/a/**/b*a", "*a*a*a*b", "a/*/b*")
     ],
-    "testing/aws_model.py": [{"pattern": "/knowledgebases/(?P<id>[^/]+)/retrieve/(?P<rest>.+)"}],
+    "testing/aws.py": [{"pattern": "/knowledgebases/(?P<id>[^/]+)/retrieve/(?P<rest>.+)"}],
     "text/analyzers.py": [{"separators": " .,", "letter": "[^\\W\\d_]"}],
     "text/borders.py": [
         {

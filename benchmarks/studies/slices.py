@@ -16,12 +16,15 @@ import argparse
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from statistics import median
+from tempfile import TemporaryDirectory
 from threading import Event
 from typing import Any
 
+from sleuth import Document, Engine
 from sleuth.errors import KnowledgeBaseError
-from sleuth.knowledge_base import MultiSliceRetriever
+from sleuth.knowledge_base import LocalKnowledgeBase, MultiSliceRetriever
 from sleuth.testing.aws import BedrockServer
 
 KB, DS = "KB12345678", "DS12345678"
@@ -97,8 +100,12 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     print("| client | callers | slower slice ms | two slices ms | ratio |\n|---|---|---|---|---|")
     compare("waits only", Waiting(), rounds)
-    with BedrockServer() as server:
-        server.hold(KB, DS, "s3://bucket/judy.txt", "judy", {"topic": "genealogy"})
+    with (
+        TemporaryDirectory() as folder,
+        Engine.open(Path(folder) / "index", create=True) as engine,
+        BedrockServer(LocalKnowledgeBase(engine)) as server,
+    ):
+        engine.add([Document("judy", {"topic": "genealogy"}, id="s3://bucket/judy.txt")])
         server.rules.append(lambda operation, params: seconds(params))
         compare(
             "boto3, local server", server.client("bedrock-agent-runtime", max_pool_connections=256), rounds

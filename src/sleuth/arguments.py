@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Collection, Iterable
 from functools import wraps
+from numbers import Real
 from typing import Any, ParamSpec, TypeVar
 
 from sleuth.errors import ArgumentError
@@ -46,6 +48,19 @@ def check_count(value: Any, argument: str = "k", *, least: int = 0) -> int:
     if number < least:
         raise ArgumentError(f"{argument} must be an int of {least} or more, got {value!r}")
     return number
+
+
+def check_score(value: Any) -> float | None:
+    """Return a score as a float, or None; scalars of NumPy are accepted, booleans are not.
+
+    Raises:
+        ArgumentError: neither a finite number nor None.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        raise ArgumentError(f"score must be a finite number or None, got {value!r}")
+    return float(value)
 
 
 _OF_OTHER_LIBRARIES = {

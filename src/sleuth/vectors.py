@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import EmbeddingError
+
+R = TypeVar("R")
+T = TypeVar("T")
 
 
 def checked_vectors(vectors: object, n: int) -> NDArray[np.float32]:
@@ -46,12 +50,8 @@ def as_vectors(vectors: object, n: int, embedder: str) -> NDArray[np.float32]:
         raise EmbeddingError(f"embedder must give {error} from {embedder!r}", service=embedder) from error
 
 
-class _QueryEmbedder(Protocol):
-    def embed_query(self, text: str, /) -> Any: ...
-
-
-def embed_query(embedder: _QueryEmbedder, query: str, name: str) -> Any:
-    """Return what an embedder gives for a query, unchecked.
+def ask_embedder(call: Callable[[T], R], argument: T, name: str) -> R:
+    """Return what a call of an embedder, such as `embedder.embed_query`, gives for an argument, unchecked.
 
     Args:
         name: the embedder's fingerprint or name, for messages.
@@ -60,7 +60,7 @@ def embed_query(embedder: _QueryEmbedder, query: str, name: str) -> Any:
         EmbeddingError: the embedder raised any exception but a TimeoutError; chained to it.
     """
     try:
-        return embedder.embed_query(query)
+        return call(argument)
     except (EmbeddingError, TimeoutError):
         raise
     except Exception as error:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -13,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, index_path, render_context
+from sleuth.code.parsing import LABELS
 from sleuth.code.search import best_of, count_tokens, rank_files, ranking, read_query
 from sleuth.engine import open_code
-from sleuth.errors import ArgumentError, EmbeddingError, RetrievalError
+from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.types import Explanation
 from tests.examples import examples
 
@@ -141,13 +143,53 @@ def test_tests_come_after_code_unless_asked_for(ask: Ask) -> None:
 
 
 def test_labels_filter_definitions(ask: Ask, shop: tuple[CodeStorage, str]) -> None:
-    """Only definitions with one of the labels match; an unknown label matches nothing."""
+    """Only code with one of the labels matches, also code outside of definitions; unknown labels are refused."""
     storage, id = shop
     hits = CodeRetriever(storage, None).retrieve(
         "order", id, strategy="keyword", filters={"labels": "data_schema"}
     )
     assert [h.symbol for h in hits] == ["Order"]
-    assert ask("order", filters={"labels": ["nonsense"]}) == []
+    module = CodeRetriever(storage, None).retrieve(
+        "order", id, strategy="keyword", filters={"labels": "module_code"}
+    )
+    assert module
+    assert all(hit.semantic_labels == ["module_code"] for hit in module)
+    for granularity in ("lines", "function"):
+        with pytest.raises(
+            FilterError, match=r"labels must be among .*data_schema.*did you mean 'data_schema'"
+        ):
+            CodeRetriever(storage, None).retrieve(
+                "order", id, strategy="keyword", filters={"labels": ["data_shema"]}, granularity=granularity
+            )
+
+
+def test_every_label_is_known(shop: tuple[CodeStorage, str]) -> None:
+    """The labels of all definitions are among those that a filter takes."""
+    storage, id = shop
+    repository = storage.repository(id)
+    opened = storage.open_snapshot(repository, storage.snapshot(repository))
+    labels = {
+        label for row in opened.files for symbol in opened.detail(row).symbols for label in symbol.labels
+    }
+    assert "class_definition" in labels
+    assert labels <= LABELS
+
+
+@pytest.mark.parametrize(
+    ("filters", "meant"),
+    [({"language": "pyton"}, "python"), ({"category": "tests"}, "test"), ({"labls": "async"}, "labels")],
+)
+def test_misspelt_filters_name_what_was_meant(ask: Ask, filters: dict[str, str], meant: str) -> None:
+    """A misspelt language, category or key is refused with the nearest known one."""
+    with pytest.raises(FilterError, match=f"did you mean '{meant}'"):
+        ask("order", filters=filters)
+
+
+def test_a_uuid_names_a_repository(shop: tuple[CodeStorage, str]) -> None:
+    """A `uuid.UUID` is a repository id, for the retriever and for its storage."""
+    storage, id = shop
+    assert storage.repository(UUID(id)).id == id
+    assert CodeRetriever(storage, None).retrieve("order", UUID(id), strategy="keyword")
 
 
 def test_filters_hold_before_the_cut(snapshot: Snapshot) -> None:

@@ -23,7 +23,7 @@ from sleuth.compose import (
     deduplicate,
     mmr,
 )
-from sleuth.errors import ArgumentError, FilterError, MissingPackageError, RetrievalError
+from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract
 from sleuth.types import Explanation, Ranking, RetrievedItem
@@ -292,11 +292,24 @@ def test_diversified() -> None:
         DiversifiedRetriever(leg, Letters(), trade_off=1.5)
 
 
-def test_cross_encoder_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without sentence-transformers, the error says what to install."""
-    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[models\]'"):
-        CrossEncoderReranker("some/model")
+class Slow(Overlap):
+    """A model that takes a tenth of a second for a batch."""
+
+    def predict(self, pairs: list[tuple[str, str]], **options: object) -> Any:
+        time.sleep(0.1)
+        return super().predict(pairs)
+
+
+def test_a_cross_encoder_scores_what_fits_into_its_time() -> None:
+    """The best passages are scored first; the others follow in their order, without a score."""
+    items = [
+        item(name, 9.0 - place, text) for place, (name, text) in enumerate(zip("abcd", "xyqq", strict=True))
+    ]
+    reranker = CrossEncoderReranker(Slow(), batch_size=1, seconds=0.15)
+    reranked = reranker.rerank("y", items)
+    assert ids(reranked) == ["b", "a", "c", "d"]
+    assert [each.score for each in reranked] == [1.0, 0.0, None, None]
+    assert ids(CrossEncoderReranker(Slow(), batch_size=1).rerank("q", items)) == ["c", "d", "a", "b"]
 
 
 def test_every_name_resolves() -> None:
@@ -330,7 +343,8 @@ def test_large_scores_keep_their_order() -> None:
 @pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf])
 def test_scores_that_are_not_finite_fail_their_part(score: float) -> None:
     """A retriever with NaN or infinite scores fails, is reported, and the others answer."""
-    legs = {"odd": Fixed(item("a", score), item("b")), "sound": Fixed(item("c"))}
+    odd = item("a").model_copy(update={"score": score})
+    legs = {"odd": Fixed(odd, item("b")), "sound": Fixed(item("c"))}
     ranking = FusedRetriever(legs).retrieve("q")
     assert [it.id for it in ranking] == ["c"]
     assert "scores must be finite" in str(ranking.failures[0].error)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -302,3 +303,92 @@ def test_a_fingerprint_must_be_text(tmp_path: Path, fingerprint: object) -> None
     with pytest.raises(ArgumentError, match="must be an Embedder, with a str as its `fingerprint`"):
         Engine.open(tmp_path / "ix", create=True, embedder=embedder)
     assert not (tmp_path / "ix").exists()
+
+
+class CheapBroken(Cheap):
+    """An embedder whose methods raise an error of its own while it is down."""
+
+    fingerprint = "cheap-broken"
+    broken: frozenset[str] = frozenset()
+
+    def _check(self, method: str) -> None:
+        if method in self.broken:
+            raise ConnectionError(method)
+
+    def embed_query(self, text: str) -> Any:
+        self._check("embed_query")
+        return super().embed_query(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> list:  # type: ignore[type-arg]
+        self._check("embed_documents")
+        return super().embed_documents(texts)
+
+    def knowledge(self, query: str) -> float:
+        self._check("knowledge")
+        return 1.0
+
+    def has_meaning(self, query: str) -> bool:
+        self._check("has_meaning")
+        return True
+
+    def salience(self, words: Sequence[str]) -> list[float]:
+        self._check("salience")
+        return [1.0] * len(words)
+
+
+@pytest.mark.parametrize("method", ["embed_query", "embed_documents", "knowledge", "has_meaning", "salience"])
+def test_words_answer_where_a_cheap_embedder_fails(
+    tmp_path: Path, method: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Searching and answering go on by words when an embedder of one's own raises in any of its methods."""
+    embedder = CheapBroken()
+    with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
+        engine.add(
+            [Document("The bucket holds fifty tokens.", id="a"), Document("Cats sleep all day.", id="b")]
+        )
+        embedder.broken = frozenset({method})
+        assert engine.retrieve("bucket tokens")[0].id == "a#0"
+        answer = engine.search("How many tokens does the bucket hold?", return_mode="with_items")
+        assert answer.is_ok()
+        assert "fifty" in answer.response
+        engine.retrieve("zqxw blorf")
+        assert "ConnectionError" in caplog.text
+
+
+class Broken(HashEmbedder):
+    """An embedder of the user's own that raises whatever it likes while it is down."""
+
+    fingerprint = "broken"
+    down: Exception | None = None
+
+    def embed_documents(self, texts: Sequence[str]) -> list:  # type: ignore[type-arg]
+        if self.down is not None:
+            raise self.down
+        return super().embed_documents(texts)
+
+
+@pytest.mark.parametrize(
+    "error", [ConnectionError("refused"), KeyError("model"), TimeoutError("late")], ids=repr
+)
+def test_failed_vectors_say_that_the_words_are_committed(tmp_path: Path, error: Exception) -> None:
+    """A call whose vectors fail says that the words are committed and how to go on; doing so mends it."""
+    embedder = Broken()
+    with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
+        embedder.down = error
+        (tmp_path / "file.md").write_text("pear")
+        calls: list[Callable[[], object]] = [
+            lambda: engine.add(documents("apple")),
+            lambda: engine.update({"year": 2020}, ["apple0"]),
+            lambda: engine.index([tmp_path / "file.md"]),
+        ]
+        for call in calls:
+            with pytest.raises(
+                EmbeddingError, match=r"documents are committed .*Engine\.embed\(\)"
+            ) as caught:
+                call()
+            assert str(error) in str(caught.value)
+        assert ids(engine.retrieve("apple1", legs=["lexical"])) == ["apple1#0"]
+        assert len(engine.get("file.md")) == 1
+        embedder.down = None
+        assert engine.embed() == 4
+        assert not [finding for finding in engine.check() if finding.level == "error"]

@@ -16,7 +16,7 @@ from sleuth.errors import ArgumentError
 from sleuth.settings import IndexSettings
 from sleuth.types import Explanation, Ranking
 from tests.commands import sleuth
-from tests.engine.sparse import SparseLeg
+from tests.engine.sparse import SparseLeg, SparseSearcher
 
 register_leg(SparseLeg)
 
@@ -140,6 +140,31 @@ def test_shards_rank_as_one_index(tmp_path: Path) -> None:
                 assert [(i.id, i.score) for i in ranking] == [(i.id, i.score) for i in expected]
                 for item, other in zip(ranking, expected, strict=True):
                     assert named(item.explanation, "sparse") == named(other.explanation, "sparse")
+
+
+@pytest.mark.parametrize("step", ["ask", "pool"])
+def test_a_leg_that_fails_is_left_out(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, step: str
+) -> None:
+    """Whatever a leg of a plugin raises, the others answer as without it and a report names it; alone it is raised."""
+    others = ["lexical", "dense"] if "dense" in engine.legs else ["lexical"]
+    expected = engine.retrieve("spring vehicle", legs=others)
+
+    def fail(*arguments: object) -> None:
+        raise ZeroDivisionError("of the model")
+
+    monkeypatch.setattr(SparseSearcher, step, fail)
+    ranking = engine.retrieve("spring vehicle")
+    assert ids(ranking) == ids(expected)
+    (failure,) = ranking.failures
+    assert (failure.name, failure.status, failure.error) == (
+        "sparse",
+        "failed",
+        "ZeroDivisionError: of the model",
+    )
+    assert "the leg sparse failed: ZeroDivisionError" in caplog.text
+    with pytest.raises(ZeroDivisionError):
+        engine.retrieve("spring vehicle", legs=["sparse"])
 
 
 def test_merging_changes_no_ranking(tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, RetrievedItem
+from sleuth.cluster import ShardedEngine
 from sleuth.engine import QueryCondition as Condition
 from sleuth.engine import SearchQuery, parse_query
+from sleuth.errors import RetrievalError
 
 DOCUMENTS = [
     Document("A token bucket limits the rate.", {"source": "bucket.md", "title": "The Limits", "year": 2020}),
@@ -259,11 +261,50 @@ def test_a_reranker_orders_anew(engine: Engine) -> None:
     plain = [item.id for item in engine.retrieve("token bucket", filter="source!=refill.md")]
     (first,) = engine.retrieve("token bucket", k=1, filter="source!=refill.md", rerank=Reversed())
     assert texts == plain
-    assert first.id == plain[-1]
+    assert (first.id, first.score) == (plain[-1], None)
     with pytest.raises(
         ArgumentError, match="rerank must be a Reranker, the name of a cross-encoder or None, got 3"
     ):
         engine.retrieve("token", rerank=3)  # type: ignore[arg-type]
+
+
+class Lengths:
+    """A reranker whose scores are lengths of texts."""
+
+    def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
+        scored = [item.model_copy(update={"score": len(item.text)}) for item in items]
+        return sorted(scored, key=lambda item: (-(item.score or 0), item.id))
+
+
+def test_scores_after_reranking_over_shards(tmp_path: Path) -> None:
+    """The scores over shards are those of the reranker, too, and are floats."""
+    settings = {"embedder": ""}
+    with ShardedEngine.open(tmp_path / "many", create=True, shards=3, settings=settings) as engine:
+        engine.add(DOCUMENTS)
+        items = list(engine.retrieve("token bucket", rerank=Lengths()))
+    assert [(item.score, type(item.score)) for item in items] == [(len(item.text), float) for item in items]
+    assert len(items) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"score": "high"}, "reranker Bad, item .*: score must be a finite number or None, got 'high'"),
+        ({"score": float("nan")}, "score must be a finite number or None, got nan"),
+        ({"id": "another"}, "reranker Bad must return some of its items"),
+    ],
+)
+def test_a_reranker_that_breaks_its_contract_is_refused(
+    engine: Engine, change: dict[str, object], message: str
+) -> None:
+    """Scores that are no finite numbers, and items that were not given, are errors that name the reranker."""
+
+    class Bad:
+        def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
+            return [items[0].model_copy(update=change)]
+
+    with pytest.raises(RetrievalError, match=message):
+        engine.retrieve("token", rerank=Bad())
 
 
 def test_values_of_metadata_are_no_words_of_passages(engine: Engine) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.hooks import Morpheus, hook, plugin
-from sleuth.results import RetrieveResult
+from sleuth.results import RetrievedItem, RetrieveResult
 
 
 def test_decorator_forms() -> None:
@@ -136,3 +138,41 @@ def test_what_ends_a_program_or_a_task_is_a_failure_too() -> None:
     registry.on("call", interrupted)
     with pytest.raises(KeyboardInterrupt):
         registry.execute_hook("call", 1, rag2f=None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("score", "high", "score must be a finite number or None, got 'high'"),
+        ("score", float("nan"), "score must be a finite number or None, got nan"),
+        ("score", True, "score must be a finite number or None, got True"),
+        ("text", None, "text must be a str, got None"),
+        ("id", 3, "id must be a str, got 3"),
+        ("metadata", [], "metadata must be a Mapping"),
+    ],
+)
+def test_items_of_hooks_are_checked(name: str, value: Any, rule: str) -> None:
+    """A hook that puts a wrong value into an item is refused by name, with the item."""
+    registry = Morpheus()
+
+    def change(result: RetrieveResult, *, rag2f: Any) -> None:
+        setattr(result.items[0], name, value)
+
+    registry.on("call", change, plugin="p")
+    start = RetrieveResult.success(items=[RetrievedItem(id="a", text="t", score=1.0)])
+    with pytest.raises(RetrievalError, match=f"hook 'call' of plugin 'p': item .*: {re.escape(rule)}"):
+        registry.execute_hook("call", start, rag2f=None)
+
+
+def test_scores_of_hooks_become_floats() -> None:
+    """Scores of numpy and ints are taken as floats."""
+    registry = Morpheus()
+
+    def change(result: RetrieveResult, *, rag2f: Any) -> None:
+        result.items[0].score = np.float32(0.5)  # type: ignore[assignment]
+        result.items[1].score = 2
+
+    registry.on("call", change)
+    items = [RetrievedItem(id=id, text="t") for id in "ab"]
+    result = registry.execute_hook("call", RetrieveResult.success(items=items), rag2f=None)
+    assert [(item.score, type(item.score)) for item in result.items] == [(0.5, float), (2.0, float)]

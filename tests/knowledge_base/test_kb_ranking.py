@@ -15,6 +15,7 @@ from sleuth.knowledge_base import KnowledgeBaseRetriever, LocalKnowledgeBase
 from sleuth.protocols import Retriever
 from sleuth.testing.aws import BedrockServer
 from sleuth.testing.contracts import RetrieverContract
+from tests.knowledge_base.conftest import Account
 
 KB, DS = "KB12345678", "DS12345678"
 
@@ -23,9 +24,9 @@ class TestHosted(RetrieverContract):
     query = "pictures of judy"
 
     @pytest.fixture(autouse=True)
-    def service(self, server: BedrockServer, runtime: Any) -> None:
+    def service(self, server: BedrockServer, account: Account, runtime: Any) -> None:
         for number in range(12):
-            server.hold(KB, DS, f"s3://bucket/{number}", f"judy {number % 3}", {"third": number % 3})
+            account.hold(DS, f"s3://bucket/{number}", f"judy {number % 3}", {"third": number % 3})
         self._client = runtime
 
     def make(self) -> Retriever:

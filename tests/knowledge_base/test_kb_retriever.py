@@ -19,7 +19,8 @@ from sleuth.knowledge_base import (
     set_default_client,
     uri_of,
 )
-from sleuth.testing.aws import BedrockServer
+from sleuth.testing.aws import BedrockServer, encode
+from sleuth.testing.serving import Reply
 
 KB, DS = "KB12345678", "DS12345678"
 SOURCE = {"equals": {"key": "x-amz-bedrock-kb-data-source-id", "value": DS}}
@@ -61,12 +62,14 @@ class TestSlices:
         """With a filter two slices run, and only hits of the filtered one are boosted."""
         retriever = MultiSliceRetriever(runtime, filtered_score_boost=2.0)
         results = retriever.retrieve("pictures of judy", KB, DS, TOPIC)
-        assert [(uri_of(result), round(result["score"], 3)) for result in results] == [
-            ("s3://bucket/judy.txt", round(2 * 0.70711, 3)),
-            ("s3://bucket/pictures.txt", 1.0),
-            ("s3://bucket/rag.txt", 0.0),
-        ]
         assert [part.name for part in retriever.last_report] == ["filtered", "unfiltered"]
+        [alone] = MultiSliceRetriever(runtime, enabled=False).retrieve("pictures of judy", KB, DS, TOPIC)
+        plain = {uri_of(one): one["score"] for one in retriever.retrieve("pictures of judy", KB, DS)}
+        assert [(uri_of(result), result["score"]) for result in results] == [
+            ("s3://bucket/judy.txt", 2 * alone["score"]),
+            ("s3://bucket/pictures.txt", plain["s3://bucket/pictures.txt"]),
+            ("s3://bucket/rag.txt", plain["s3://bucket/rag.txt"]),
+        ]
         assert set(results[0]) == {"score", "content", "location", "metadata"}
 
     @pytest.mark.parametrize("empty", [None, {}])
@@ -172,9 +175,14 @@ class TestPages:
     @pytest.mark.parametrize(("count", "requests"), [(1, 1), (5, 3), (7, 4), (100, 4)])
     def test_all_pages_are_read(self, server: BedrockServer, runtime: Any, count: int, requests: int) -> None:
         """Pages are read by `nextToken` until there are enough results, or no more."""
-        server.page_size = 2
-        for number in range(4):
-            server.hold(KB, DS, f"s3://bucket/{number}", f"judy {number}")
+
+        def pages_of_two(operation: str, params: Mapping[str, Any]) -> Reply:
+            start = int(params.get("nextToken", 0))
+            page = [result(f"s3://bucket/{number}") for number in range(start, min(start + 2, 7))]
+            more = {"nextToken": str(start + 2)} if start + 2 < 7 else {}
+            return Reply(200, encode({"retrievalResults": page, **more}))
+
+        server.rules.append(pages_of_two)
         results = MultiSliceRetriever(runtime).retrieve("judy", KB, DS, num_results=count)
         assert len(results) == min(count, 7)
         assert len(server.calls) == requests

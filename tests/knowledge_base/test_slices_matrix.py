@@ -15,14 +15,14 @@ import pytest
 from sleuth.errors import KnowledgeBaseError
 from sleuth.knowledge_base import MultiSliceRetriever
 from sleuth.knowledge_base import retriever as retriever_module
-from sleuth.testing.aws import BedrockServer
-from sleuth.testing.aws_model import encode
+from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.faults import FAULTS, Fault, FaultServer
 from sleuth.testing.serving import Reply
 from tests.examples import examples
 from tests.waiting import latest
 
 KB, DS = "KB12345678", "DS12345678"
+QUERY = "pictures of judy"
 DEADLINE = 3.0
 LATEST = latest(DEADLINE)
 BEHAVIOURS = ("answers", "429", "500", "hangs", "empty")
@@ -50,15 +50,29 @@ def behave(server: BedrockServer, filtered: str, unfiltered: str) -> None:
     server.rules.append(rule)
 
 
-def expected(filtered: str, unfiltered: str) -> list[tuple[str, Any]]:
+def scores(server: BedrockServer, *conditions: Mapping[str, Any]) -> dict[str, float]:
+    """Return what the base itself gives for the query, by URI."""
+    condition = {"andAll": list(conditions)} if len(conditions) > 1 else conditions[0]
+    answer = server.base.retrieve(
+        knowledgeBaseId=KB,
+        retrievalQuery={"text": QUERY},
+        retrievalConfiguration={"vectorSearchConfiguration": {"filter": condition}},
+    )
+    return {one["location"]["s3Location"]["uri"]: one["score"] for one in answer["retrievalResults"]}
+
+
+def expected(server: BedrockServer, filtered: str, unfiltered: str) -> list[tuple[str, Any]]:
     """Return URIs and scores: all of the data source from the unfiltered slice, the boosted match from the filtered
     one.
     """
-    plain = {"judy.txt": 0.7071, "pictures.txt": 1.0, "rag.txt": 0.0} if unfiltered == "answers" else {}
-    raised = {"judy.txt": 0.7071 * 1.25} if filtered == "answers" else {}
-    scores = {name: max(plain.get(name, 0.0), raised.get(name, 0.0)) for name in {*plain, *raised}}
-    ranked = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [(f"s3://bucket/{name}", pytest.approx(score, abs=1e-3)) for name, score in ranked]
+    owned = {"equals": {"key": "x-amz-bedrock-kb-data-source-id", "value": DS}}
+    topic = {"equals": {"key": "topic", "value": "genealogy"}}
+    plain = scores(server, owned) if unfiltered == "answers" else {}
+    matches = scores(server, owned, topic) if filtered == "answers" else {}
+    raised = {uri: 1.25 * score for uri, score in matches.items()}
+    best = {uri: max(plain.get(uri, 0.0), raised.get(uri, 0.0)) for uri in {*plain, *raised}}
+    ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [(uri, pytest.approx(score, abs=1e-3)) for uri, score in ranked]
 
 
 @pytest.mark.parametrize(("filtered", "unfiltered"), list(product(BEHAVIOURS, BEHAVIOURS)))
@@ -72,11 +86,11 @@ def test_matrix(aws: BedrockServer, filtered: str, unfiltered: str, monkeypatch:
     started = monotonic()
     if {STATUS[filtered], STATUS[unfiltered]} <= {"failed", "abandoned"}:
         with pytest.raises(KnowledgeBaseError):
-            retriever.retrieve("pictures of judy", KB, DS, FILTER)
+            retriever.retrieve(QUERY, KB, DS, FILTER)
     else:
-        results = retriever.retrieve("pictures of judy", KB, DS, FILTER)
+        results = retriever.retrieve(QUERY, KB, DS, FILTER)
         ranked = [(result["location"]["s3Location"]["uri"], result["score"]) for result in results]
-        assert ranked == expected(filtered, unfiltered)
+        assert ranked == expected(aws, filtered, unfiltered)
     assert monotonic() - started <= latest(deadline)
     report = {part.name: part for part in retriever.last_report}
     assert {name: part.status for name, part in report.items()} == {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.surfaces.cli.index import CtrlC
+from sleuth.surfaces.cli.progress import CtrlC, Estimate
 from tests.commands import sleuth, sleuth_process
 from tests.waiting import wait_until
 
@@ -307,3 +307,19 @@ def test_parts_of_files_are_counted_apart(tmp_path: Path) -> None:
     result = sleuth("index", "a.jsonl", "b.bin", cwd=tmp_path)
     assert "Indexed without parts 1:\n  a.jsonl#2: " in result.stderr
     assert "Skipped 1:\n  b.bin: " in result.stderr
+
+
+def test_the_time_of_embedding_is_estimated_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Long embedding is announced from what was done since the first call, and a short one is not."""
+    times = iter([0.0, 1.0, 4.0, 5.0, 0.0, 10.0])
+    estimate = Estimate(lambda: next(times))
+    for done in (10_000, 10_010, 10_040, 10_080):  # the first from a cache
+        estimate(done, 20_000)
+    assert capsys.readouterr().err == (
+        "Embedding 20,000 passages takes about 17 minutes. Words find them already; "
+        "Ctrl-C keeps the vectors that are made.\n"
+    )
+    short = Estimate(lambda: next(times))
+    for done in (0, 500):
+        short(done, 1_000)
+    assert capsys.readouterr().err == ""

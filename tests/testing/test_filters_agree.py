@@ -1,4 +1,4 @@
-"""One truth table: AWS (its local server), Chroma (a real one), the embedded engine and the oracle in
+"""One truth table: the form of AWS (sent by boto3), Chroma (a real one), the embedded engine and the oracle in
 Python agree.
 
 `SLEUTH_FILTERS=10000` asks for the whole campaign (`make filters`), a minute or two; fewer by default.
@@ -17,12 +17,13 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.errors import FilterError
 from sleuth.filters import And, Compare, Filter, Not, Operator, Or, matches, to_bedrock, to_chroma, to_text
+from sleuth.knowledge_base import LocalKnowledgeBase
 from sleuth.testing.aws import BedrockServer
 from sleuth.testing.filters import KEYS, NUMBERS, WORDS
 
 EXAMPLES = int(os.environ.get("SLEUTH_FILTERS", "700"))
 ROWS = 48
-KB, DS = "KB12345678", "DS12345678"
+KB = "KB12345678"
 SMALL = [number for number in NUMBERS if abs(number) <= 2**53]
 """Numbers that all backends hold exactly; Chroma compares greater ones through the nearest float."""
 
@@ -83,10 +84,13 @@ def rows() -> dict[str, dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def bedrock(rows: dict[str, dict[str, Any]]) -> Iterator[Found]:
-    with BedrockServer() as server:
-        for uri, metadata in rows.items():
-            server.hold(KB, DS, uri, "a row", metadata)
+def bedrock(rows: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
+    folder: Path = tmp_path_factory.mktemp("bedrock")
+    with (
+        Engine.open(folder / "index", create=True) as opened,
+        BedrockServer(LocalKnowledgeBase(opened)) as server,
+    ):
+        opened.add([Document("a row", metadata, id=uri) for uri, metadata in rows.items()])
         client = server.client("bedrock-agent-runtime")
 
         def found(tree: Filter) -> set[str]:

@@ -6,13 +6,16 @@ import http.client
 import json
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
-from sleuth.testing import aws_filters
+from sleuth import Document, Engine
+from sleuth.filters import from_bedrock, matches
+from sleuth.knowledge_base import LocalKnowledgeBase
 from sleuth.testing.aws import BedrockServer
 from sleuth.testing.faults import FaultServer
 from sleuth.testing.tavily import MESSAGES, TavilyServer, error, page
@@ -21,9 +24,15 @@ KB, DS = "KB12345678", "DS12345678"
 
 
 @pytest.fixture(scope="module")
-def bedrock() -> Iterator[BedrockServer]:
-    with BedrockServer() as server:
-        server.hold(KB, DS, "s3://bucket/cat.txt", "a cat", {"animal": "cat", "year": 1990})
+def bedrock(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BedrockServer]:
+    folder: Path = tmp_path_factory.mktemp("bedrock")
+    (folder / "cats").mkdir()
+    with (
+        Engine.open(folder / "index", create=True) as engine,
+        LocalKnowledgeBase(engine, sources={DS: folder / "cats"}) as base,
+        BedrockServer(base) as server,
+    ):
+        engine.add([Document("a cat", {"animal": "cat", "year": 1990}, id="cat")])
         yield server
 
 
@@ -70,13 +79,13 @@ class TestFiltersOfBedrock:
     )
     def test_documented_examples(self, name: str, key: str, value: Any, holds: bool) -> None:
         """The examples of the service's documentation, and its rules for missing keys, hold."""
-        assert aws_filters.matches({name: {"key": key, "value": value}}, ANIMALS) is holds
+        assert matches(from_bedrock({name: {"key": key, "value": value}}), ANIMALS) is holds
 
     def test_groups(self) -> None:
         """andAll and orAll are conjunction and disjunction."""
         yes, no = ({"equals": {"key": "animal", "value": value}} for value in ("cat", "dog"))
-        assert not aws_filters.matches({"andAll": [yes, no]}, ANIMALS)
-        assert aws_filters.matches({"orAll": [no, {"andAll": [yes, yes]}]}, ANIMALS)
+        assert not matches(from_bedrock({"andAll": [yes, no]}), ANIMALS)
+        assert matches(from_bedrock({"orAll": [no, {"andAll": [yes, yes]}]}), ANIMALS)
 
 
 class TestBedrock:
@@ -86,7 +95,7 @@ class TestBedrock:
             ({"numberOfResults": 0}, "numberOfResults"),
             ({"numberOfResults": 101}, "less than or equal to 100"),
             ({"filter": {"equals": {"key": "x" * 101, "value": 1}}}, "less than or equal to 100"),
-            ({"filter": {"in": {"key": "a", "value": "text"}}}, "a list of values"),
+            ({"filter": {"in": {"key": "a", "value": "text"}}}, "a list of at least one value"),
             ({"filter": {"greaterThan": {"key": "a", "value": "text"}}}, "a number"),
             ({"overrideSearchType": "MAGIC"}, "enum value set"),
         ],
@@ -106,17 +115,17 @@ class TestBedrock:
         [
             (b"{", "not JSON"),
             (b"[]", "not a JSON object"),
-            (b"{}", "'retrievalQuery' failed to satisfy constraint: Member must not be null"),
-            (b'{"retrievalQuery": {"text": 5}}', "must be of type string"),
+            (b"{}", 'Missing required parameter in input: "retrievalQuery"'),
+            (b'{"retrievalQuery": {"text": 5}}', "Invalid type for parameter retrievalQuery.text"),
             (
                 b'{"retrievalQuery": {"text": "x"}, "retrievalConfiguration": {"vectorSearchConfiguration":'
                 b'{"filter": {"andAll": [{"equals": {"key": "a", "value": 1}}]}}}}',
-                "greater than or equal to 2",
+                "valid min length: 2",
             ),
             (
                 b'{"retrievalQuery": {"text": "x"}, "retrievalConfiguration": {"vectorSearchConfiguration":'
                 b'{"filter": {"equals": {"key": "a", "value": 1}, "in": {"key": "a", "value": [1]}}}}}',
-                "Exactly one member",
+                "Can only set one of the following keys",
             ),
         ],
     )
@@ -142,8 +151,8 @@ class TestBedrock:
         assert isinstance(job["startedAt"], datetime)
         listed = agent.list_ingestion_jobs(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJobSummaries"]
         assert listed[0]["ingestionJobId"] == job["ingestionJobId"]
-        with pytest.raises(agent.exceptions.ConflictException):
-            agent.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)
+        with pytest.raises(agent.exceptions.ResourceNotFoundException):
+            agent.start_ingestion_job(knowledgeBaseId=KB, dataSourceId="DSUNKNOWN0")
 
 
 class TestTavily:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from sleuth.engine import Engine
-from sleuth.errors import ArgumentError, EmbedderMismatchError, FilterError, RetrievalError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, FilterError, RetrievalError
 from sleuth.ingest import read
 from sleuth.types import Document
-from sleuth.vector_store import ChromaStore, Retriever, SleuthVectorStore, read_chroma
+from sleuth.vector_store import ChromaStore, Retriever, SleuthVectorStore, VectorStoreRetriever, read_chroma
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
 pytestmark = pytest.mark.usefixtures("langchain_chroma")
@@ -133,8 +133,103 @@ def test_an_embedder_without_a_fingerprint() -> None:
         def embed_documents(self, texts: list[str]) -> list[list[float]]:
             return [[1.0]]
 
-    with pytest.raises(ArgumentError, match=r"embedder must have a fingerprint.* got Nameless"):
+    with pytest.raises(ArgumentError, match=r"embedder must have .* a fingerprint.* got Nameless"):
         ChromaStore(None, embedder=Nameless())  # type: ignore[arg-type]
+
+
+def test_a_folder_is_added_in_passages(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """What `read` yields is added: long files in passages that name their document; skipped files are logged."""
+    (tmp_path / "long.md").write_text(
+        "# Tides\n\n" + "The tide rises and falls. " * 400 + "\n\nThe zeppelin lands.\n"
+    )
+    (tmp_path / "short.txt").write_text("Bread is baked from flour.\n")
+    (tmp_path / "rows.csv").write_bytes(b"\0\1\2")
+    store = ChromaStore(None, "folder", embedder=Words())
+    ids = store.add(read([tmp_path]))  # type: ignore[arg-type]
+    long, short = str(tmp_path / "long.md"), str(tmp_path / "short.txt")
+    document = ids[0].removesuffix("#0")
+    assert ids[:-1] == [f"{document}#{number}" for number in range(len(ids) - 1)]
+    assert len(ids) > 5
+    assert store.add(read([tmp_path])) == ids  # type: ignore[arg-type]
+    best = VectorStoreRetriever(store, Words()).retrieve("zeppelin lands", 1)[0]
+    assert best.document_id == best.metadata["document_id"] == document
+    assert len(best.text) < 4_000
+    assert [d.id for d in Retriever(store, Words()).retrieve_by_source("bread", short)] == ids[-1:]
+    assert {d.metadata["source"] for d in Retriever(store, Words()).retrieve_by_source("tide", long)} == {
+        long
+    }
+    assert "rows.csv was not added" in caplog.text
+
+
+def test_a_replaced_document_leaves_no_passages() -> None:
+    """A document that is added again replaces all its passages, and no other document's."""
+    store = ChromaStore(None, "replaced", embedder=Words())
+    store.add([Document("other words", {"document_id": "a"}, id="a-notes"), Document("few words", id="a")])
+    passages = store.add([Document("many words. " * 600, id="a")])
+    assert len(passages) > 2
+    assert set(store.store.get(include=[])["ids"]) == {"a-notes", *passages}
+    assert store.add([Document("few words", id="a")]) == ["a"]
+    assert set(store.store.get(include=[])["ids"]) == {"a-notes", "a"}
+
+
+def test_other_things_than_documents_are_refused() -> None:
+    """A record that is neither a document nor of `read` is refused."""
+    store = ChromaStore(None, "refused", embedder=Words())
+    with pytest.raises(ArgumentError, match="documents must be an iterable of Document, got 'text' in it"):
+        store.add(["text"])  # type: ignore[list-item]
+
+
+class Wrong(Words):
+    """An embedder whose answer is wrong."""
+
+    answer: Any = None
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ([[1.0] * 64], "one vector per text, got an array of shape .* for 2 texts from 'words-64'"),
+        ([[float("nan")] * 64] * 2, "finite numbers, got a vector that is not finite from 'words-64'"),
+        ([None, None], "vectors of numbers"),
+        (KeyError("model"), "embedder 'words-64' failed: KeyError"),
+    ],
+    ids=["too few", "nan", "none", "raises"],
+)
+def test_wrong_vectors_are_refused(answer: Any, message: str) -> None:
+    """Too few vectors, NaN, no numbers and exceptions are an EmbeddingError; nothing is stored."""
+    embedder = Wrong()
+    embedder.answer = answer
+    store = ChromaStore(None, "wrong", embedder=embedder)
+    with pytest.raises(EmbeddingError, match=message):
+        store.add([Document("one"), Document("two")])
+    assert store.store._collection.count() == 0
+
+
+def test_embeddings_of_langchain() -> None:
+    """An `Embeddings` of LangChain is an embedder, named by its class and model; another one is refused."""
+    from langchain_core.embeddings import Embeddings
+
+    class Counts(Embeddings):
+        def __init__(self, model: str) -> None:
+            self.model = model
+
+        def embed_query(self, text: str) -> list[float]:
+            return Words().embed_query(text)
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return Words().embed_documents(texts)
+
+    embedder: Any = Counts("small")
+    store = ChromaStore(None, "langchain", embedder=embedder)
+    store.add(DOCUMENTS)
+    assert Retriever(store, embedder).retrieve("large snakes", k=1)[0].id == "snakes"
+    with pytest.raises(EmbedderMismatchError, match=r"'Counts:small'.*got 'Counts:large'"):
+        ChromaStore(None, "langchain", embedder=Counts("large"))  # type: ignore[arg-type]
 
 
 MAIL = """Subject: Tides

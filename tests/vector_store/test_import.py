@@ -11,7 +11,6 @@ import pytest
 from sleuth.engine import Engine, import_chroma
 from sleuth.errors import ArgumentError, EmbedderMismatchError
 from sleuth.testing.ollama import OllamaServer
-from sleuth.types import Document
 from tests.commands import sleuth
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
@@ -57,8 +56,8 @@ def test_long_documents_are_embedded_anew(tmp_path: Path) -> None:
     """A document that is cut into passages gets new vectors."""
     from sleuth.vector_store import ChromaStore
 
-    ChromaStore(tmp_path / "chroma", "long", embedder=Words()).add(
-        [Document("many words. " * 300, id="long"), Document("few words", id="short")]
+    ChromaStore(tmp_path / "chroma", "long", embedder=Words()).store.add_texts(
+        ["many words. " * 300, "few words"], ids=["long", "short"]
     )
     embedder = Counted()
     with Engine.open(

@@ -6,6 +6,8 @@ import asyncio
 import logging
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -510,3 +512,21 @@ class TestCache:
         (tmp_path / "file").write_text("")
         assert search_web("climate", 3, cache=tmp_path / "file", **options)["num_docs"] == 3
         assert "was not kept" in caplog.text
+
+
+def test_a_missing_key_warns_once_where_nobody_logs(tmp_path: Path) -> None:
+    """Without a key and without logging, standard error says so once; with logging, the log alone says it."""
+    program = (
+        "import logging, sys\nfrom sleuth.web import search_web\n"
+        "if 'log' in sys.argv: logging.basicConfig(filename='log')\n"
+        "for query in ('one', 'two', 'three'): print(search_web(query)['num_docs'])\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TAVILY")}
+    for arguments, warnings in (([], 1), (["log"], 0)):
+        command = [sys.executable, "-c", program, *arguments]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        assert done.stdout.split() == ["0", "0", "0"]
+        assert done.stderr.count("set TAVILY_API_KEY") == warnings, done.stderr
+    assert (tmp_path / "log").read_text("utf8").count("set TAVILY_API_KEY") == 3

@@ -11,16 +11,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from operator import eq
-from typing import TYPE_CHECKING, Any
 
+from sleuth.answer.meaning import ask, unit_query, unit_vectors
 from sleuth.answer.names import names_and_numbers_of
 from sleuth.answer.sentences import split_sentences
 from sleuth.protocols import Embedder
 from sleuth.types import RetrievedItem
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Analyze = Callable[[str], Sequence[str]]
 Rarity = Callable[[Iterable[str]], Mapping[str, float]]
@@ -171,7 +167,9 @@ def question_names(question: str, analyze: Analyze, language: str = "") -> set[s
 def _salience(words: Mapping[str, str], embedder: Embedder | None) -> dict[str, float]:
     """Return how much each word says in any corpus; nothing without an embedder that has learnt it."""
     measure = getattr(embedder, "salience", None)
-    return dict(zip(words, map(float, measure(list(words.values()))), strict=True)) if measure else {}
+    if measure is None:
+        return {}
+    return dict(zip(words, map(float, ask(embedder, measure, list(words.values()))), strict=True))
 
 
 def _held(terms: set[str], weights: Mapping[str, float], passage: Set[str]) -> float:
@@ -197,8 +195,8 @@ def _coverage(
     vocabulary = list(dict.fromkeys(token for sentence in tokens for token in sentence))
     if not missing or not vocabulary:
         return covers
-    asked = _unit(embedder.embed_documents([words[term] for term in missing]))
-    near = asked @ _unit(embedder.embed_documents(vocabulary)).T
+    asked = unit_vectors(embedder, [words[term] for term in missing])
+    near = asked @ unit_vectors(embedder, vocabulary).T
     near = np.clip((near - RELATED) / (1 - RELATED), 0.0, 1.0)
     column = {token: i for i, token in enumerate(vocabulary)}
     for cover, sentence in zip(covers, tokens, strict=True):
@@ -223,19 +221,8 @@ def _nearest_form(word: str, others: Sequence[str]) -> float:
 def _meaning(question: str, sentences: Sequence[str], embedder: Embedder | None) -> float:
     if embedder is None:
         return 0.0
-    near = _unit(embedder.embed_documents(list(sentences))) @ _unit([embedder.embed_query(question)]).T
+    near = unit_vectors(embedder, list(sentences)) @ unit_query(embedder, question)
     return max(0.0, float(near.max()))
-
-
-def _unit(rows: Any) -> NDArray[np.float32]:
-    """Return the rows scaled to length 1, shape (n, dimension); a row of zeros stays."""
-    import numpy as np
-
-    matrix: NDArray[np.float32] = np.array(rows, np.float32)
-    norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    norms[norms == 0] = 1
-    matrix /= norms
-    return matrix
 
 
 def _lead(items: Sequence[RetrievedItem]) -> float:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from sleuth.answer.evidence import readable
+from sleuth.answer.meaning import unit_query, unit_vectors
 from sleuth.answer.names import names_of
 from sleuth.answer.parts import Kind, Part, answer_parts, code_part
 from sleuth.answer.questions import question_type, suits
@@ -235,12 +236,7 @@ def cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[flo
     """Cosine of each text's vector with the question's, -1 to 1; 0 for a vector of length 0."""
     if not texts:
         return []
-    import numpy as np
-
-    query = np.asarray(embedder.embed_query(question), np.float64)
-    rows = np.asarray(embedder.embed_documents(list(texts)), np.float64)  # (len(texts), dimension)
-    norms = np.linalg.norm(rows, axis=1) * np.linalg.norm(query)
-    values: list[float] = (rows @ query / np.where(norms > 0, norms, np.inf)).tolist()
+    values: list[float] = (unit_vectors(embedder, list(texts)) @ unit_query(embedder, question)).tolist()
     return values
 
 

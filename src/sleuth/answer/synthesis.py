@@ -18,14 +18,19 @@ from sleuth.answer.evidence import (
     weigh_evidence,
 )
 from sleuth.answer.extract import Analyze, Sentence, Statement, choose, plain_words, score_sentences
+from sleuth.answer.meaning import ask
 from sleuth.answer.prompt import REFUSAL, build_prompt
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.arguments import check_count
+from sleuth.errors import EmbeddingError
+from sleuth.logs import logger_of
 from sleuth.protocols import Embedder, Generator
 from sleuth.remote import async_twin
 from sleuth.results import SearchResult
 from sleuth.text import LANGUAGES, clean_text, get_analyzer
 from sleuth.types import RetrievedItem
+
+logger = logger_of("answer")
 
 EXTRACTIVE_NOTE = "No language model is configured. These sentences answer best:"
 
@@ -125,16 +130,11 @@ class ExtractiveSynthesizer:
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
     ) -> SearchResult:
         """Return the parts that answer best; decline if the passages do not cover the question."""
-        analyze, embedder = self._analyzer(items), self._embedder(question)
-        evidence = self._evidence(question, items, analyze, embedder)
-        if evidence is not None and evidence < DECLINE:
-            return _refuse("extractive", on_text, evidence=evidence)
-        ranked = score_sentences(question, items, analyze=analyze, embedder=embedder)
-        about = {
-            place for place, item in enumerate(items) if _names_the_same(question, items[0], item, analyze)
-        }
-        ranked = [sentence for sentence in ranked if sentence.item in about]
-        statements = choose(ranked, self.sentences, analyze=analyze)
+        try:
+            evidence, statements = self._choose(question, items, self._embedder(question))
+        except (EmbeddingError, TimeoutError) as error:
+            logger.warning("an answer is chosen by words alone: %s", error)
+            evidence, statements = self._choose(question, items, None)
         if not statements:
             return _refuse("extractive", on_text, evidence=evidence)
         answer = _Quotation(items, statements)
@@ -149,6 +149,25 @@ class ExtractiveSynthesizer:
 
     asynthesize = async_twin(synthesize)
 
+    def _choose(
+        self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None
+    ) -> tuple[float | None, list[Statement]]:
+        """Return the evidence for an answer and what to quote; nothing to quote where it is too weak.
+
+        Raises:
+            EmbeddingError, TimeoutError: the embedder failed.
+        """
+        analyze = self._analyzer(items)
+        evidence = self._evidence(question, items, analyze, embedder)
+        if evidence is not None and evidence < DECLINE:
+            return evidence, []
+        ranked = score_sentences(question, items, analyze=analyze, embedder=embedder)
+        about = {
+            place for place, item in enumerate(items) if _names_the_same(question, items[0], item, analyze)
+        }
+        ranked = [sentence for sentence in ranked if sentence.item in about]
+        return evidence, choose(ranked, self.sentences, analyze=analyze)
+
     def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
         """Return the analyzer of the language of the best passage."""
         rules = LANGUAGES.get(_language(items[0])) if items and self.by_language else None
@@ -157,7 +176,9 @@ class ExtractiveSynthesizer:
     def _embedder(self, question: str) -> Embedder | None:
         """Return the embedder if it knows most words of the question."""
         knowledge = getattr(self.embedder, "knowledge", None)
-        return None if knowledge is not None and knowledge(question) < KNOWN else self.embedder
+        if knowledge is None or ask(self.embedder, knowledge, question) >= KNOWN:
+            return self.embedder
+        return None
 
     def _evidence(
         self, question: str, items: Sequence[RetrievedItem], analyze: Analyze, embedder: Embedder | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sleuth.cluster.places import address_of, is_sharded
 from sleuth.engine import BackendKind, register_backend
@@ -10,19 +10,19 @@ from sleuth.engine import BackendKind, register_backend
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sleuth.engine import Backend
+    from sleuth.engine import Backend, OpenOptions
 
 
-def _open_published(path: str | Path, **options: Any) -> Backend:
+def _open_published(path: str | Path, options: OpenOptions) -> Backend:
     from sleuth.cluster.published import published_backend
 
-    return published_backend(path, **options)
+    return published_backend(path, options)
 
 
-def _open_shards(path: str | Path, **options: Any) -> Backend:
+def _open_shards(path: str | Path, options: OpenOptions) -> Backend:
     from sleuth.cluster.sharded import ShardedBackend
 
-    return ShardedBackend.open(path, **options)
+    return ShardedBackend.open(path, options)
 
 
 register_backend(BackendKind(lambda path: address_of(path) is not None, _open_published))

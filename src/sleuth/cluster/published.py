@@ -14,7 +14,7 @@ from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.cache import Cache
 from sleuth.cluster.storage.objects import ObjectFolder
-from sleuth.engine import Engine, IndexBackend, StoreBackend, open_embedder
+from sleuth.engine import Engine, IndexBackend, OpenOptions, StoreBackend, open_embedder
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.filters import as_filter
 from sleuth.ingest import FileNames
@@ -23,42 +23,38 @@ from sleuth.store import Store
 if TYPE_CHECKING:
     from sleuth.cluster.storage.manifest import Manifest
     from sleuth.filters import Filter
-    from sleuth.protocols import DocumentChunker, Embedder
+    from sleuth.protocols import Embedder
     from sleuth.settings import IndexSettings
 
 
 def open_published(
-    address: str | Path, *, scope: Filter | Mapping[str, Any] | str | None = None, **options: Any
+    address: str | Path,
+    *,
+    scope: Filter | Mapping[str, Any] | str | None = None,
+    cache: Cache | None = None,
+    **options: Any,
 ) -> Engine:
     """Open a version of a published index, as `Engine.open` does for a folder; it is read-only.
 
     Args:
-        address, options: as of `published_backend`.
-        scope: see `Engine.open`.
+        address, cache: as of `published_backend`.
+        scope, options: the arguments of `Engine.open`.
 
     Raises:
         ArgumentError, IndexNotFoundError, IndexDamagedError, StoreError: as `published_backend`.
     """
     limit = as_filter(scope)
-    return Engine(published_backend(address, **options), scope=limit)
+    return Engine(published_backend(address, OpenOptions(**options), cache=cache), scope=limit)
 
 
 def published_backend(
-    address: str | Path,
-    *,
-    create: bool = False,
-    settings: IndexSettings | Mapping[str, Any] | None = None,
-    embedder: Embedder | str | None = None,
-    re_embed: bool = False,
-    chunker: DocumentChunker | str | None = None,
-    cache: Cache | None = None,
+    address: str | Path, options: OpenOptions, *, cache: Cache | None = None
 ) -> StoreBackend:
     """Open a version of a published index, read-only.
 
     Args:
         address: `s3://bucket/name`, the newest version, or `s3://bucket/name@7`.
-        create, re_embed: must be left out.
-        chunker: not used, since no documents are added.
+        options: without `create` and `re_embed`. The chunker is not used, since no documents are added.
         cache: where its files come to; the user's own where None.
 
     Raises:
@@ -68,16 +64,16 @@ def published_backend(
         StoreError: the storage cannot be reached, or the version does not fit the cache.
     """
     source = Address.parse(address_of(address) or str(address))
-    if create or re_embed:
+    if options.create or options.re_embed:
         raise StoreError(
             f"{source} is read-only: change the index that was published, then `sleuth publish` it again",
             path=str(source),
         )
     objects = ObjectFolder(source.url)
     manifest = versions.find(source, objects)
-    _check_settings(settings, manifest, source)
+    _check_settings(options.settings, manifest, source)
     with ExitStack() as stack:
-        model = open_embedder(str(manifest.settings["embedder"]), embedder, path=str(source))
+        model = open_embedder(str(manifest.settings["embedder"]), options.embedder, path=str(source))
         indexes = open_parts(manifest, objects, model, cache or Cache(), stack)
         backend: StoreBackend = indexes[0]
         if manifest.shards:

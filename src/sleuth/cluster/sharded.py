@@ -19,11 +19,10 @@ from sleuth.cluster.shards import layout
 from sleuth.cluster.shards.gathered import GatheredOfNewest
 from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout, shard_of
 from sleuth.cluster.shards.store import ShardedStore
-from sleuth.engine import Engine, IndexBackend, StoreBackend
+from sleuth.engine import Engine, IndexBackend, OpenOptions, StoreBackend
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
 from sleuth.filters import as_filter
 from sleuth.remote import async_twin
-from sleuth.settings import IndexSettings
 from sleuth.store import Finding, Store, folder_at
 
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
     from sleuth.engine import SearchersOfNewest
     from sleuth.filters import Filter
-    from sleuth.protocols import DocumentChunker, Embedder
     from sleuth.store import IndexLeg, IndexSnapshot, Repair
 
 _LEVELS = ("error", "warning", "ok")
@@ -86,29 +84,25 @@ class ShardedEngine(Engine):
     @classmethod
     def open(
         cls,
+        /,
         path: str | Path,
         *,
-        create: bool = False,
-        settings: IndexSettings | Mapping[str, Any] | None = None,
-        embedder: Embedder | str | None = None,
-        re_embed: bool = False,
         scope: Filter | Mapping[str, Any] | str | None = None,
-        chunker: DocumentChunker | str | None = None,
         shards: int | None = None,
+        **options: Any,
     ) -> ShardedEngine:
         """Open the index of many shards in folder `path`; see `Engine.open`.
 
         Args:
             shards: how many, for a new index: 16 where None. An index that is there keeps its own number.
+            options: the other arguments of `Engine.open`.
 
         Raises:
             ArgumentError: `shards` is not the number of the index that is there.
             IndexDamagedError: a shard is missing.
         """
         limit = as_filter(scope)
-        options: dict[str, Any] = {"settings": settings, "embedder": embedder, "re_embed": re_embed}
-        options["chunker"] = chunker
-        return cls(ShardedBackend.open(path, create=create, shards=shards, **options), scope=limit)
+        return cls(ShardedBackend.open(path, OpenOptions(**options), shards), scope=limit)
 
     aopen = classmethod(async_twin(open))
 
@@ -130,21 +124,11 @@ class ShardedBackend(GatheredBackend):
         self._shards = store
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        create: bool = False,
-        settings: IndexSettings | Mapping[str, Any] | None = None,
-        embedder: Embedder | str | None = None,
-        re_embed: bool = False,
-        chunker: DocumentChunker | str | None = None,
-        shards: int | None = None,
-    ) -> ShardedBackend:
+    def open(cls, path: str | Path, options: OpenOptions, shards: int | None = None) -> ShardedBackend:
         """Open the index of many shards in folder `path`; see `ShardedEngine.open`."""
         folder = folder_at(path)
         if not is_sharded(folder):
-            if not create:
+            if not options.create:
                 raise IndexNotFoundError(
                     f"no index of shards at {folder}: make one with create=True", path=str(folder)
                 )
@@ -160,20 +144,18 @@ class ShardedBackend(GatheredBackend):
                 "index into another folder"
             )
         folders = divided.folders(folder)
-        if not create and (missing := [shard.name for shard in folders if not shard.is_dir()]):
+        if not options.create and (missing := [shard.name for shard in folders if not shard.is_dir()]):
             raise IndexDamagedError(
                 f"{folder} lacks {', '.join(missing)}: restore them from a copy", path=str(folder)
             )
         with ExitStack() as stack:
             first, *others = folders
-            options: dict[str, Any] = {"settings": settings, "embedder": embedder, "re_embed": re_embed}
-            options["chunker"] = chunker
-            indexes = [stack.enter_context(IndexBackend.open(first, create=create, **options))]
+            indexes = [stack.enter_context(IndexBackend.open(first, options))]
             for other in others:
                 index = (
-                    IndexBackend.open(other, create=create, **options)
-                    if re_embed
-                    else indexes[0].open_beside(other, create=create)
+                    IndexBackend.open(other, options)
+                    if options.re_embed
+                    else indexes[0].open_beside(other, create=options.create)
                 )
                 indexes.append(stack.enter_context(index))
             stack.pop_all()

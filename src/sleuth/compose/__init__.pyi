@@ -22,5 +22,5 @@ from sleuth.compose.fuse import Pool as Pool
 from sleuth.compose.fuse import best_places as best_places
 from sleuth.compose.fuse import normalise as normalise
 from sleuth.compose.fuse import overlap as overlap
-from sleuth.compose.labelled import KEY as KEY
 from sleuth.compose.labelled import LabelledRetriever as LabelledRetriever
+from sleuth.compose.rerank import reranked as reranked

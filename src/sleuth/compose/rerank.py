@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_score
 from sleuth.compose.items import best_first, rescored
-from sleuth.errors import MissingPackageError
-from sleuth.remote import async_twin
+from sleuth.errors import ArgumentError, RetrievalError
+from sleuth.remote import Deadline, async_twin
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -42,45 +42,83 @@ class RerankedRetriever:
         if not k:
             return Ranking(())
         ranking = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(self.reranker.rerank(query, tuple(ranking))[:k], ranking.parts, ranking.notes)
+        return Ranking(reranked(self.reranker, query, ranking.items)[:k], ranking.parts, ranking.notes)
 
     aretrieve = async_twin(retrieve)
 
 
-class CrossEncoderReranker:
-    """A sentence-transformers model that reads query and passage together. Thread-safe.
+def reranked(
+    reranker: Reranker, query: str, items: Sequence[RetrievedItem], *, explain: bool = True
+) -> list[RetrievedItem]:
+    """Return items as a reranker orders them, with its scores.
+
+    Where a reranker orders items and leaves their scores, these do not fall, and belong to another ranking. Then the
+    items have no scores. Items that a reranker did not score come last.
 
     Args:
-        model: a name or a folder that sentence-transformers knows, or any object with its `predict(pairs)` method.
-        batch_size: pairs per call of the model.
+        explain: whether items keep explanations, also those that the reranker made.
+
+    Raises:
+        RetrievalError: the reranker returned something that is not among the items, or a score that is not finite.
+    """
+    ids = {item.id for item in items}
+    answer = list(reranker.rerank(query, items))
+    name = type(reranker).__name__
+    scores: list[float | None] = []
+    for item in answer:
+        if not isinstance(item, RetrievedItem) or item.id not in ids:
+            raise RetrievalError(f"reranker {name} must return some of its items, got {item!r}")
+        try:
+            scores.append(check_score(item.score))
+        except ArgumentError as error:
+            raise RetrievalError(f"reranker {name}, item {item.id!r}: {error}") from None
+    values = [score for score in scores if score is not None]
+    if values != scores[: len(values)] or any(score < later for score, later in pairwise(values)):
+        scores = [None] * len(answer)
+    dropped = set() if explain else {"explanation"}
+    return [
+        item.model_copy(
+            update={"score": score, "extra": {key: item.extra[key] for key in item.extra.keys() - dropped}}
+        )
+        for item, score in zip(answer, scores, strict=True)
+    ]
+
+
+class PairScorer(Protocol):
+    """A model that reads query and passage together, as `sleuth.neural.OnnxCrossEncoder` does."""
+
+    def predict(self, pairs: list[tuple[str, str]], /) -> Iterable[float]:
+        """Return one score for each pair, higher for better passages."""
+        ...
+
+
+class CrossEncoderReranker:
+    """A `Reranker` by a model that reads query and passage together; as safe for threads as the model.
+
+    Args:
+        model: see `PairScorer`; `CrossEncoder` of sentence-transformers is one, too.
+        batch_size: passages that are scored at a time, best first.
+        seconds: after these no more are scored, once the first batch is; None scores all. Passages without a score
+            follow those that have one, in their order.
     """
 
-    def __init__(
-        self, model: str | Any = "cross-encoder/ms-marco-MiniLM-L6-v2", *, batch_size: int = 32
-    ) -> None:
-        self._model = load_cross_encoder(model) if isinstance(model, str) else model
-        self._batch_size = batch_size
-        self._lock = Lock()  # concurrent calls would only take turns inside the model
+    def __init__(self, model: PairScorer, *, batch_size: int = 8, seconds: float | None = None) -> None:
+        self._model = model
+        self._batch_size = check_count(batch_size, "batch_size", least=1)
+        self._seconds = seconds
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
         """Return all items with the model's scores, best first, ties by id."""
-        if not items:
-            return []
-        pairs = [(query, item.text) for item in items]
-        with self._lock:
-            scores = self._model.predict(pairs, batch_size=self._batch_size, show_progress_bar=False)
-        return best_first(
-            rescored(item, float(score), "rerank", "the cross-encoder's score of query and passage")
-            for item, score in zip(items, scores, strict=True)
-        )
-
-
-def load_cross_encoder(name: str) -> Any:
-    """Load the model of this name, without running code that came with it."""
-    try:
-        from sentence_transformers import CrossEncoder  # type: ignore[import-not-found, unused-ignore]
-    except ImportError as error:
-        raise MissingPackageError(
-            "sentence-transformers", "models", "Reranking by a cross-encoder"
-        ) from error
-    return CrossEncoder(name, trust_remote_code=False)
+        deadline = Deadline(self._seconds)
+        scores: list[float] = []
+        for start in range(0, len(items), self._batch_size):
+            if start and deadline.passed():
+                break
+            texts = [item.text for item in items[start : start + self._batch_size]]
+            scores += map(float, self._model.predict([(query, text) for text in texts]))
+        scored = [
+            rescored(item, score, "rerank", "the cross-encoder's score of query and passage")
+            for item, score in zip(items, scores, strict=False)
+        ]
+        rest = [item.model_copy(update={"score": None}) for item in items[len(scores) :]]
+        return [*best_first(scored), *rest]

@@ -18,6 +18,7 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.dense.embedding import Reading as Reading
 from sleuth.dense.late import match as match
+from sleuth.dense.leg import embedder_of as embedder_of
 from sleuth.dense.legibility import legible as legible
 from sleuth.dense.lists import ClusterLists as ClusterLists
 from sleuth.dense.lists import lists_in as lists_in

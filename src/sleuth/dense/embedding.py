@@ -13,7 +13,7 @@ from sleuth.errors import EmbedderMismatchError, EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.store import EncodingCache, SegmentView, text_hash
-from sleuth.vectors import as_vectors
+from sleuth.vectors import as_vectors, ask_embedder
 
 logger = logger_of("dense")
 
@@ -139,10 +139,10 @@ def _embed(
     """Vectors by name, batch by batch, in order; at most `threads` batches at a time."""
 
     def embed(batch: list[str]) -> dict[str, NDArray[np.float32]]:
-        vectors = as_vectors(
-            embedder.embed_documents([texts[name] for name in batch]), len(batch), embedder.fingerprint
+        vectors = ask_embedder(
+            embedder.embed_documents, [texts[name] for name in batch], embedder.fingerprint
         )
-        return dict(zip(batch, vectors, strict=True))
+        return dict(zip(batch, as_vectors(vectors, len(batch), embedder.fingerprint), strict=True))
 
     batches = list(_batches(names, batch_size))
     if len(batches) <= 1 or threads <= 1:

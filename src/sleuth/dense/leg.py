@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from sleuth.dense.late import begins_of
 from sleuth.dense.search import DenseSearcher
 from sleuth.dense.texts import FIELDS, join_texts
 from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.store import (
     IN_MEMORY,
@@ -38,12 +40,19 @@ from sleuth.store import (
     require,
     unpack,
 )
-from sleuth.vectors import unit
+from sleuth.vectors import ask_embedder, unit
+
+logger = logger_of("dense")
 
 FORMAT = 2
 """Raised when the arrays change."""
 PIECE = 1 << 14
 """Rows that a merge takes at a time."""
+
+
+def embedder_of(fingerprint: str) -> str:
+    """Return the fingerprint of the embedder that the fingerprint of a `DenseLeg` names; "" where it names none."""
+    return fingerprint.partition("|")[2].rpartition(f"|{','.join(FIELDS)}")[0]
 
 
 class DenseLeg(RankingLeg[NDArray[np.float32]]):
@@ -149,15 +158,24 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     def knowledge(self, query: str) -> float:
         """Return how well the embedder knows the language of a query, 0 to 1; 1 where it does not tell."""
-        knowledge = getattr(self.embedder, "knowledge", None)
-        return float(knowledge(query)) if knowledge else 1.0
+        return float(self._asked("knowledge", query, 1.0))
 
     def unrelated(self, query: str) -> float:
         """Return the cosine that texts without anything in common reach; 1 for a query that it does not know."""
-        has_meaning = getattr(self.embedder, "has_meaning", None)
-        if has_meaning is not None and not has_meaning(query):
+        if not self._asked("has_meaning", query, True):
             return 1.0
         return float(getattr(self.embedder, "unrelated", 0.0))
+
+    def _asked(self, method: str, query: str, default: float) -> float:
+        """Return what the embedder says of a query; the default where it does not tell, or fails."""
+        ask = getattr(self.embedder, method, None)
+        if ask is None:
+            return default
+        try:
+            return ask_embedder(ask, query, self.embedder.fingerprint)  # type: ignore[no-any-return]
+        except (EmbeddingError, TimeoutError) as error:
+            logger.warning("%s of a query is not known: %s", method, error)
+            return default
 
     def begin(self, segments: Sequence[SegmentView], progress: Callable[[int, int], None]) -> None:
         """Require vectors as long as those of segments; raises EmbeddingError where these are of several lengths."""
@@ -274,14 +292,15 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
     def _read(self, embedder: TokenEmbedder, texts: Sequence[str]) -> Reading:
         """Vectors and tokens, in batches, which are so fast that no cache would help."""
         size = max(self._batch_size, 1024)
+        read_batch = partial(ask_embedder, embedder.read, name=embedder.fingerprint)
         batches = [texts[start : start + size] for start in range(0, len(texts), size)]
         if len(batches) <= 1 or self._threads == 1:
-            read = [embedder.read(batch) for batch in batches or [texts]]
+            read = [read_batch(batch) for batch in batches or [texts]]
         else:
             from concurrent.futures import ThreadPoolExecutor
 
             with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
-                read = list(pool.map(embedder.read, batches))
+                read = list(pool.map(read_batch, batches))
         if self.progress is not None:
             self.progress(len(texts), len(texts))
         if len(read) == 1:

@@ -34,7 +34,7 @@ from sleuth.store import (
     no_hits,
 )
 from sleuth.types import Explanation
-from sleuth.vectors import as_vector, embed_query
+from sleuth.vectors import as_vector, ask_embedder
 
 if TYPE_CHECKING:
     from sleuth.dense.leg import DenseLeg
@@ -128,7 +128,7 @@ class DenseSearcher(LegSearcher[Vector]):
     def ask(self, query: str) -> Vector:
         """Return the vector of a query, of length 1, shape (dimension,); zeros where the embedder knows none of it."""
         embedder = self.leg.embedder
-        vector = embed_query(embedder, query, embedder.fingerprint)
+        vector = ask_embedder(embedder.embed_query, query, embedder.fingerprint)
         if not isinstance(vector, np.ndarray) or vector.dtype != np.float32 or not _is_finite(vector):
             vector = as_vector(vector, embedder.fingerprint)
         return self._prepare(vector)

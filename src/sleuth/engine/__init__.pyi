@@ -1,4 +1,3 @@
-from sleuth.engine.answers import Answers as Answers
 from sleuth.engine.codebase import default_embedder as default_embedder
 from sleuth.engine.codebase import open_code as open_code
 from sleuth.engine.documents import DocumentPage as DocumentPage
@@ -28,6 +27,10 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.engine.answers import Answering as Answering
 from sleuth.engine.answers import as_generator as as_generator
+from sleuth.engine.asking import OF_ALL_LEGS as OF_ALL_LEGS
+from sleuth.engine.asking import ask_leg as ask_leg
+from sleuth.engine.asking import check_in_time as check_in_time
+from sleuth.engine.asking import failed_leg as failed_leg
 from sleuth.engine.backend import Backend as Backend
 from sleuth.engine.backends import BackendKind as BackendKind
 from sleuth.engine.backends import register_backend as register_backend
@@ -50,6 +53,7 @@ from sleuth.engine.legs import legs_that_rank as legs_that_rank
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import ranking_legs as ranking_legs
 from sleuth.engine.narrowing import ByScope as ByScope
+from sleuth.engine.opening import OpenOptions as OpenOptions
 from sleuth.engine.queries import QueryCondition as QueryCondition
 from sleuth.engine.queries import SearchQuery as SearchQuery
 from sleuth.engine.queries import parse_query as parse_query
@@ -63,8 +67,6 @@ from sleuth.engine.refresh import index_changes as index_changes
 from sleuth.engine.scope import prefix_of as prefix_of
 from sleuth.engine.search import Searchers as Searchers
 from sleuth.engine.search import SearchersOfNewest as SearchersOfNewest
-from sleuth.engine.search import ask_leg as ask_leg
-from sleuth.engine.search import check_in_time as check_in_time
 from sleuth.engine.search import check_legs as check_legs
 from sleuth.engine.search import matchers_of as matchers_of
 from sleuth.engine.search import vector_leg as vector_leg

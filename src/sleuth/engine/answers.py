@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from sleuth.engine.calls import forwarded
 from sleuth.engine.embedders import is_cheap
 from sleuth.remote import async_twin
 
@@ -37,8 +36,8 @@ again.
 """
 
 
-class Answers:
-    """Writes answers from the passages that a retriever finds. Nothing of it is loaded before it is used.
+class Answering:
+    """What answers questions: an `Engine` or `Sources`. Nothing of it is loaded before it is used.
 
     Attributes:
         settings: of the index.
@@ -47,18 +46,16 @@ class Answers:
 
     def __init__(
         self,
-        host: Answering,
         answer: Callable[[SearchRequest], Ranking],
         settings: IndexSettings,
         embedder: Callable[[], Embedder | None],
         *,
         rarity: Rarity | None = None,
-        parent: Answers | None = None,
+        parent: Answering | None = None,
     ) -> None:
-        """Create what writes the answers of a host.
+        """Create what writes answers from the passages that a retriever finds.
 
         Args:
-            host: what plugins and hooks are given.
             answer: finds the passages, without hooks.
             embedder: returns what judges sentences.
             rarity: tells how rare words are in the corpus; without it, no question is declined for weak evidence.
@@ -66,7 +63,7 @@ class Answers:
         """
         self.settings = settings
         self.model: Model = None
-        self._host, self._answer, self._embedder = host, answer, embedder
+        self._answer, self._embedder_now = answer, embedder
         self._rarity, self._parent = rarity, parent
         self._registry: Morpheus | None = None
         self._lock = RLock()
@@ -94,11 +91,21 @@ class Answers:
                 try:
                     if base is None:
                         folder = os.environ.get(PLUGINS_VARIABLE) or None
-                        load_plugins(registry, folder=folder, instance=self._host)
+                        load_plugins(registry, folder=folder, instance=self)
                 except BaseException:  # the next call fails alike, and does not go on without them
                     self._registry = None
                     raise
             return self._registry
+
+    @property
+    def hooks(self) -> Morpheus:
+        """The same registry."""
+        return self.morpheus
+
+    @property
+    def indiana_jones(self) -> RetrievalManager:
+        """The same as `manager`."""
+        return self.manager
 
     @property
     def has_retrieval_hooks(self) -> bool:
@@ -123,7 +130,7 @@ class Answers:
         """Runs queries through the hooks."""
         from sleuth.manager import RetrievalManager
 
-        return RetrievalManager(self._host)
+        return RetrievalManager(self)
 
     def load_plugins(self, folder: str | Path) -> list[PluginInfo]:
         """Load the plugins of a folder; one that fails is listed with its error.
@@ -133,7 +140,7 @@ class Answers:
         """
         from sleuth.hooks import load_plugins
 
-        return load_plugins(self.morpheus, folder=folder, installed=False, instance=self._host)
+        return load_plugins(self.morpheus, folder=folder, installed=False, instance=self)
 
     def unload_plugins(self) -> None:
         """Deactivate the plugins and remove their hooks; closing the engine does so.
@@ -144,7 +151,7 @@ class Answers:
         if self._registry is not None:
             from sleuth.hooks import unload_plugins
 
-            unload_plugins(self._registry, self._host)
+            unload_plugins(self._registry, self)
 
     def run(self, request: SearchRequest) -> Ranking:
         """Return the best passages for a request, as hooks of plugins leave them; raises what `retrieve` raises."""
@@ -178,7 +185,7 @@ class Answers:
         from sleuth.text import get_analyzer
 
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
-        embedder = self._embedder()
+        embedder = self._embedder_now()
         embedder = embedder if is_cheap(embedder) else None
         return ExtractiveSynthesizer(
             analyze=get_analyzer(self.settings.analyzer).words,
@@ -222,6 +229,8 @@ class Answers:
         arguments = self._options(filter, model, options)
         return self.manager.execute_search(query, k, return_mode, **arguments)
 
+    asearch = async_twin(search)
+
     def stream_search(
         self,
         /,
@@ -246,62 +255,10 @@ class Answers:
         return arguments
 
 
-class Answering:
-    """What answers questions: the calls of `Answers`, for `Engine` and `Sources`."""
-
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
-
-    @property
-    def settings(self) -> IndexSettings:
-        """What the index was made with."""
-        return self._answers.settings
-
-    @property
-    def morpheus(self) -> Morpheus:
-        """The hooks; see `Answers.morpheus`."""
-        return self._answers.morpheus
-
-    @property
-    def hooks(self) -> Morpheus:
-        """The same registry."""
-        return self._answers.morpheus
-
-    @property
-    def has_retrieval_hooks(self) -> bool:
-        """Whether `retrieve` goes through hooks other than the built-in one; not inside of a hook."""
-        return self._answers.has_retrieval_hooks
-
-    @property
-    def unhooked(self) -> Unhooked:
-        """The retriever without its hooks, for measurements and for hooks in threads of their own."""
-        return self._answers.unhooked
-
-    @property
-    def manager(self) -> RetrievalManager:
-        """Runs queries through the hooks."""
-        return self._answers.manager
-
-    @property
-    def indiana_jones(self) -> RetrievalManager:
-        """The same manager."""
-        return self._answers.manager
-
-    load_plugins = forwarded("_answers", Answers.load_plugins)
-    unload_plugins = forwarded("_answers", Answers.unload_plugins)
-    run = forwarded("_answers", Answers.run)
-    use_model = forwarded("_answers", Answers.use_model)
-    synthesizer = forwarded("_answers", Answers.synthesizer)
-    snippet = forwarded("_answers", Answers.snippet)
-    search = forwarded("_answers", Answers.search)
-    stream_search = forwarded("_answers", Answers.stream_search)
-    asearch = async_twin(search)
-
-
 class _Current:
     """Whatever writes answers at the time of a call."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answering) -> None:
         self._answers = answers
 
     def synthesize(

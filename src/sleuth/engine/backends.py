@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from sleuth.engine.backend import Backend
+    from sleuth.engine.opening import OpenOptions
 
 
 class BackendKind(NamedTuple):
@@ -19,11 +20,11 @@ class BackendKind(NamedTuple):
 
     Attributes:
         fits: whether an index of this kind is at a path.
-        open: opens it, with the arguments of `Engine.open` except `scope`.
+        open: opens it.
     """
 
     fits: Callable[[str | Path], bool]
-    open: Callable[..., Backend]
+    open: Callable[[str | Path, OpenOptions], Backend]
 
 
 _KINDS: list[BackendKind] = []
@@ -34,7 +35,7 @@ def register_backend(kind: BackendKind) -> None:
     _KINDS.append(kind)
 
 
-def opener_of(path: str | Path) -> Callable[..., Backend] | None:
+def opener_of(path: str | Path) -> Callable[[str | Path, OpenOptions], Backend] | None:
     """Return what opens the index at this path; None where it is one folder of this machine."""
     if Store.is_at(path):
         return None

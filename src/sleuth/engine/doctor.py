@@ -28,6 +28,7 @@ HOME = Path(__file__).parents[1]
 
 EXTRAS: dict[str, str] = {
     "hybrid": "documents and code are searched by meaning too, without a download",
+    "neural": "encoders and cross-encoders in ONNX find and order passages (`sleuth models`)",
     "code": "definitions of further languages are found",
     "pdf": "PDF files are read",
     "office": "files of Word, PowerPoint, Excel, OpenDocument and Outlook, and RTF, are read",

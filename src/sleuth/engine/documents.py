@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.arguments import check_count
-from sleuth.errors import ArgumentError, FilterError
+from sleuth.errors import ArgumentError, EmbeddingError, FilterError
 from sleuth.filters import as_filter
 from sleuth.store import check_text
 from sleuth.types import Document, RetrievedItem
@@ -64,6 +64,8 @@ class Documents:
             ArgumentError: a document that cannot be kept, or that lies outside of the scope; names it. Batches before
                 it are kept.
             IndexLockedError: another writer did not finish in time; names it.
+            EmbeddingError: the vectors could not be made. Where commits do not wait for them, the documents are
+                committed and the error says how to go on.
         """
         from sleuth.ingest import AUTO, add_documents, open_chunker
 
@@ -78,7 +80,7 @@ class Documents:
             progress=progress,
             timeout=timeout,
         )
-        self.embed(timeout=timeout)
+        self._embed_committed(timeout=timeout)
         return report
 
     def index(
@@ -127,7 +129,7 @@ class Documents:
             timeout=timeout,
         )
         try:
-            self.embed(progress=embedding, timeout=timeout)
+            self._embed_committed(progress=embedding, timeout=timeout)
         except KeyboardInterrupt:
             report.interrupted = True
             raise IndexInterrupted(report) from None
@@ -158,7 +160,7 @@ class Documents:
         report = move_documents(self._backend.store, before, after, timeout=timeout)
         if not any(report):
             raise ArgumentError(f"old must be the path of a file or folder that is indexed, got {str(old)!r}")
-        self.embed(timeout=timeout)
+        self._embed_committed(timeout=timeout)
         return report
 
     def embed(self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0) -> int:
@@ -175,6 +177,19 @@ class Documents:
             EmbeddingError: the embedder does not answer, or gives vectors of another length than before.
         """
         return self._backend.embed(_until_cancelled(progress), timeout=timeout)
+
+    def _embed_committed(
+        self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0
+    ) -> None:
+        """Make the vectors of what was just committed; an error says that it is, and how to go on."""
+        try:
+            self.embed(progress=progress, timeout=timeout)
+        except (EmbeddingError, TimeoutError) as error:
+            message = (
+                "the documents are committed and their words are searched, but vectors are missing; when the embedder "
+                f"answers, Engine.embed() or `sleuth index` makes them. The embedder failed: {error}"
+            )
+            raise EmbeddingError(message, service=getattr(error, "service", "")) from error
 
     def update(
         self,
@@ -206,7 +221,7 @@ class Documents:
         with self._view.store.writer(timeout=timeout) as writer, self._view.reader() as snapshot:
             names = self._named(snapshot, ids, filter)
             changed = [id for id in names if updated(snapshot, writer, id, changes)]
-        self.embed(timeout=timeout)
+        self._embed_committed(timeout=timeout)
         return changed
 
     # --- out

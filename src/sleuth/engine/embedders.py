@@ -1,8 +1,9 @@
 """Chooses the embedder of an index.
 
 An index records a *spelling*: "wordllama", offline and without a download, the default where it is installed; "" for
-none; "ollama:MODEL" or "openai:MODEL"; "sentence-transformers:MODEL" or "model2vec:MODEL"; "custom:FINGERPRINT" for an
-object that its user gives on every opening.
+none; "onnx:MODEL", a model that is installed (`sleuth models`) or its folder; "ollama:MODEL" or "openai:MODEL";
+"sentence-transformers:MODEL" or "model2vec:MODEL"; "custom:FINGERPRINT" for an object that its user gives on every
+opening.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from sleuth.errors import ArgumentError, EmbedderMismatchError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 SERVICES = ("ollama", "openai")
 PACKAGES = ("sentence-transformers", "model2vec")
+NEURAL = "onnx"
 DEFAULT = "wordllama"
 SPARE_VECTORS = 1_000
 """Vectors that an index may keep of texts that are gone, beside as many as it has passages: they may come back."""
@@ -75,10 +77,10 @@ def check_spelling(spelling: str) -> str:
         ArgumentError: lists the spellings there are.
     """
     service, _, model = spelling.partition(":")
-    if spelling in ("", DEFAULT) or (service in (*SERVICES, *PACKAGES, "custom") and model):
+    if spelling in ("", DEFAULT) or (service in (NEURAL, *SERVICES, *PACKAGES, "custom") and model):
         return spelling
     raise ArgumentError(
-        'embedder must be "wordllama", "" for none, "ollama:MODEL", "openai:MODEL", '
+        'embedder must be "wordllama", "" for none, "onnx:MODEL", "ollama:MODEL", "openai:MODEL", '
         f'"sentence-transformers:MODEL" or "model2vec:MODEL", got {spelling!r}'
     )
 
@@ -126,14 +128,33 @@ def open_embedder(
 
 
 def stand_in(spelling: str, store: Store) -> Embedder | None:
-    """Return what stands for an embedder that only its user can give, over this store; None for another spelling."""
+    """Return what stands for an embedder that is not here, over this store; None where `open_embedder` opens it."""
     service, _, model = spelling.partition(":")
-    if service != "custom":
+    if service == "custom":
+        missing = _missing_custom(model)
+    elif service == NEURAL:
+        missing = _missing_model(model)
+    else:
         return None
-    from sleuth.dense import MissingEmbedder, MissingTokenEmbedder
+    if not missing:
+        return None
+    from sleuth.dense import MissingEmbedder, MissingTokenEmbedder, embedder_of
 
-    has_tokens = any(leg.fingerprint.endswith("|tokens") for leg in store.status().legs)
-    return (MissingTokenEmbedder if has_tokens else MissingEmbedder)(model, _missing_custom(model))
+    legs = {leg.name: leg.fingerprint for leg in store.status().legs}
+    has_tokens = any(fingerprint.endswith("|tokens") for fingerprint in legs.values())
+    fingerprint = model if service == "custom" else embedder_of(legs.get("dense", "")) or spelling
+    return (MissingTokenEmbedder if has_tokens else MissingEmbedder)(fingerprint, missing)
+
+
+def _missing_model(model: str) -> str:
+    """Return why a model cannot be opened, with the command that mends it; "" where it can."""
+    from sleuth.neural import OnnxEmbedder
+
+    try:
+        OnnxEmbedder(model)
+    except (EmbeddingError, MissingPackageError) as error:
+        return str(error)
+    return ""
 
 
 def _missing_custom(model: str) -> str:
@@ -153,6 +174,10 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
         from sleuth.llm import open_embedder as open_remote
 
         return open_remote(f"{service}:{model}")
+    if service == NEURAL:
+        from sleuth.neural import OnnxEmbedder
+
+        return OnnxEmbedder(model)
     if service in PACKAGES:
         from sleuth.dense import open_package
 

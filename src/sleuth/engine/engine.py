@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import hinted
-from sleuth.engine.answers import Answering, Answers
+from sleuth.engine.answers import Answering
 from sleuth.engine.backend import IndexView
 from sleuth.engine.backends import opener_of
 from sleuth.engine.calls import forwarded
@@ -23,6 +23,7 @@ from sleuth.engine.expansion import Expansion
 from sleuth.engine.fusion import Fusion
 from sleuth.engine.index import IndexBackend
 from sleuth.engine.legs import legs_that_rank
+from sleuth.engine.opening import OpenOptions
 from sleuth.engine.request import SearchRequest
 from sleuth.engine.searching import IndexSearch
 from sleuth.errors import ArgumentError
@@ -45,7 +46,8 @@ _INTERNAL = frozenset({"backend", "idf", "searcher", "store"})
 class Engine(Answering):
     """An open index: adds documents and answers queries. Safe to share between threads.
 
-    It offers the calls of three objects over one backend: `Documents`, `IndexSearch` and `Answers`.
+    It answers questions (`Answering`), and offers the calls of two objects over one backend: `Documents` and
+    `IndexSearch`.
 
     Attributes:
         backend: the open index, wherever its parts lie.
@@ -75,14 +77,7 @@ class Engine(Answering):
         self._view, self._parent = view, parent
         self._documents, self._search = Documents(view), IndexSearch(view)
         super().__init__(
-            Answers(
-                self,
-                self._search.answer,
-                backend.settings,
-                lambda: backend.embedder,
-                rarity=view.idf,
-                parent=None if parent is None else parent._answers,
-            )
+            self._search.answer, backend.settings, lambda: backend.embedder, rarity=view.idf, parent=parent
         )
 
     @classmethod
@@ -124,11 +119,10 @@ class Engine(Answering):
                 index is made then, and one that is there stays as it is.
         """
         limit = as_filter(scope)
-        open_backend = opener_of(path) or IndexBackend.open
-        backend = open_backend(
-            path, create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
+        options = OpenOptions(
+            create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
         )
-        return cls(backend, scope=limit)
+        return cls((opener_of(path) or IndexBackend.open)(path, options), scope=limit)
 
     aopen = classmethod(async_twin(open))
 
@@ -326,7 +320,7 @@ class Engine(Answering):
         if tree is None:
             raise ArgumentError(f"filter must say what the view may see, got {filter!r}")
         view = Engine(self.backend, scope=all_of(self.scope, tree), parent=self)
-        view.use_model(self._answers.model)
+        view.use_model(self.model)
         return view
 
     def close(self, *, finish: bool = True) -> None:

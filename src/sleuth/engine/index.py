@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sleuth.engine.embedders import RecordCache, stand_in, words_only
 from sleuth.engine.legs import fill, inspect, open_legs
 from sleuth.engine.narrowing import Scope
-from sleuth.engine.opening import check_settings, open_index
+from sleuth.engine.opening import OpenOptions, check_settings, open_index
 from sleuth.engine.search import SearchersOfNewest, check_legs
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
@@ -157,19 +157,10 @@ class IndexBackend(StoreBackend):
         )
 
     @classmethod
-    def open(
-        cls,
-        path: str | Path,
-        *,
-        create: bool = False,
-        settings: IndexSettings | Mapping[str, Any] | None = None,
-        embedder: Embedder | str | None = None,
-        re_embed: bool = False,
-        chunker: DocumentChunker | str | None = None,
-    ) -> IndexBackend:
-        """Open the index in a folder; arguments and errors are those of `Engine.open`."""
-        store, model = open_index(path, settings, embedder, chunker, create=create, re_embed=re_embed)
-        return cls._over(store, model, None if isinstance(chunker, str) else chunker)
+    def open(cls, path: str | Path, options: OpenOptions) -> IndexBackend:
+        """Open the index in a folder; errors are those of `Engine.open`."""
+        store, model = open_index(path, options)
+        return cls._over(store, model, None if isinstance(options.chunker, str) else options.chunker)
 
     @classmethod
     def _over(cls, store: Store, embedder: Embedder | None, chunker: DocumentChunker | None) -> IndexBackend:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +29,17 @@ logger = logger_of("engine")
 _DEFAULTS = IndexSettings()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenOptions:
+    """How a backend is opened: the arguments of `Engine.open` except `scope`, which say what each means."""
+
+    create: bool = False
+    settings: IndexSettings | Mapping[str, Any] | None = None
+    embedder: Embedder | str | None = None
+    re_embed: bool = False
+    chunker: DocumentChunker | str | None = None
+
+
 class OpenIndex(NamedTuple):
     """The store of an index, and its embedder; None where the index has none."""
 
@@ -36,17 +47,10 @@ class OpenIndex(NamedTuple):
     embedder: Embedder | None
 
 
-def open_index(
-    path: str | Path,
-    settings: IndexSettings | Mapping[str, Any] | None,
-    embedder: Embedder | str | None,
-    chunker: DocumentChunker | str | None = None,
-    *,
-    create: bool,
-    re_embed: bool,
-) -> OpenIndex:
-    """Open or make the index in a folder; arguments and errors are those of `Engine.open`."""
-    named = _named(settings)
+def open_index(path: str | Path, options: OpenOptions) -> OpenIndex:
+    """Open or make the index in a folder; errors are those of `Engine.open`."""
+    named, embedder = _named(options.settings), options.embedder
+    chunker, re_embed = options.chunker, options.re_embed
     if chunker is not None:
         from sleuth.ingest import spelling_of_chunker
 
@@ -55,7 +59,7 @@ def open_index(
     if embedder is not None and "embedder" not in named:
         of_new = replace(of_new, embedder=spelling_of(embedder))
     open_legs(of_new)  # refuses an unknown analyzer or leg before there is a file
-    creates = create and not Store.is_at(path)
+    creates = options.create and not Store.is_at(path)
     if creates and of_new.chunker:
         from sleuth.ingest import open_chunker
 
@@ -63,7 +67,7 @@ def open_index(
             of_new, None if isinstance(chunker, str) else chunker
         )  # refuses one that is not installed
     model = open_embedder(of_new.embedder, embedder, path=str(path), required=True) if creates else None
-    store = _open_store(path, of_new, create=create)
+    store = _open_store(path, of_new, create=options.create)
     try:
         check_settings({k: v for k, v in named.items() if not (re_embed and k == "embedder")}, store)
         recorded = chosen = IndexSettings.from_dict(store.settings).embedder

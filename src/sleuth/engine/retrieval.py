@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sleuth.compose import reranked
 from sleuth.engine.expansion import grow
 from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
@@ -77,7 +78,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         if not items and tree is not None:
             notes += _note_on_case(tree, searchers, snapshot)
     if reranker is not None:
-        items = list(reranker.rerank(query.text, items))[:k]
+        items = reranked(reranker, query.text, items, explain=request.explain)[:k]
     return Ranking(items, ranked.parts, notes)
 
 
@@ -229,7 +230,8 @@ def as_reranker(value: Reranker | str | None) -> Reranker | None:
     """Return the reranker that a request names.
 
     Raises:
-        MissingPackageError: a name, without the package that loads it.
+        MissingPackageError: a name, without the extra that loads it.
+        EmbeddingError: a name that no installed model has.
     """
     return _cross_encoder(value) if isinstance(value, str) else value
 
@@ -237,5 +239,6 @@ def as_reranker(value: Reranker | str | None) -> Reranker | None:
 @lru_cache(maxsize=2)
 def _cross_encoder(name: str) -> Reranker:
     from sleuth.compose import CrossEncoderReranker
+    from sleuth.neural import OnnxCrossEncoder
 
-    return CrossEncoderReranker(name)
+    return CrossEncoderReranker(OnnxCrossEncoder(name))

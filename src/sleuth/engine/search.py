@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sleuth.compose import run_slices
+from sleuth.engine.asking import ask_leg, check_in_time, failed_leg
 from sleuth.engine.fusion import MOST, Fusion
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
 from sleuth.engine.ranking import PoolRequest, Pools, RankedRows, rank
-from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.remote import Cancellation, Deadline, check_cancelled, context_of
+from sleuth.errors import ArgumentError
+from sleuth.remote import Deadline, check_cancelled
 from sleuth.store import FilterLeg, LegRequest, TermSearcher, align, pack
 from sleuth.types import Explanation, PartReport
 
@@ -355,13 +355,8 @@ class Pinned:
                 queries[leg] = ask_leg(self.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
                 check_in_time(self.deadline)
                 hits |= self.searchers.search_legs({leg: queries[leg]}, request, self.snapshot)
-            except TimeoutError as error:
-                parts.append(PartReport(leg, "abandoned", time.perf_counter() - started, error=str(error)))
-            except EmbeddingError as error:
-                if len(legs) == 1:
-                    raise
-                seconds = time.perf_counter() - started
-                parts.append(PartReport(leg, "failed", seconds, error=str(error), exception=error))
+            except Exception as error:  # noqa: BLE001 - reported, or raised again
+                parts.append(failed_leg(leg, error, started, alone=len(legs) == 1))
             else:
                 parts.append(PartReport(leg, "ok", time.perf_counter() - started, len(hits[leg].keys)))
         return Pools(queries, hits, parts)
@@ -410,39 +405,6 @@ class SearchersOfNewest:
         """Let go of them."""
         self._searchers = None
         self._of_scopes.clear()
-
-
-def check_in_time(deadline: Deadline | None) -> None:
-    """Refuse to go on after the deadline.
-
-    Raises:
-        TimeoutError: it has passed.
-    """
-    if deadline is not None and deadline.passed():
-        raise TimeoutError(f"no answer within {deadline.seconds:g} s")
-
-
-def ask_leg(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, deadline: Deadline | None) -> Any:
-    """Return a query in the form of a leg.
-
-    Raises:
-        TimeoutError: the leg did not make it before the deadline; its connections are closed.
-        EmbeddingError: its model does not answer.
-    """
-    if deadline is None or not leg.is_slow:
-        return searcher.ask(query)
-    cancellation = Cancellation()
-    context = context_of(cancellation)
-    with deadline.cancellation.closing(cancellation.cancel):
-        queries, (report,) = run_slices(
-            {leg.name: lambda: context.run(searcher.ask, query)}, deadline=max(deadline.remaining(), 1e-3)
-        )
-    if report.exception is not None:
-        raise report.exception
-    if not queries:
-        cancellation.cancel()
-        raise TimeoutError(f"no answer within {deadline.seconds:g} s")
-    return queries[leg.name]
 
 
 def matchers_of(searchers: Mapping[str, LegSearcher[Any]]) -> dict[str, RowMatcher]:

@@ -17,14 +17,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose import FusedRetriever, LabelledRetriever
-from sleuth.engine.answers import Answering, Answers
-from sleuth.engine.codebase import embedder_for
+from sleuth.compose import FusedRetriever, LabelledRetriever, reranked
+from sleuth.engine.answers import Answering
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import SearchRequest
 from sleuth.engine.retrieval import RERANKED, as_reranker
-from sleuth.engine.scale import FIRST, has_words_in_common, is_gibberish, on_one_scale
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
@@ -43,7 +41,7 @@ SPELLINGS = "docs, code, code:REPOSITORY, web, kb:ID"
 _SPELLING = re.compile(r"docs|code|web|(?:code|kb):.+")
 
 POOL = 100
-"""Items asked of each source at most; beyond them nothing is found."""
+"""Items asked of each source; beyond them nothing is found."""
 
 _DOCUMENTS = ("legs", "fusion", "expand", "min_score")
 """Options that need the documents alone."""
@@ -55,10 +53,10 @@ _FIELDS = {"title", "source", "source_type", "path", "language", "symbol", "name
 class Sources(Answering):
     """Several sources that answer as one: a `Retriever` that also writes answers, as an `Engine` does.
 
-    Scores of different sources do not compare, so their hits are put on one scale (`sleuth.engine.scale`): how much of
-    the query their texts hold, from 0 to 1. Each source keeps its order. One source alone keeps its own scores. Each
-    item says in its metadata, as `source_type`, which source it comes from. Sources are asked at the same time; one
-    that fails or is late is named in `Ranking.failures`, and the others answer.
+    Scores of different sources do not compare, so their rankings are fused by rank: an item's score is the sum over the
+    sources that found it of 1 / (60 + rank). One source alone keeps its own scores. Each item says in its metadata, as
+    `source_type`, which source it comes from. Sources are asked at the same time; one that fails or is late is
+    named in `Ranking.failures`, and the others answer.
 
     Attributes:
         retrievers: by name.
@@ -90,8 +88,7 @@ class Sources(Answering):
         self._close = close
         self._deadline = deadline
         settings = engine.settings if engine else IndexSettings()
-        parent = None if engine is None else engine._answers
-        super().__init__(Answers(self, self._answer, settings, lambda: self.embedder, parent=parent))
+        super().__init__(self._fuse, settings, lambda: self.embedder, parent=engine)
 
     def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """Return the best `k` items of all sources, ties by id.
@@ -110,7 +107,7 @@ class Sources(Answering):
 
     aretrieve = async_twin(retrieve)
 
-    def _answer(self, request: SearchRequest) -> Ranking:
+    def _fuse(self, request: SearchRequest) -> Ranking:
         names = self._names(request.sources)
         reranker = None
         if names != ["docs"]:
@@ -122,22 +119,15 @@ class Sources(Answering):
             ranking = asked[names[0]].retrieve(request.query, k, filter=request.filter)
         else:
             seconds = [each for each in (self._deadline, request.deadline) if each is not None]
-            pool = max(FIRST, min(k, POOL))
-            deadline = min(seconds, default=None)
-            words = parse_query(request.query, _FIELDS).text if request.syntax else request.query
-
-            def prepare(_: str, rankings: Mapping[str, Ranking]) -> Mapping[str, Ranking]:
-                return on_one_scale(words, rankings)
-
-            fused = FusedRetriever(asked, method="max", pool=pool, deadline=deadline, prepare=prepare)
+            fused = FusedRetriever(asked, method="rrf", pool=POOL, deadline=min(seconds, default=None))
             ranking = fused.retrieve(request.query, k, filter=request.filter)
         if not request.explain:
             for item in ranking:
                 item.extra.pop("explanation", None)
         if reranker is None or not request.k:
             return ranking
-        items = reranker.rerank(request.query, ranking.items)[: request.k]
-        return Ranking(items, ranking.parts, ranking.notes)
+        items = reranked(reranker, request.query, ranking.items, explain=request.explain)
+        return Ranking(items[: request.k], ranking.parts, ranking.notes)
 
     def _names(self, sources: Sequence[str] | None) -> list[str]:
         """Return the names of the retrievers that a request asks.
@@ -199,11 +189,8 @@ class _Asked:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """Return the hits of the source, labelled; none for gibberish, whatever a service answers."""
-        ranking = LabelledRetriever(self._with_options(), self.label).retrieve(query, k, filter=filter)
-        if is_gibberish(query) and not has_words_in_common(query, ranking):
-            return Ranking((), ranking.parts, ranking.notes)
-        return ranking
+        """Return the hits of the source, labelled."""
+        return LabelledRetriever(self._with_options(), self.label).retrieve(query, k, filter=filter)
 
     def _with_options(self) -> Retriever:
         if isinstance(self.source, Unhooked):
@@ -295,13 +282,9 @@ def open_sources(
                 from sleuth.code import SnapshotRetriever, current_snapshot
 
                 storage, repositories = _code(stack, path, which)
-                embedder = embedder_for()
                 if refresh:
                     warnings += [current_snapshot(storage, one).warning(one) for one in repositories]
-                retrievers |= {
-                    f"code:{one.path}": SnapshotRetriever(storage, one.id, embedder=embedder)
-                    for one in repositories
-                }
+                retrievers |= {f"code:{one.path}": SnapshotRetriever(storage, one.id) for one in repositories}
             elif kind == "web":
                 from sleuth.web import WebRetriever
 

@@ -50,6 +50,7 @@ class FileFormat:
         form: see `Form`.
         extract: the function in `sleuth.ingest.extraction` that reads the file in a process of its own, as
             "module:function"; "" for none.
+        holds_files: whether it holds files of any kind, so that a process reads it whatever its size.
         package: what the loader needs beyond Sleuth's own dependencies.
     """
 
@@ -61,6 +62,7 @@ class FileFormat:
     interpreters: Sequence[str] = ()
     form: Form = "text"
     extract: str = ""
+    holds_files: bool = False
     package: Package | None = None
 
     def __post_init__(self) -> None:

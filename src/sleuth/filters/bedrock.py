@@ -115,6 +115,8 @@ def _filter(value: object, where: str, level: int) -> Filter:
 def _comparison(name: str, item: Mapping[str, Any], where: str) -> Filter:
     key, value = item["key"], item["value"]
     value = tuple(value) if isinstance(value, list | tuple) else value
+    if _OURS.get(name) in ORDERED and isinstance(value, str):
+        raise FilterError(f"value of {name!r} must be a number, got {value!r}", where=where)
     try:
         if name == "notIn":
             return And((Compare(key, "exists", True), Compare(key, "nin", value)))

@@ -11,16 +11,19 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Final, Literal, TypeVar, overload
 
-from sleuth.arguments import check_names
+from sleuth.arguments import check_names, check_score
 from sleuth.errors import ArgumentError, RetrievalError
-from sleuth.results import BaseResult
+from sleuth.results import BaseResult, RetrievedItem
 
 T = TypeVar("T")
 
 BUILTIN = "sleuth"
 """The plugin name of what Sleuth itself registers."""
+
+_FIELDS: Final[Mapping[str, type]] = {"id": str, "text": str, "metadata": Mapping, "extra": dict}
+"""Fields of items and their types."""
 
 _RUNNING: ContextVar[frozenset[int]] = ContextVar("running", default=frozenset())
 """Registries whose hooks run in this context, by `id`."""
@@ -257,12 +260,31 @@ class Morpheus:
                 raise
             except BaseException as cause:  # also one that ends a program or a task
                 raise hook_error(one, f"{type(cause).__name__}: {cause}", cause) from cause
-            if returned is None:
-                continue
-            if isinstance(result, BaseResult) and not isinstance(returned, type(result)):
-                raise hook_error(one, f"must return {type(result).__name__} or None, got {returned!r}")
-            result = returned
+            if returned is not None:
+                if isinstance(result, BaseResult) and not isinstance(returned, type(result)):
+                    raise hook_error(one, f"must return {type(result).__name__} or None, got {returned!r}")
+                result = returned
+            _check_items(one, getattr(result, "items", None))
         return result
+
+
+def _check_items(one: Hook, items: object) -> None:
+    """Refuse items whose fields a hook changed to values that they cannot have, and make scores floats.
+
+    Raises:
+        RetrievalError: names the hook and the item.
+    """
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, RetrievedItem):
+            continue  # such as a dict, which becomes an item after the last hook
+        try:
+            item.score = check_score(item.score)
+        except ArgumentError as error:
+            raise hook_error(one, f"item {item.id!r}: {error}") from None
+        for name, kind in _FIELDS.items():
+            if not isinstance(getattr(item, name), kind):
+                rule = f"{name} must be a {kind.__name__}"
+                raise hook_error(one, f"item {item.id!r}: {rule}, got {getattr(item, name)!r}")
 
 
 def hook_error(one: Hook, what: str, cause: BaseException | None = None) -> RetrievalError:

@@ -69,7 +69,11 @@ def _in_order(
             if isinstance(entry, Skipped):
                 begun.append((entry, partial(_only, entry)))
             elif unchanged is not None and unchanged(entry.source, entry.size, entry.modified_ns):
-                begun.append((entry, partial(_only, Unchanged(entry.source))))
+                record = Unchanged(entry.source)
+                if not begun:
+                    yield entry, (record,)
+                    continue
+                begun.append((entry, partial(_only, record)))
             else:
                 begun.append((entry, partial(readers.finish, entry, readers.begin(entry))))
             while len(begun) > readers.ahead:

@@ -73,7 +73,9 @@ def known_files(snapshot: IndexSnapshot, roots: Iterable[str]) -> dict[str, Know
             source = file_of(document)
             # Other documents may have such a source, too; and the file beside a root may be named `root#1`.
             if is_file(document) and is_below(source, root):
-                file = files.setdefault(source, KnownFile(reading=notes.get(_note(source), "")))
+                file = files.get(source)
+                if file is None:
+                    file = files[source] = KnownFile(reading=notes.get(_note(source), ""))
                 file.ids.add(document.id)
                 if document.modified_ns is not None:
                     file.state = State(document.size, document.modified_ns)

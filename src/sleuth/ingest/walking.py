@@ -113,7 +113,7 @@ class _Walk:
                 )
                 yield from self._folders(path, rules)
             else:
-                yield from self._file(path, status)
+                yield from self._file(path, self.name_of(path), status)
 
     def _folders(self, root: str, rules: Ignores) -> Iterator[Found]:
         """Walk depth first with a stack of iterators, so that deep folders do not exceed the recursion limit."""
@@ -129,7 +129,7 @@ class _Walk:
             if isinstance(item, Skipped):
                 yield item
                 continue
-            entry, inside = item
+            entry, name, inside = item
             path = entry.path
             if entry.is_symlink():
                 yield self._link(path, real_root)
@@ -138,12 +138,15 @@ class _Walk:
                 real = f"{real_root.rstrip('/')}/{path[base:]}"
                 stack.append(self._listing(path, inside, real))
             elif self.include is None or self.include.chooses(path[self.from_anchor :]):
-                yield from self._entry(entry)
+                yield from self._entry(entry, name)
 
     def _listing(
         self, folder: str, rules: Ignores, real: str
-    ) -> Iterator[tuple[os.DirEntry[str], Ignores] | Skipped]:
-        """Yield the entries of a folder, in order, with the rules in force inside it."""
+    ) -> Iterator[tuple[os.DirEntry[str], str, Ignores] | Skipped]:
+        """Yield the entries of a folder, in order, with their names and the rules in force inside it.
+
+        The folder is named once: to name a path, links above it may have to be resolved.
+        """
         if self.index and is_below(real, self.index):
             return
         try:
@@ -156,9 +159,11 @@ class _Walk:
         if rules.truncated:
             reason = f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end"
             yield Skipped(self.name_of(folder), reason, "limits")
+        base = self.name_of(folder)
+        base = f"{base.rstrip('/')}/" if base else ""
         for entry in children:
             if not self._is_left_out(entry, rules, real):
-                yield entry, rules
+                yield entry, f"{base}{printable(entry.name)}", rules
 
     def _is_left_out(self, entry: os.DirEntry[str], rules: Ignores, real: str) -> bool:
         name = entry.name
@@ -182,16 +187,15 @@ class _Walk:
             return True
         return any(folder in self.only for folder in _and_above(path))
 
-    def _entry(self, entry: os.DirEntry[str]) -> Iterator[Found]:
+    def _entry(self, entry: os.DirEntry[str], name: str) -> Iterator[Found]:
         try:
             status = entry.stat(follow_symlinks=False)
         except OSError as error:
-            yield failure(self.name_of(entry.path), error)
+            yield failure(name, error)
             return
-        yield from self._file(entry.path, status)
+        yield from self._file(entry.path, name, status)
 
-    def _file(self, path: str, status: os.stat_result) -> Iterator[Found]:
-        source = self.name_of(path)
+    def _file(self, path: str, source: str, status: os.stat_result) -> Iterator[Found]:
         if source in self.seen:
             return
         self.seen.add(source)

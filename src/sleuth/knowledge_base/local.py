@@ -8,6 +8,7 @@ written for AWS run offline.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Protocol
@@ -38,7 +39,7 @@ _MEMBERS: Mapping[str, Sequence[str]] = {
     "StartIngestionJob": (*_SOURCE, "clientToken", "description"),
     "GetIngestionJob": (*_SOURCE, "ingestionJobId"),
     "StopIngestionJob": (*_SOURCE, "ingestionJobId"),
-    "ListIngestionJobs": (*_SOURCE, *_PAGE),
+    "ListIngestionJobs": (*_SOURCE, *_PAGE, "sortBy"),
     "IngestKnowledgeBaseDocuments": (*_SOURCE, "clientToken", "documents"),
     "GetKnowledgeBaseDocuments": (*_SOURCE, "documentIdentifiers"),
     "ListKnowledgeBaseDocuments": (*_SOURCE, *_PAGE),
@@ -103,6 +104,7 @@ class LocalKnowledgeBase:
         self._places = Places(sources or {}, buckets or {}, read or read_text)
         self._jobs = Jobs(self._ingest_source)
         self._failed: dict[tuple[str, str], str] = {}
+        self._opened = datetime.now(UTC)
 
     def __repr__(self) -> str:
         return f"LocalKnowledgeBase({self._engine!r})"
@@ -149,10 +151,8 @@ class LocalKnowledgeBase:
     def list_data_sources(self, **request: Any) -> dict[str, Any]:
         """Answer `ListDataSources`: those with a place to read, and those of indexed documents."""
         base = self._base(request, "ListDataSources")
-        summaries = [
-            {"knowledgeBaseId": base, "dataSourceId": name, "name": name, "status": "AVAILABLE"}
-            for name in self._source_names()
-        ]
+        common = {"knowledgeBaseId": base, "status": "AVAILABLE", "updatedAt": self._opened}
+        summaries = [common | {"dataSourceId": name, "name": name} for name in self._source_names()]
         return _page(request, summaries, "dataSourceSummaries")
 
     def start_ingestion_job(self, **request: Any) -> dict[str, Any]:
@@ -177,9 +177,18 @@ class LocalKnowledgeBase:
         }
 
     def list_ingestion_jobs(self, **request: Any) -> dict[str, Any]:
-        """Answer `ListIngestionJobs`: the jobs of a data source since this object was made, newest first."""
+        """Answer `ListIngestionJobs`: the jobs of a data source since this object was made, newest first by default."""
         _, source = self._base_and_source(request, "ListIngestionJobs")
-        return _page(request, self._jobs.of(source), "ingestionJobSummaries")
+        order = request.get("sortBy") or {"attribute": "STARTED_AT", "order": "DESCENDING"}
+        key = {"STARTED_AT": "startedAt", "STATUS": "status"}.get(order.get("attribute", ""))
+        if key is None:
+            raise _invalid(
+                f"sortBy.attribute must be STARTED_AT or STATUS, got {order!r}", "ListIngestionJobs"
+            )
+        jobs = sorted(self._jobs.of(source), key=lambda job: job[key])
+        return _page(
+            request, jobs[:: -1 if order.get("order") == "DESCENDING" else 1], "ingestionJobSummaries"
+        )
 
     # The agent client: documents
 

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from itertools import chain, repeat
+from itertools import chain
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -174,8 +174,11 @@ def _languages_of(codes: tuple[str, ...]) -> dict[str, list[str]]:
 def _shares(words: Sequence[str], codes: tuple[str, ...]) -> dict[str, float]:
     """Return by language which share of the words are stop words of it; of languages with enough different ones."""
     languages = _languages_of(codes)
+    stops = [word for word in words if word in languages]  # few: most texts are English
+    if not stops:
+        return {}
     totals, different = (
-        Counter(chain.from_iterable(map(languages.get, some, repeat(())))) for some in (words, set(words))
+        Counter(chain.from_iterable(map(languages.__getitem__, some))) for some in (stops, set(stops))
     )
     least = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
     return {code: times / len(words) for code, times in totals.items() if different[code] >= least}

@@ -6,3 +6,6 @@ from sleuth.types.rankings import Ranking as Ranking
 from sleuth.types.rankings import RetrievedItem as RetrievedItem
 
 __all__: list[str]
+
+# Not public: for the other rooms and for tests.
+from sleuth.types.rankings import HIDDEN_ERROR as HIDDEN_ERROR

@@ -26,6 +26,11 @@ class Document:
         self.metadata: dict[str, Any] = {} if metadata is None else metadata
         self.id = id
 
+    @property
+    def text(self) -> str:
+        """The text: `page_content` under the name that items and chunks have."""
+        return self.page_content
+
     def __repr__(self) -> str:
         return f"Document(page_content='{str(self.page_content)[:50]}...', metadata={self.metadata})"
 

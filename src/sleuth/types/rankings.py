@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, overload
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class RetrievedItem(BaseModel):
     id: str
     text: str
     metadata: Mapping[str, Any] = Field(default_factory=dict)
-    score: float | None = None
+    score: FiniteFloat | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @property
@@ -104,6 +104,12 @@ class PartReport:
     error: str = ""
     exception: BaseException | None = field(default=None, compare=False, repr=False)
 
+    def without_details(self) -> PartReport:
+        """Return the report without what its error says of servers and files, which are not for every reader."""
+        if self.status != "failed":
+            return self
+        return replace(self, error=HIDDEN_ERROR, exception=None)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
         return {
@@ -114,6 +120,8 @@ class PartReport:
             "error": self.error,
         }
 
+
+HIDDEN_ERROR: Final = "it failed; the log of the server says why"
 
 _SHOWN: Final = 200
 """Characters of a text in a table."""
@@ -141,6 +149,10 @@ class Ranking(Sequence[RetrievedItem]):
     def failures(self) -> tuple[PartReport, ...]:
         """The parts that did not answer: non-empty means that this ranking is degraded."""
         return tuple(part for part in self.parts if part.status in ("failed", "abandoned"))
+
+    def without_details(self) -> Ranking:
+        """Return the ranking with reports of its parts that tell nothing of servers and files."""
+        return Ranking(self.items, [part.without_details() for part in self.parts], self.notes)
 
     @overload
     def __getitem__(self, index: int) -> RetrievedItem: ...

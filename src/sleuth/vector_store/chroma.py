@@ -5,22 +5,28 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError, MissingPackageError, StoreError
+from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
+from sleuth.text import Chunker
 from sleuth.types import Document
 from sleuth.vector_store.retriever import query_vector, recorded_embedder
 
 if TYPE_CHECKING:
     from langchain_chroma import Chroma
 
+logger = logger_of("vector_store")
+
 BATCH = 500
+DOCUMENT_KEY = "document_id"
+"""Metadata key of passages: the id of the document that they were cut from."""
 
 
 class ChromaStore:
@@ -29,10 +35,11 @@ class ChromaStore:
     Args:
         path: its folder; None for one in memory.
         collection: its name; a missing one is created.
-        embedder: computes the vectors of added documents; a new collection records its name.
+        embedder: computes the vectors of added documents; a new collection records its name. An `Embeddings` of
+            LangChain is named by its class and its `model` or `model_name`.
 
     Raises:
-        ArgumentError: an embedder without a fingerprint.
+        ArgumentError: an embedder that does not name its model.
         MissingPackageError: `langchain-chroma` is not installed.
         EmbedderMismatchError: the collection was made with another embedder; names both.
 
@@ -52,7 +59,7 @@ class ChromaStore:
         self.store: Chroma = Chroma(
             collection_name=collection,
             client=open_client(path),
-            embedding_function=_Lists(embedder),  # type: ignore[arg-type]
+            embedding_function=_Lists(embedder, fingerprint),  # type: ignore[arg-type]
             collection_metadata={"embedder": fingerprint, "hnsw:space": "cosine"},
         )
         recorded = recorded_embedder(self.store)
@@ -64,49 +71,108 @@ class ChromaStore:
             )
 
     def add(self, documents: Iterable[Document]) -> list[str]:
-        """Add documents and return their ids; a document replaces the stored one with the same id.
+        """Add documents and return the ids of their passages; a document replaces the stored one with the same id.
 
         A document without an id gets one from its text and metadata, so that adding it again changes nothing; equal
-        ones are numbered, so that each is stored. Documents are stored whole: cut long ones first. Metadata that
-        Chroma cannot hold (nested values) become JSON.
+        ones are numbered, so that each is stored. A document of one passage keeps its id. A longer one is cut as in an
+        index: its passages are `ID#0`, `ID#1` and so on, with `document_id` in their metadata. Metadata that Chroma
+        cannot hold (nested values) become JSON.
+
+        Args:
+            documents: also what `sleuth.ingest.read` yields; files that it could not read are logged.
+
+        Raises:
+            ArgumentError: something else than documents.
+            EmbeddingError: the embedder failed, or gave something else than one finite vector per text. Batches
+                before are stored.
         """
         ids: list[str] = []
         copies: Counter[str] = Counter()
-        waiting = iter(documents)
+        waiting = _documents(documents)
         while batch := list(islice(waiting, BATCH)):
             names = [document.id or _name(document, copies) for document in batch]
             newest = dict(zip(names, batch, strict=True))  # Chroma refuses a batch that holds an id twice
-            self.store.add_texts(
-                [document.page_content for document in newest.values()],
-                metadatas=[flat(document.metadata) for document in newest.values()],
-                ids=list(newest),
-            )
-            ids.extend(names)
+            passages = {name: _passages(document, name) for name, document in newest.items()}
+            passage_by_id = {id: passage for some in passages.values() for id, passage in some.items()}
+            for start in range(0, len(passage_by_id), BATCH):
+                some = list(passage_by_id)[start : start + BATCH]
+                self.store.add_texts(
+                    [passage_by_id[id].page_content for id in some],
+                    metadatas=[passage_by_id[id].metadata for id in some],
+                    ids=some,
+                )
+            self._delete_old(list(newest), passage_by_id)
+            ids.extend(id for name in names for id in passages[name])
         return ids
 
     aadd = async_twin(add)
 
+    def _delete_old(self, names: list[str], passage_by_id: Collection[str]) -> None:
+        """Delete what the store holds of documents with these ids, but the added passages."""
+        whole = self.store.get(ids=names, include=[])["ids"]
+        of_these: Any = {DOCUMENT_KEY: {"$in": names}}
+        page = self.store.get(where=of_these, include=["metadatas"])
+        parts = zip(page["ids"], page["metadatas"], strict=True)
+        parts_of_these = [id for id, metadata in parts if id.startswith(f"{metadata[DOCUMENT_KEY]}#")]
+        if old := [id for id in (*whole, *parts_of_these) if id not in passage_by_id]:
+            self.store.delete(ids=old)
 
-def _fingerprint(embedder: Embedder) -> str:
+
+def _documents(records: Iterable[Any]) -> Iterator[Document]:
+    """Yield the documents among the records of `sleuth.ingest.read`, and log the files that it skipped."""
+    for record in records:
+        if isinstance(record, Document):
+            yield record
+        elif not isinstance(getattr(record, "source", None), str):
+            raise ArgumentError(f"documents must be an iterable of Document, got {record!r} in it")
+        elif reason := getattr(record, "reason", ""):
+            logger.warning("%s was not added: %s", record.source, reason)
+
+
+def _passages(document: Document, name: str) -> dict[str, Document]:
+    """Cut a document into passages by id, with metadata that Chroma holds; a short one is its only passage."""
+    chunks = Chunker().split(document)
+    if len(chunks) < 2:
+        return {name: Document(document.page_content, flat(document.metadata))}
+    passages = {}
+    for number, chunk in enumerate(chunks):
+        page = {} if chunk.page is None else {"page": chunk.page}
+        metadata = {**document.metadata, **chunk.metadata, **page, DOCUMENT_KEY: name}
+        passages[f"{name}#{number}"] = Document(chunk.text, flat(metadata))
+    return passages
+
+
+def _fingerprint(embedder: Any) -> str:
+    """Return what names an embedder: its own fingerprint, or class and model of an `Embeddings` of LangChain."""
     fingerprint = getattr(embedder, "fingerprint", None)
-    if not isinstance(fingerprint, str) or not fingerprint:
+    if isinstance(fingerprint, str) and fingerprint:
+        return fingerprint
+    kind = type(embedder).__name__
+    models = (getattr(embedder, key, None) for key in ("model", "model_name"))
+    model = next((name for name in models if isinstance(name, str) and name), None)
+    if model is None or not hasattr(embedder, "embed_documents"):
         raise ArgumentError(
-            f"embedder must have a fingerprint, a str that names its model, got {type(embedder).__name__} without one"
+            "embedder must have embed_query, embed_documents and a fingerprint, a str that names its model (or a "
+            f"`model` or `model_name`, as embeddings of LangChain have), got {kind} without one"
         )
-    return fingerprint
+    return f"{kind}:{model}"
 
 
 class _Lists:
-    """An embedder whose vectors are lists, which is what LangChain expects."""
+    """An embedder whose vectors are checked and are lists, which is what LangChain expects."""
 
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
+    def __init__(self, embedder: Embedder, name: str) -> None:
+        self._embedder, self._name = embedder, name
 
     def embed_query(self, text: str) -> list[float]:
         return query_vector(self._embedder, text)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        return [[float(x) for x in row] for row in self._embedder.embed_documents(texts)]
+        from sleuth.vectors import as_vectors, ask_embedder
+
+        vectors = ask_embedder(self._embedder.embed_documents, texts, self._name)
+        as_vectors(vectors, len(texts), self._name)
+        return [[float(x) for x in row] for row in vectors]
 
 
 @dataclass(frozen=True, slots=True)

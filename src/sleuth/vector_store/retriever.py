@@ -175,10 +175,10 @@ def query_vector(embedder: Embedder, query: str) -> list[float]:
         ArgumentError: a query that is not a string or too long.
         EmbeddingError: the embedder failed or returned something else.
     """
-    from sleuth.vectors import as_vector, embed_query
+    from sleuth.vectors import as_vector, ask_embedder
 
     name = str(getattr(embedder, "fingerprint", None) or type(embedder).__name__)
-    vector = embed_query(embedder, check_query(query), name)
+    vector = ask_embedder(embedder.embed_query, check_query(query), name)
     as_vector(vector, name)
     return [float(x) for x in vector]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,7 +11,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from sleuth.arguments import check_count, check_options, check_query
 from sleuth.errors import ArgumentError, WebError
-from sleuth.logs import logger_of
+from sleuth.logs import is_configured, logger_of
 from sleuth.remote import Deadline, async_twin
 from sleuth.web.cache import WebCache
 from sleuth.web.keys import KEY_NAME, find_base, find_key
@@ -174,9 +175,14 @@ class WebSearch:
         return hits, False
 
     @cached_property
+    def key(self) -> str | None:
+        """The API key; None where there is none."""
+        return find_key(self.api_key)
+
+    @cached_property
     def _client(self) -> Tavily:
         base = find_base(self.base_url)
-        key = find_key(self.api_key)
+        key = self.key
         if key is None:
             raise WebError(
                 f"no API key for web search: set {KEY_NAME} in the environment or in .env (free keys: https://tavily.com)",
@@ -251,6 +257,8 @@ def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) 
         result = WebSearchResult((), min(k, MAX_RESULTS), error=error)
     if result.error is not None:
         logger.error("web search failed: %s", result.error)
+        if searcher.key is None and not is_configured(logger):
+            warnings.warn(str(result.error), stacklevel=1)  # of one line, so that Python shows it once
     docs = web_docs(result)
     return docs if query_id is None else WebDocs(id=query_id, query=query, web_docs=docs)
 
@@ -261,7 +269,7 @@ def search_web(
     """Return up to `k` web pages for a query, each with the text that fits it.
 
     Failures of the service and a missing key are logged and return an empty structure; `WebRetriever`
-    raises them.
+    raises them. Where logging is not configured, Python warns once that the key is missing.
 
     Args:
         k: how many pages; the service gives at most 20.

@@ -103,3 +103,23 @@ def test_the_least_recently_used_answers_are_dropped() -> None:
     assert cache.get("0", stamp=2) is None
     cache.put("late", 1, b"x")
     assert (cache.size, cache.get("late", stamp=2)) == (0, None)
+
+
+def test_an_answer_without_a_leg_is_not_kept(
+    fresh: tuple[Local, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An answer that lacks a leg is not kept: the next request has the whole answer, which is."""
+    server, _ = fresh
+
+    def down(text: str) -> None:
+        raise ConnectionError("refused")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(server.engine.embedder, "embed_query", down, raising=False)
+        degraded = server.client.post("/v1/search", json={"query": "tokens"}).json()
+        assert [part["status"] for part in degraded["parts"] if part["name"] == "dense"] == ["failed"]
+    whole = server.client.post("/v1/search", json={"query": "tokens"}).json()
+    assert {part["status"] for part in whole["parts"]} <= {"ok"}
+    assert counts(server) == {"hit": 0, "miss": 2}
+    assert server.client.post("/v1/search", json={"query": "tokens"}).json() == whole
+    assert counts(server) == {"hit": 1, "miss": 2}

@@ -43,7 +43,7 @@ def test_search_finds_the_lines(shop: Local, root: Path) -> None:
     best = answer["hits"][0]
     assert answer["repository"] == str(root)
     assert best["file_path"] == "src/bucket.py"
-    assert "def refill" in best["content"]
+    assert "def refill" in best["text"]
     assert [part["status"] for part in answer["parts"]] == ["ok", "ok"]
     below = shop.client.post("/v1/code/search", json={**body, "paths": ["src/shop.py"]}).json()["hits"]
     assert {hit["file_path"] for hit in below} == {"src/shop.py"}
@@ -91,7 +91,7 @@ def test_search_at_a_tag_sees_its_code(shop: Local) -> None:
     for at, name in (("v1", "replenish"), (None, "refill")):
         body = {"query": "tokens of some seconds", "k": 1, "at": at}
         (hit,) = shop.client.post("/v1/code/search", json=body).json()["hits"]
-        assert f"def {name}" in hit["content"]
+        assert f"def {name}" in hit["text"]
 
 
 def test_files_that_changed_are_told(tmp_path: Path) -> None:

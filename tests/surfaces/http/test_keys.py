@@ -13,6 +13,7 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key, read_entries, remove_key
 from tests.waiting import wait_until
 
@@ -143,6 +144,61 @@ def test_a_keys_file_that_is_moved_away_lets_nobody_in(tmp_path: Path) -> None:
         wait_until(lambda: status() == 401)
         aside.rename(file)
         wait_until(lambda: status() == 200)
+
+
+@pytest.mark.parametrize(
+    "damage", ["{", '{"keys": [{"name": "a"}]}', "[" * 100_000, '{"keys": 3}'], ids=range(4)
+)
+def test_a_keys_file_that_is_malformed_lets_nobody_in(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: str
+) -> None:
+    """While the file cannot be read no key is valid, the log says why and the server is not ready; then all is well."""
+    file = tmp_path / "keys.json"
+    token = add_key(file, "a")
+    whole = file.read_bytes()
+    with serving(make_index(tmp_path / "index"), keys=file) as started:
+        headers = {"authorization": f"Bearer {token}"}
+
+        def status() -> tuple[int, int]:
+            shown = started.client.get("/v1/status", headers=headers).status_code
+            return shown, started.client.get("/readyz").status_code
+
+        wait_until(lambda: status() == (200, 200))
+        file.write_text(damage)
+        wait_until(lambda: status() == (401, 503))
+        assert started.client.get("/readyz").json()["code"] == "KeysError"
+        assert str(file) not in started.client.get("/readyz").text
+        assert "no key is valid: keys must be a file that" in caplog.text
+        file.write_bytes(whole)
+        wait_until(lambda: status() == (200, 200))
+
+
+def test_a_tenant_is_not_told_why_a_leg_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each way in a key with a filter sees that a leg failed, and not why; a key without one sees why."""
+    file = tmp_path / "keys.json"
+    tokens = {"acme": add_key(file, "acme", filter="tenant:acme"), "all": add_key(file, "all")}
+    with serving(make_index(tmp_path / "index"), keys=file, extensions=extensions()) as started:
+
+        def down(text: str) -> None:
+            raise ConnectionError("http://10.0.0.5:11434 refused")
+
+        monkeypatch.setattr(started.engine.embedder, "embed_query", down, raising=False)
+        for name, token in tokens.items():
+            headers = {"authorization": f"Bearer {token}", "accept": "application/json, text/event-stream"}
+            arguments = {"name": "search", "arguments": {"query": "tokens refilled"}}
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": arguments}
+            answers = {
+                "search": started.client.post(
+                    "/v1/search", json={"query": "tokens refilled"}, headers=headers
+                ),
+                "ask": started.client.post("/v1/ask", json={"query": "tokens refilled"}, headers=headers),
+                "page": started.client.get("/", params={"q": "tokens refilled"}, headers=headers),
+                "mcp": started.client.post("/mcp", json=call, headers=headers),
+            }
+            for way, answer in answers.items():
+                assert answer.status_code == 200, (way, answer.text)
+                assert "dense" in answer.text, way
+                assert ("10.0.0.5" in answer.text) is (name == "all"), (way, answer.text)
 
 
 def test_a_tenant_is_not_told_what_fails_in_the_server(tmp_path: Path) -> None:

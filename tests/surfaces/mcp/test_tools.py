@@ -11,7 +11,7 @@ import pytest
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
-from sleuth.surfaces.mcp import Tools, Workspace, tokens_of
+from sleuth.surfaces.mcp import LIMIT, Tools, Workspace, most_tokens, tokens_of
 from tests.surfaces.project import git
 
 from .conftest import call, refusal, with_client
@@ -301,3 +301,74 @@ def test_hooks_of_plugins_apply(project: Path, tmp_path: Path, monkeypatch: pyte
         answer = str(call(guarded, "search", query="bucket refill tokens"))
     assert "limits.md" in answer
     assert "bucket.py" not in answer
+
+
+def test_wordings_are_fused_into_one_ranking(workspace: Workspace) -> None:
+    """A passage that two wordings find is above those of one; its one explanation has a part for each of them."""
+    wordings = ["tokens refilled every second", "what a burst takes"]
+    answer = call(workspace, "search", queries=wordings, explain=True, k=5, sources=["docs"])
+    explanation = answer["results"][0]["explanation"]
+    ids = {result["id"] for result in answer["results"]}
+    alone = [
+        [result["id"] for result in call(workspace, "search", query=each, sources=["docs"])["results"]]
+        for each in wordings
+    ]
+    assert ids == {id for some in alone for id in some}
+    assert {part["name"] for part in explanation["parts"]} <= set(wordings)
+    score = sum(
+        1 / (61 + some.index(answer["results"][0]["id"]))
+        for some in alone
+        if answer["results"][0]["id"] in some
+    )
+    assert explanation["value"] == pytest.approx(score)
+    single = call(workspace, "search", query=wordings[0], queries=[wordings[0]], sources=["docs"])
+    assert [result["id"] for result in single["results"]] == alone[0]
+    assert "explanation" not in single["results"][0]
+
+
+def test_the_cursor_continues_fused_wordings(workspace: Workspace) -> None:
+    """Pages of a search with several wordings join to the whole answer."""
+    arguments: dict[str, Any] = {"query": "token bucket", "queries": ["refill seconds", "burst"]}
+    whole = [result["id"] for result in call(workspace, "search", **arguments)["results"]]
+    ids, cursor = [], None
+    while True:
+        page = call(workspace, "search", **arguments, k=1, **({"cursor": cursor} if cursor else {}))
+        ids += [result["id"] for result in page["results"]]
+        if (cursor := page["cursor"]) is None:
+            break
+    assert ids == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "query must be given"),
+        ({"queries": []}, "query must be given"),
+        ({"queries": "tokens"}, "queries must be a list"),
+        ({"queries": [1]}, "queries must be a list"),
+        ({"query": "a", "queries": list("bcdef")}, "at most 5"),
+    ],
+)
+def test_wrong_wordings_are_refused(workspace: Workspace, arguments: Any, message: str) -> None:
+    """No wording, too many and values that are not texts are refused."""
+    with pytest.raises(ArgumentError, match=message):
+        Tools(workspace).call("search", arguments)
+
+
+def test_an_agent_limits_all_answers(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With MAX_MCP_OUTPUT_TOKENS no answer is larger, also where a call asks for more; other values are ignored."""
+    for value, limit in (("", None), ("many", None), ("0", None), ("-5", None), ("700", 700)):
+        monkeypatch.setenv(LIMIT, value)
+        assert most_tokens() == limit
+    (project / "src" / "long.py").write_text("".join(f"tokens_{n} = {n}\n" for n in range(400)), "utf-8")
+    workspace = Workspace(project / ".sleuth", project)
+    workspace.refresher.check(20.0)
+    tools = Tools(workspace, most_tokens=most_tokens())
+    for name, arguments in (
+        ("search", {"query": "tokens refill bucket", "explain": True}),
+        ("fetch", {"id": "src/long.py"}),
+    ):
+        answer = json.loads(tools.call(name, {**arguments, "max_tokens": 4_000}))
+        assert tokens_of(answer) <= 700
+        assert answer["cursor"]
+    workspace.close()

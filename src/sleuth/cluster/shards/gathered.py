@@ -17,6 +17,7 @@ from sleuth.cluster.shards.selection import GatheredSelection
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.engine import (
+    OF_ALL_LEGS,
     ByScope,
     Fusion,
     PoolRequest,
@@ -24,13 +25,13 @@ from sleuth.engine import (
     RankedRows,
     ask_leg,
     check_in_time,
+    failed_leg,
     legs_that_rank,
     matchers_of,
     rank,
     vector_leg,
     words_among,
 )
-from sleuth.errors import EmbeddingError
 from sleuth.store import Corpus, Hits, Tally, best_hits
 from sleuth.types import PartReport
 
@@ -383,24 +384,39 @@ class GatheredVersion:
         queries: dict[str, Any] = {}
         parts: dict[str, PartReport] = {}
         started = time.perf_counter()
+        alone = len(legs) == 1
         for leg in legs:
             try:
                 searcher = self.searchers.by_leg[leg]
                 queries[leg] = ask_leg(self.legs[leg], searcher, query, self.snapshot.deadline)
                 check_in_time(self.snapshot.deadline)
-            except TimeoutError as error:
+            except Exception as error:  # noqa: BLE001 - reported, or raised again
                 queries.pop(leg, None)
-                parts[leg] = PartReport(leg, "abandoned", time.perf_counter() - started, error=str(error))
-            except EmbeddingError as error:
-                if len(legs) == 1:
-                    raise
-                seconds = time.perf_counter() - started
-                parts[leg] = PartReport(leg, "failed", seconds, error=str(error), exception=error)
-        hits, failures = self.searchers.gather(queries, request, self.snapshot)
+                parts[leg] = failed_leg(leg, error, started, alone=alone)
+        hits, failures = self._gather(queries, request, parts, started)
         seconds = time.perf_counter() - started
         for leg, some in hits.items():
             parts[leg] = PartReport(leg, "ok", seconds, len(some.keys))
         return Pools(queries, hits, [*map(parts.__getitem__, legs), *failures])
+
+    def _gather(
+        self, queries: Mapping[str, Any], request: PoolRequest, parts: dict[str, PartReport], started: float
+    ) -> tuple[dict[str, Hits], list[PartReport]]:
+        """Ask the shards for all legs at once; if that fails, for one after the other, to report which one fails."""
+        try:
+            return self.searchers.gather(queries, request, self.snapshot)
+        except Exception as error:
+            if len(queries) == 1 or isinstance(error, OF_ALL_LEGS):
+                raise
+        hits: dict[str, Hits] = {}
+        failures: list[PartReport] = []
+        for leg, query in queries.items():
+            try:
+                some, failures = self.searchers.gather({leg: query}, request, self.snapshot)
+                hits |= some
+            except Exception as error:  # noqa: BLE001 - reported, or raised again
+                parts[leg] = failed_leg(leg, error, started, alone=False)
+        return hits, failures
 
     def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""

@@ -21,6 +21,7 @@ from sleuth.code.parsing.grammars import query_text as query_text
 from sleuth.code.parsing.imports import imports_of as imports_of
 from sleuth.code.parsing.kinds import BINDING_NUMBERS as BINDING_NUMBERS
 from sleuth.code.parsing.kinds import ROLE_NUMBERS as ROLE_NUMBERS
+from sleuth.code.parsing.labels import LABELS as LABELS
 from sleuth.code.parsing.labels import category_of as category_of
 from sleuth.code.parsing.languages import LANGUAGES as LANGUAGES
 from sleuth.code.parsing.languages import language_of as language_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+from sleuth.code.parsing.kinds import KINDS
 from sleuth.code.parsing.languages import SCRIPTS
 
 CATEGORIES = ("code", "test", "docs", "config", "generated")
@@ -46,7 +47,20 @@ _SCHEMA_HEAD = re.compile(
     rb"@\s*(?:dataclasses\.)?(?:dataclass|attrs?\.\w+|attr\.s|define|frozen|Entity|Data)\b"
     rb"|#\[derive\([^\[\]]*\b(?:Serialize|Deserialize)\b"
 )
-_NODES = {"type": "type_definition", "constant": "constant_definition", "attribute": "attribute_definition"}
+MODULE_LABEL = "module_code"
+"""Label of code that stands in no definition."""
+_PURPOSES = (
+    "public_api",
+    "test_case",
+    "entry_point",
+    "api_endpoint",
+    "deprecated",
+    "data_schema",
+    "constructor",
+    "async",
+)
+LABELS = frozenset({MODULE_LABEL, *_PURPOSES, *(f"{kind}_definition" for kind in KINDS)})
+"""All labels that a piece of code can have."""
 
 
 class Container(Protocol):
@@ -94,7 +108,7 @@ def labels_of(  # noqa: PLR0917 - facts of one definition
         head: the bytes from its first decorator to its name.
         outer: the definition that contains it.
     """
-    labels = [_NODES.get(kind, f"{kind}_definition")]
+    labels = [f"{kind}_definition"]
     if is_public(name, language, head, outer):
         labels.append("public_api")
     if _is_test(kind, name, language, path, head):

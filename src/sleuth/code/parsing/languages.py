@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from sleuth.arguments import nearest_name
 from sleuth.errors import ArgumentError
 from sleuth.files import BY_EXTENSION, kind_of_first_line, kind_of_name
 
@@ -151,6 +152,7 @@ def languages_named(name: str) -> list[str]:
         return [key]
     if language := _BY_KIND.get(key) or _BY_KIND.get(BY_EXTENSION.get(f".{key}", "")):
         return [language.name]
+    hint = nearest_name(key, LANGUAGES)
     raise ArgumentError(
-        f"language must be one of {', '.join(sorted(LANGUAGES))} or an extension, got {name!r}"
+        f"language must be one of {', '.join(sorted(LANGUAGES))} or an extension, got {name!r}{hint}"
     )

@@ -216,6 +216,10 @@ class DiskSource(ABC):
     def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
         """Return the version of the files, of which `names` may have changed; None where that is unknown."""
 
+    def content_of(self, path: str) -> bytes:
+        """Return the content of a listed file that was not read yet; empty if only its hash was needed."""
+        return self._contents.get(path, b"")
+
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order; each can be read once.
 
@@ -456,7 +460,7 @@ class FolderSource(DiskSource):
         past = past or Past()
         hidden = self._hidden(past)
         without = hidden and str(hidden.relative_to(self.root))
-        paths = files_below(self.root, lambda folder, name: _is_passed_over(name) or folder + name == without)
+        paths = files_below(self.root, lambda folder, name: is_passed_over(name) or folder + name == without)
         self._contents.clear()
         looked = self._look(paths, past)
         files = sorted(looked.files)
@@ -471,7 +475,7 @@ class FolderSource(DiskSource):
             above = ["/".join(folders[: n + 1]) for n in range(len(folders))]
             if any((self.root / folder).is_symlink() for folder in above):
                 return None
-            if not any(map(_is_passed_over, [*folders, name])) and path not in ignored:
+            if not any(map(is_passed_over, [*folders, name])) and path not in ignored:
                 out.append(path)
         return out
 
@@ -479,7 +483,8 @@ class FolderSource(DiskSource):
         return Version(content_id(files))
 
 
-def _is_passed_over(name: str) -> bool:
+def is_passed_over(name: str) -> bool:
+    """Return whether a plain folder is indexed without the files and folders of this name."""
     return name.startswith(".") or name in _SKIPPED_FOLDERS
 
 

@@ -58,6 +58,11 @@ class RetrievedContext:
     related: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     explanation: Explanation | None = None
 
+    @property
+    def text(self) -> str:
+        """The code: `content` under the name that passages and documents have."""
+        return self.content
+
     def render(self) -> str:
         """Markdown for a prompt: place, container, code and relations."""
         return "\n".join([*self._head(), "[CODE]", self.content, *self._relations()])
@@ -71,8 +76,9 @@ class RetrievedContext:
         return f"- {self.file_path}:{self.start_line}-{self.end_line} {self.symbol}".rstrip()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, fit for JSON."""
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "explanation"}
+        """Plain values, fit for JSON; the code is `text` there, as of every item."""
+        names = {name: "text" if name == "content" else name for name in self.__dataclass_fields__}
+        values = {key: getattr(self, name) for name, key in names.items()}
         return values | {"explanation": self.explanation.to_dict() if self.explanation else None}
 
     def _head(self) -> list[str]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.parsing.labels import CATEGORIES
+from sleuth.arguments import nearest_name
+from sleuth.code.parsing.labels import CATEGORIES, LABELS, MODULE_LABEL
 from sleuth.code.parsing.languages import languages_named
 from sleuth.code.snapshots.places import is_below
-from sleuth.errors import FilterError
+from sleuth.errors import ArgumentError, FilterError
 from sleuth.filters import And, Compare, Filter, Not, all_of, matches
 
 if TYPE_CHECKING:
@@ -59,19 +60,21 @@ def read_filter(
         raise FilterError(f"filters must be a dict, got {given!r}")
     for key in given:
         if key not in KEYS:
-            raise FilterError(f"filters must have keys among {', '.join(KEYS)}, got {key!r}", where=str(key))
+            raise _unknown("filters must have keys", KEYS, key)
     tests = [_test(key, _strings(key, value)) for key, value in given.items() if key != "labels"]
     files = snapshot.select(lambda row: all(test(row) for test in tests)) if tests else None
     if "labels" not in given:
         return CodeFilter(files)
     labels = frozenset(_strings("labels", given["labels"]))
+    for label in labels - LABELS:
+        raise _unknown("labels must be", sorted(LABELS), label)
     if functions:
         return CodeFilter(files, None, labels)
 
     def accepts(file: int, place: int) -> bool:
         detail = snapshot.detail(snapshot.files[file])
         symbol = detail.chunks[place].symbol
-        return symbol >= 0 and not labels.isdisjoint(detail.symbols[symbol].labels)
+        return not labels.isdisjoint(detail.symbols[symbol].labels if symbol >= 0 else (MODULE_LABEL,))
 
     return CodeFilter(_with_chunks(snapshot, files, accepts), accepts)
 
@@ -166,17 +169,27 @@ def _test(key: str, values: list[str]) -> Callable[[FileRow], bool]:
         prefixes = [value.strip("/").removeprefix("./") for value in values]
         return lambda row: any(is_below(row.path, prefix) for prefix in prefixes)
     if key in ("language", "exclude_language"):
-        languages = {name for value in values for name in languages_named(value)}
+        try:
+            languages = {name for value in values for name in languages_named(value)}
+        except ArgumentError as error:
+            raise FilterError(str(error), where=key) from None
         if key == "language":
             return lambda row: row.language in languages
         return lambda row: row.language not in languages
     for value in values:
         if value not in CATEGORIES:
-            raise FilterError(f"{key} must be among {', '.join(CATEGORIES)}, got {value!r}", where=key)
+            raise _unknown(f"{key} must be", CATEGORIES, value)
     chosen = set(values)
     if key == "category":
         return lambda row: row.category in chosen
     return lambda row: row.category not in chosen
+
+
+def _unknown(rule: str, names: Sequence[str], value: Any) -> FilterError:
+    """Return the error for a value that is not among the known names; it gives the nearest one."""
+    hint = nearest_name(str(value), names)
+    where = str(value) if names is KEYS else rule.partition(" ")[0]
+    return FilterError(f"{rule} among {', '.join(names)}, got {value!r}{hint}", where=where)
 
 
 def _strings(key: str, value: Any) -> list[str]:

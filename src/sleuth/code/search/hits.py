@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sleuth.code.parsing.labels import MODULE_LABEL
 from sleuth.code.search.context import RetrievedContext, piece_id
 from sleuth.code.search.fusion import Piece
 from sleuth.code.search.pieces import FunctionPiece
@@ -42,7 +43,7 @@ def context_of(
         start,
         end,
         min(1.0, piece.score),
-        list(symbol.labels) if symbol is not None else ["module_code"],
+        list(symbol.labels) if symbol is not None else [MODULE_LABEL],
         walker.parent(file, at, inside=inside),
         walker.outgoing(file, start, end),
         id=piece_id(file.path, start, end, content),

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence, Sized
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ class CodeRetriever:
     def retrieve(  # noqa: PLR0917 - the order is specified
         self,
         query: str,
-        repo_id: str,
+        repo_id: str | UUID,
         snapshot_id: str | None = None,
         limit: int = 10,
         strategy: str = "hybrid",
@@ -133,7 +134,7 @@ class CodeRetriever:
         limit = self._check(query, limit, strategy)
         shares = check_weights(weights)
         check_granularity(granularity, per_file, strategy)
-        repository = self.storage.repository(repo_id)
+        repository = self.storage.repository(str(repo_id) if isinstance(repo_id, UUID) else repo_id)
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
         allowed = read_filter(snapshot, filters, functions=granularity == "function")
         if not query.strip() or limit == 0:
@@ -143,7 +144,7 @@ class CodeRetriever:
             snapshot,
             query,
             allowed,
-            pool=pool_for(limit),
+            pool=max(2 * limit, _POOL),
             strategy=strategy,
             provider=self.embedding_provider,
             weights=shares,
@@ -199,11 +200,6 @@ def check_granularity(granularity: str, per_file: int | None, strategy: str) -> 
         raise ArgumentError(
             "strategy must be 'keyword' or 'hybrid' with granularity 'function', got 'vector'"
         )
-
-
-def pool_for(k: int) -> int:
-    """Return how many chunks of each leg are fused for the best `k`."""
-    return max(2 * k, _POOL)
 
 
 def search(

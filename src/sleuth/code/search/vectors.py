@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import EmbeddingError
-from sleuth.vectors import as_vector, as_vectors, embed_query, unit
+from sleuth.vectors import as_vector, as_vectors, ask_embedder, unit
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
@@ -84,9 +84,10 @@ def _embed(
     for row in rows:
         texts += texts_of(snapshot, row)
     vectors: list[Any] = []
+    name = fingerprint(provider)
     for start in range(0, len(texts), _BATCH):
-        vectors += list(provider.embed_documents(texts[start : start + _BATCH]))
-    matrix = as_vectors(vectors, len(texts), fingerprint(provider))
+        vectors += list(ask_embedder(provider.embed_documents, texts[start : start + _BATCH], name))
+    matrix = as_vectors(vectors, len(texts), name)
     out: dict[int, NDArray[np.float16]] = {}
     at = 0
     for row in rows:
@@ -113,7 +114,7 @@ def query_vector(provider: EmbeddingProvider, query: str, dimension: int) -> NDA
         EmbeddingError: the provider failed, gave another length than for the chunks, or numbers that are not finite.
     """
     name = fingerprint(provider)
-    vector = as_vector(embed_query(provider, query, name), name)
+    vector = as_vector(ask_embedder(provider.embed_query, query, name), name)
     if vector.shape != (dimension,):
         raise EmbeddingError(
             f"the embedder gave {vector.shape} for a query where chunks have {dimension} numbers",

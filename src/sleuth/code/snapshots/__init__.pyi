@@ -1,4 +1,8 @@
 from sleuth.code.snapshots.diff import compare as compare
+from sleuth.code.snapshots.gradual import Coverage as Coverage
+from sleuth.code.snapshots.gradual import FirstRun as FirstRun
+from sleuth.code.snapshots.gradual import StoppedError as StoppedError
+from sleuth.code.snapshots.gradual import is_partial as is_partial
 from sleuth.code.snapshots.health import CodeStatus as CodeStatus
 from sleuth.code.snapshots.indexing import index_source as index_source
 from sleuth.code.snapshots.indexing import past_of as past_of

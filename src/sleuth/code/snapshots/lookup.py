@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from sleuth.code.repository.objects import commit_named
 from sleuth.code.repository.sources import Source, source_at
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
 
 
-def repository_named(name: str, repositories: Sequence[Repository], place: str) -> Repository:
+def repository_named(name: str | UUID, repositories: Sequence[Repository], place: str) -> Repository:
     """Return the repository of that id, path or URL.
 
     Args:
@@ -26,6 +27,7 @@ def repository_named(name: str, repositories: Sequence[Repository], place: str) 
         ArgumentError: a name that is no text, or empty.
         UnknownRepositoryError: there is none; lists those there are.
     """
+    name = str(name) if isinstance(name, UUID) else name
     if not isinstance(name, str) or not name:
         raise ArgumentError(f"repo_id must be a repository's id, path or URL, got {name!r}")
     resolved = _resolved(name)

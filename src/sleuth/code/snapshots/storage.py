@@ -205,7 +205,7 @@ class CodeStorage:
             rows = connection.execute("SELECT id, path, url FROM repositories ORDER BY path").fetchall()
         return [Repository(*row) for row in rows]
 
-    def repository(self, name: str) -> Repository:
+    def repository(self, name: str | uuid.UUID) -> Repository:
         """Return the repository of that id, path or URL.
 
         Raises:

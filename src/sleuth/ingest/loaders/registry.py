@@ -24,8 +24,6 @@ from sleuth.types import Document
 
 logger = logger_of("ingest")
 
-_HOLDERS: Final = frozenset({"email", "mbox", "mhtml", "msg", "zip", "tar", "compressed"})
-"""Kinds that a process reads, whatever their size: they hold files of any kind."""
 GROUP: Final = "sleuth.loaders"
 """Entry points of this group name a `FileFormat`."""
 
@@ -145,7 +143,7 @@ def _is_read_apart(file: FileBytes) -> bool:
     """Return whether a process reads a file: it holds others, has many bytes, or many values in fewer."""
     if BUILT_IN[file.kind].extract:
         return False
-    if file.kind in _HOLDERS or file.entry.size > LARGE:
+    if BUILT_IN[file.kind].holds_files or file.entry.size > LARGE:
         return True
     if file.kind not in ROWS or file.kind == "parquet" or file.entry.size <= MANY_VALUES:
         return False

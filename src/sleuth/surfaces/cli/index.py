@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
-import signal
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -26,18 +24,16 @@ from sleuth.surfaces.cli.common import (
 )
 from sleuth.surfaces.cli.files import from_here, shown
 from sleuth.surfaces.cli.places import NAME, index_folder
+from sleuth.surfaces.cli.progress import CtrlC, Estimate, progress_bar
 from sleuth.surfaces.cli.skips import grouped
 from sleuth.surfaces.cli.terminal import console, say
 from sleuth.surfaces.cli.watching import changes_below
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from types import FrameType
-
     from sleuth.engine import Engine
-    from sleuth.ingest import FileNames, IndexProgress, IndexReport, ReadOptions
+    from sleuth.ingest import FileNames, IndexReport, ReadOptions
 
-P = ParamSpec("P")
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -46,7 +42,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth index data.csv --text-field body --metadata-field year    remembered for data.csv
   sleuth index notes/ --watch               what is saved is searchable at once, until Ctrl-C
   sleuth index src/ --analyzer code         identifiers split and kept whole
-  sleuth index --re-embed --embedder ollama:nomic-embed-text
+  sleuth index --re-embed --embedder onnx:all-MiniLM-L6-v2       `sleuth models` lists what is here
 """
 
 
@@ -93,7 +89,7 @@ ShardsOption = Annotated[
 ]
 EmbedderOption = Annotated[
     str | None,
-    typer.Option("--embedder", help='"wordllama", "" for words alone, "ollama:MODEL" …; for a new index.'),
+    typer.Option("--embedder", help='"wordllama", "" for words alone, "onnx:MODEL" …; for a new index.'),
 ]
 ReEmbedOption = Annotated[
     bool,
@@ -310,7 +306,14 @@ def read_paths(
     """Read files with a progress bar; Ctrl-C ends it after the current file, and the report says so."""
     from sleuth.ingest import IndexInterrupted
 
-    with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, embedding):
+    estimate = Estimate() if visible else None
+    with CtrlC() as ctrl_c, progress_bar(visible=visible) as (progress, bar):
+
+        def embedding(done: int, total: int) -> None:
+            for tell in (estimate, bar):
+                if tell is not None:
+                    tell(done, total)
+
         try:
             report = engine.index(
                 paths,
@@ -354,75 +357,6 @@ def offer_code(paths: list[Path]) -> None:
                 f"{path} is a git repository; for its code, definitions and history: sleuth code index {path}"
             )
             console(stderr=True).print(hint, markup=False, soft_wrap=True)
-
-
-class CtrlC:
-    """Delays Ctrl-C until the current file is done, so that what was read is kept; a second Ctrl-C ends at once.
-
-    Attributes:
-        pressed: whether Ctrl-C was pressed.
-    """
-
-    def __init__(self) -> None:
-        self.pressed = False
-
-    def __enter__(self) -> CtrlC:
-        self._before = signal.getsignal(signal.SIGINT)
-        if self._before is signal.default_int_handler:  # else it is ignored, or has a handler
-            signal.signal(signal.SIGINT, self._press)
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        signal.signal(signal.SIGINT, self._before)
-
-    def _press(self, number: int, frame: FrameType | None) -> None:
-        if self.pressed:
-            raise KeyboardInterrupt
-        self.pressed = True
-
-    def heeded(self, tell: Callable[P, None] | None) -> Callable[P, None]:
-        """Wrap a progress callback; it raises KeyboardInterrupt only between commits, once Ctrl-C was pressed."""
-
-        def callback(*args: P.args, **kwargs: P.kwargs) -> None:
-            if tell is not None:
-                tell(*args, **kwargs)
-            if self.pressed:
-                raise KeyboardInterrupt
-
-        return callback
-
-
-@contextmanager
-def progress_bar(
-    *, visible: bool
-) -> Iterator[tuple[Callable[[IndexProgress], None] | None, Callable[[int, int], None] | None]]:
-    """Show a bar on a terminal, of files and then of passages embedded; show nothing in a pipe."""
-    err = console(stderr=True)
-    if not (visible and err.is_terminal):
-        yield None, None
-        return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        BarColumn(bar_width=None),
-        TextColumn("{task.fields[files]}"),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=None, rate="0 B/s", files="0 files")
-
-        def show(now: IndexProgress) -> None:
-            rate = human_bytes(now.bytes / now.seconds) if now.seconds else "0 B"
-            whole = "" if now.total_files is None else f" of {now.total_files:,}"
-            files = f"{now.files:,}{whole} files"
-            bar.update(task, completed=now.files, total=now.total_files, rate=f"{rate}/s", files=files)
-
-        def embedding(done: int, total: int) -> None:
-            text = f"embedding {done:,} of {total:,} passages"
-            bar.update(task, completed=done, total=total, rate="", files=text)
-
-        yield show, embedding
 
 
 def print_report(report: IndexReport, path: str, *, read: bool) -> None:

@@ -31,6 +31,7 @@ COMMANDS = {
     "ask": "ask",
     "summarize": "ask",
     "plugins": "plugins",
+    "models": "models",
     "import": "imports",
     "eval": "eval",
     "web": "web",
@@ -42,6 +43,8 @@ COMMANDS = {
     "cluster": "cluster",
     "serve": "serve",
     "mcp": "mcp",
+    "install": "install",
+    "uninstall": "install",
 }
 
 NO_MEMORY = ("can't start new thread", "failed to map segment from shared object")

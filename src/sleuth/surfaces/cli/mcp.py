@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption
-from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import say
-
-if TYPE_CHECKING:
-    from sleuth.surfaces.mcp.clients import Edit, Scope
+from sleuth.surfaces.cli.install import install, uninstall
+from sleuth.surfaces.cli.places import NAME, index_folder
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -23,7 +19,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth mcp install claude-code --dry-run   show what would be written
 
-  sleuth mcp install cursor                  write it; a copy of the old file is kept
+  sleuth mcp install                         add Sleuth to the agents that are there; also `sleuth install`
 
   sleuth mcp uninstall cursor
 """
@@ -46,6 +42,12 @@ def serve(
     refresh: Annotated[
         bool, typer.Option("--refresh/--no-refresh", help="Index files that changed, in the background.")
     ] = True,
+    no_index: Annotated[
+        bool,
+        typer.Option(
+            "--no-index", help="Do not index the folder at the first call where nothing is indexed."
+        ),
+    ] = False,
     index: IndexOption = None,
 ) -> None:
     """Serve an agent on standard input and output, until it closes them."""
@@ -64,63 +66,24 @@ def serve(
     if root is not None:
         os.chdir(root)
     named = index is not None and root is None
-    serve(Workspace(index_folder(index), None if named else Path.cwd(), refresh=refresh))
+    serve(
+        Workspace(
+            _index_folder(index),
+            None if named else Path.cwd(),
+            refresh=refresh,
+            index_first=not no_index,
+        )
+    )
 
 
-ClientArgument = Annotated[str, typer.Argument(help="claude-code, cursor, vscode or codex.")]
-ScopeOption = Annotated[
-    str | None,
-    typer.Option("--scope", help="project (here, the default) or user (the default for codex)."),
-]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would change; write nothing.")]
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before writing.")]
+def _index_folder(index: Path | None) -> Path:
+    """Return the index folder; where there is none yet, that of the whole worktree."""
+    folder, here = index_folder(index), Path.cwd()
+    if index is None and folder == here / NAME and not folder.exists():
+        top = next((above for above in (here, *here.parents) if (above / ".git").exists()), here)
+        return top / NAME
+    return folder
 
 
-@mcp.command("install", epilog="[bold]Example[/bold]  sleuth mcp install --dry-run claude-code")
-def install(
-    client: ClientArgument,
-    scope: ScopeOption = None,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
-    index: IndexOption = None,
-) -> None:
-    """Add Sleuth to the servers of an agent; shows the change, asks, and keeps the old file."""
-    from sleuth.surfaces.mcp import clients
-
-    _apply(clients.install(client, _scope(scope, client), Path.cwd(), index=index), dry_run=dry_run, yes=yes)
-
-
-@mcp.command("uninstall", epilog="[bold]Example[/bold]  sleuth mcp uninstall claude-code")
-def uninstall(
-    client: ClientArgument,
-    scope: ScopeOption = None,
-    dry_run: DryRunOption = False,
-    yes: YesOption = False,
-) -> None:
-    """Remove Sleuth from the servers of an agent; shows the change, asks, and keeps the old file."""
-    from sleuth.surfaces.mcp import clients
-
-    _apply(clients.uninstall(client, _scope(scope, client), Path.cwd()), dry_run=dry_run, yes=yes)
-
-
-def _scope(scope: str | None, client: str) -> Scope:
-    if scope is None:
-        return "user" if client == "codex" else "project"
-    scopes: dict[str, Scope] = {"project": "project", "user": "user"}
-    if scope not in scopes:
-        raise ArgumentError(f"scope must be project or user, got {scope!r}")
-    return scopes[scope]
-
-
-def _apply(edit: Edit, *, dry_run: bool, yes: bool) -> None:
-    """Show a change, and write it unless it is only to be shown."""
-    if not edit.diff:
-        say(f"{edit.path}: nothing to change")
-        return
-    say(edit.diff)
-    if dry_run:
-        return
-    if not yes and not typer.confirm(f"Write {edit.path}?", err=True):
-        raise typer.Exit(1)
-    backup = edit.write()
-    say(f"Wrote {edit.path}" + (f"; the old file is {backup.name} beside it" if backup else ""))
+mcp.command("install", epilog="[bold]Example[/bold]  sleuth mcp install --dry-run claude-code")(install)
+mcp.command("uninstall", epilog="[bold]Example[/bold]  sleuth mcp uninstall claude-code")(uninstall)

@@ -18,6 +18,7 @@ from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.types import HIDDEN_ERROR
 
 if TYPE_CHECKING:
     from sleuth.manager import SearchStream
@@ -79,7 +80,7 @@ async def ask(body: AskBody, request: Request, call: CurrentCall) -> Response:
     call.require("read")
     writing = Writing(body, call)
     if not body.stream:
-        return json_response(answer_values(await writing.whole(request)))
+        return json_response(answer_values(await writing.whole(request), call))
     first = await writing.next()  # a failure before the first piece is a problem, not a stream
     return StreamingResponse(_events(writing, first), media_type="text/event-stream", headers=_NO_BUFFER)
 
@@ -167,7 +168,7 @@ async def _events(writing: Writing, piece: str | None) -> AsyncIterator[bytes]:
         while piece is not None:
             yield _event("text", {"text": piece})
             piece = await writing.next()
-        yield _event("result", answer_values(await writing.result()))
+        yield _event("result", answer_values(await writing.result(), writing.call))
     except (SleuthError, Refusal) as error:
         refusal = writing.call.refusal_of(error)
         yield b"event: error\ndata: " + bytes(problem(refusal, writing.call.id).body) + b"\n\n"
@@ -180,10 +181,13 @@ def _event(name: str, value: dict[str, Any]) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
-def answer_values(result: SearchResult) -> dict[str, Any]:
-    """Return a result as plain values."""
+def answer_values(result: SearchResult, call: Call) -> dict[str, Any]:
+    """Return a result as plain values; a key with a filter is not told why parts of the server failed."""
     values = result.to_dict()
     extra = values.pop("extra")
+    context = values["detail"]["context"] if values["detail"] else {}
+    if call.key.filter is not None and "failed" in context:
+        context["failed"] = [part | {"error": HIDDEN_ERROR} for part in context["failed"]]
     return {
         **values,
         "answered": extra.get("answered"),

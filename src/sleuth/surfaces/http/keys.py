@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import logging
 import re
 import secrets
 import time
@@ -21,6 +22,8 @@ Scope: TypeAlias = Literal["read", "write"]
 SCOPES: tuple[Scope, ...] = ("read", "write")
 PREFIX = "sleuth_"
 """Begins every key, so that scanners for leaked secrets can find one."""
+
+logger = logging.getLogger("sleuth.http")
 
 _NAME = re.compile(r"[\w.@-]{1,64}")
 _LOOKS = 1.0
@@ -47,7 +50,7 @@ EVERYONE = Key("everyone")
 
 
 class KeyFile:
-    """The keys of a file. A change of the file counts from the next second on.
+    """The keys of a file. A change counts from the next second on; while the file cannot be read, no key is valid.
 
     The file holds SHA-256 hashes. That is enough since keys have 256 random bits: they cannot be guessed from a hash.
     """
@@ -55,9 +58,16 @@ class KeyFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._stamp: tuple[int, int] | None = None
-        self._looked = 0.0
+        self._looked = time.monotonic()
         self._entries: list[tuple[bytes, Key]] = []
-        self._refresh()
+        self._problem = ""
+        self._read()
+
+    @property
+    def problem(self) -> str:
+        """Why no key is valid now: the file is gone, or cannot be read; "" where it is as it should be."""
+        self._newest()
+        return self._problem
 
     def find(self, token: str) -> Key | None:
         """Return the key that a client sent, None if there is no such key. Takes as long for every token."""
@@ -78,23 +88,33 @@ class KeyFile:
 
     def _newest(self) -> Sequence[tuple[bytes, Key]]:
         if time.monotonic() - self._looked > _LOOKS:
-            self._refresh()
+            self._looked = time.monotonic()
+            try:
+                self._read()
+                self._problem = ""
+            except ArgumentError as error:  # what the file allows is not known, so it allows nothing
+                self._entries = []
+                if str(error) != self._problem:
+                    logger.warning("no key is valid: %s", error)
+                self._problem = str(error)
         return self._entries
 
-    def _refresh(self) -> None:
-        self._looked = time.monotonic()
+    def _read(self) -> None:
+        """Read the file if it changed since it was last read.
+
+        Raises:
+            ArgumentError: there is no file, or it cannot be read.
+        """
         try:
             stat = self.path.stat()
+            stamp = (stat.st_mtime_ns, stat.st_size)
         except OSError:
-            if self._stamp is None:
-                raise ArgumentError(
-                    f"keys must be a file, got {str(self.path)!r}; `sleuth serve keys add NAME --keys FILE` makes one"
-                ) from None
-            self._entries = []  # without its file no key is valid
-            self._stamp = (0, 0)  # and the file is read again when it is back
-            return
-        stamp = (stat.st_mtime_ns, stat.st_size)
+            self._stamp = None  # it is read again when it is back
+            raise ArgumentError(
+                f"keys must be a file, got {str(self.path)!r}; `sleuth serve keys add NAME --keys FILE` makes one"
+            ) from None
         if stamp != self._stamp:
+            self._stamp = None
             self._entries = [(bytes.fromhex(entry["hash"]), _key(entry)) for entry in read_entries(self.path)]
             self._stamp = stamp
 
@@ -118,7 +138,7 @@ def read_entries(path: Path) -> list[dict[str, Any]]:
             check_hash(entry["hash"])
     except ArgumentError:
         raise
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ArgumentError(
             f"keys must be a file that `sleuth serve keys add` made, got {str(path)!r}: {error!r}"
         ) from error

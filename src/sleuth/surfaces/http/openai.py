@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
-from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.errors import ArgumentError
 from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal
@@ -191,9 +191,8 @@ async def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> Response:
 
 
 def _embed(body: EmbeddingsRequest, call: Call) -> dict[str, Any]:
-    import numpy as np
-
     from sleuth.text import count_tokens
+    from sleuth.vectors import as_vectors, ask_embedder
 
     embedder = call.service.engine.embedder
     if embedder is None:
@@ -201,9 +200,8 @@ def _embed(body: EmbeddingsRequest, call: Call) -> dict[str, Any]:
             404, "NoEmbedderError", "the index has no vectors; `sleuth index --embedder` makes them"
         )
     texts = [body.input] if isinstance(body.input, str) else body.input
-    vectors = [np.asarray(vector, "<f4") for vector in embedder.embed_documents(texts)]
-    if any(not np.isfinite(vector).all() for vector in vectors):
-        raise EmbeddingError("the embedder gave a vector that is not finite")
+    name = embedder.fingerprint
+    vectors = as_vectors(ask_embedder(embedder.embed_documents, texts, name), len(texts), name).astype("<f4")
     if body.dimensions is not None and body.dimensions != len(vectors[0]):
         raise ArgumentError(f"dimensions must be {len(vectors[0])}, got {body.dimensions}")
     tokens = sum(count_tokens(text) for text in texts)

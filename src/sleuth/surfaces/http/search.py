@@ -189,7 +189,7 @@ def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None =
         most = cursors.depth(body.legs, body.fusion)
     request = call.request(body, k=min(k, max(most, body.k)), filter=all_of(as_filter(body.filter), filter))
     with call.retrieval_span(body.query, body.k):
-        ranking = retriever.run(request)
+        ranking = call.shown(retriever.run(request))
     service.metrics.observe_parts(ranking.parts)
     call.facts |= {"k": body.k, "hits": len(ranking)}
     if service.settings.log_queries:

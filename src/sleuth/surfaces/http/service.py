@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sleuth.code import CodeStorage, Repository, Snapshot
     from sleuth.engine import Engine, Sources
     from sleuth.surfaces.http.settings import ServerSettings
+    from sleuth.types import Ranking
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -236,6 +237,10 @@ class Call:
             return refusal
         logger.warning("%s", error, extra={"fields": {"message": str(error), "request_id": self.id}})
         return Refusal(refusal.status_code, refusal.code, FAILED, refusal.headers)
+
+    def shown(self, ranking: Ranking) -> Ranking:
+        """Return a ranking as the owner of the key may see it: with a filter, without errors of the server's parts."""
+        return ranking if self.key.filter is None else ranking.without_details()
 
     def require_whole(self) -> None:
         """Refuse a key with a filter where an answer is about the index of all.

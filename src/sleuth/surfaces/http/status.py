@@ -50,11 +50,13 @@ async def livez() -> Response:
 
 @router.get("/readyz", response_model=Health, responses={503: PROBLEMS[503]})
 async def readyz(call: CurrentCall) -> Response:
-    """Searches are answered at full speed: what they need is loaded, and one of the newest version answers."""
+    """Searches are answered at full speed: what they need is loaded, keys are read, and the newest version answers."""
     if not call.service.is_warm:
         raise Refusal(
             503, "WarmingError", "the server loads what requests need", {"retry-after": str(RETRY_SECONDS)}
         )
+    if call.service.keys is not None and call.service.keys.problem:
+        raise Refusal(503, "KeysError", "no key is valid; the log says why")
     try:
         await call.service.reads.run(_try_search, call.service.engine)
     except SleuthError as error:

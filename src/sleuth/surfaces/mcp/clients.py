@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import difflib
-import os
 import shutil
-import stat
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from sleuth.errors import ArgumentError
-from sleuth.files import whole_file
-from sleuth.surfaces.mcp import edits
 
 Scope = Literal["project", "user"]
 NAME = "sleuth"
+
+_CONFIG = "Library/Application Support" if sys.platform == "darwin" else ".config"
+_CODE = f"{_CONFIG}/Code/User"
+_FOLDER = ""
+"""In arguments: the folder of the project, for agents that do not start servers there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,124 +25,123 @@ class Client:
     """An agent.
 
     Attributes:
-        project: its settings in a project; user: those in the home folder.
+        project: its settings in a project, "" for an agent without them; user: those in the home folder.
         keys: path to its servers in the settings.
         arguments: given to `sleuth mcp`, so that it answers about the project that is open.
         extra: further fields of the entry.
+        signs: files or folders in the home folder that an installed agent has; programs: its commands.
+        joined: whether the program and its arguments are one list, `command`.
+        default: where its entry goes if nobody says so.
+        reads: the file in which it looks for instructions; skills: the folder in which it looks for skills.
     """
 
     name: str
     project: str
     user: str
-    keys: tuple[str, ...]
+    keys: tuple[str, ...] = ("mcpServers",)
     arguments: tuple[str, ...] = ()
     extra: tuple[tuple[str, Any], ...] = ()
+    signs: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
+    joined: bool = False
+    default: Scope = "project"
+    reads: str = "AGENTS.md"
+    skills: str = ".agents/skills"
 
     def path(self, scope: Scope, folder: Path) -> Path:
-        """Return the settings file, with links resolved."""
-        return (folder / self.project if scope == "project" else Path.home() / self.user).resolve()
-
-    def entry(self, index: Path | None) -> dict[str, Any]:
-        """Return the entry that starts the server."""
-        program = shutil.which(NAME)
-        command = [program] if program else [sys.executable, "-m", NAME]
-        arguments = [*command[1:], "mcp", *self.arguments]
-        if index is not None:
-            arguments += ["--index", str(index.absolute())]
-        return {**dict(self.extra), "command": command[0], "args": arguments}
-
-
-_VSCODE = "Library/Application Support/Code" if sys.platform == "darwin" else ".config/Code"
-_OPENED = ("--root", "${workspaceFolder}")
-_STDIO = (("type", "stdio"),)
-CLIENTS = {
-    client.name: client
-    for client in (
-        Client("claude-code", ".mcp.json", ".claude.json", ("mcpServers",), extra=_STDIO),
-        Client("cursor", ".cursor/mcp.json", ".cursor/mcp.json", ("mcpServers",), _OPENED, _STDIO),
-        Client("vscode", ".vscode/mcp.json", f"{_VSCODE}/User/mcp.json", ("servers",), _OPENED, _STDIO),
-        Client(
-            "codex",
-            ".codex/config.toml",
-            ".codex/config.toml",
-            ("mcp_servers",),
-            extra=(("startup_timeout_sec", 30),),
-        ),
-    )
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Edit:
-    """A change of a settings file that is not written yet.
-
-    Attributes:
-        before: None where there is no file.
-    """
-
-    path: Path
-    before: str | None
-    after: str
-
-    @property
-    def diff(self) -> str:
-        """What would change; "" where nothing would."""
-        lines = (self.before or "").splitlines(), self.after.splitlines()
-        names = str(self.path) if self.before is not None else os.devnull, str(self.path)
-        return "\n".join(difflib.unified_diff(*lines, *names, lineterm=""))
-
-    def write(self) -> Path | None:
-        """Replace the file in one step.
-
-        Returns:
-            Where the old one is kept; None where there was none.
+        """Return the settings file, with links resolved.
 
         Raises:
-            ArgumentError: the file changed since it was read.
+            ArgumentError: the agent has no settings in a project.
         """
-        if _read(self.path) != self.before:
+        if scope == "project" and not self.project:
             raise ArgumentError(
-                f"{self.path} must stay as it is meanwhile, and has changed: run the command again"
+                f"scope must be user for {self.name}, which has no settings in a project, got 'project'"
             )
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        backup = None
-        if self.before is not None:
-            backup = self.path.with_name(f"{self.path.name}.{time.strftime('%Y%m%d-%H%M%S')}.bak")
-            shutil.copy2(self.path, backup)
-        mode = 0o600 if backup is None else stat.S_IMODE(self.path.stat().st_mode)
-        with whole_file(self.path, mode=mode) as file:
-            file.write(self.after.encode())
-        return backup
+        name = self.project if scope == "project" else self.user
+        path = (folder if scope == "project" else Path.home()) / name
+        other = path.with_suffix(".jsonc")
+        return (other if path.suffix == ".json" and other.exists() and not path.exists() else path).resolve()
+
+    def entry(self, index: Path | None, folder: Path) -> dict[str, Any]:
+        """Return the entry that starts the server for the project in a folder."""
+        program = shutil.which(NAME)
+        command = [program] if program else [sys.executable, "-m", NAME]
+        arguments = [
+            *command[1:],
+            "mcp",
+            *(str(folder.absolute()) if part == _FOLDER else part for part in self.arguments),
+        ]
+        if index is not None:
+            arguments += ["--index", str(index.absolute())]
+        if self.joined:
+            return {**dict(self.extra), "command": [command[0], *arguments]}
+        return {**dict(self.extra), "command": command[0], "args": arguments}
+
+    def is_present(self, folder: Path) -> bool:
+        """Return whether the agent is installed, or the project in a folder has settings for it."""
+        shared = self.project in ("", "opencode.json", ".mcp.json")
+        places = [Path.home() / sign for sign in self.signs]
+        places += [folder / self.project] if self.project else []
+        places += [] if shared else [(folder / self.project).parent]
+        return any(place.exists() for place in places) or any(map(shutil.which, self.programs))
 
 
-def install(client: str, scope: Scope, folder: Path, *, index: Path | None = None) -> Edit:
-    """Return the change that adds Sleuth to the servers of a client, or brings its entry up to date.
-
-    Raises:
-        ArgumentError: an unknown client, or settings that cannot be read.
-    """
-    agent = client_named(client)
-    path = agent.path(scope, folder)
-    before = _read(path)
-    keys, entry = (*agent.keys, NAME), agent.entry(index)
-    if path.suffix == ".toml":
-        return Edit(path, before, edits.set_toml(before or "", keys, entry))
-    return Edit(path, before, edits.set_json(before or "", keys, entry))
-
-
-def uninstall(client: str, scope: Scope, folder: Path) -> Edit:
-    """Return the change that removes Sleuth from the servers of a client.
-
-    Raises:
-        ArgumentError: an unknown client, or settings that cannot be read.
-    """
-    agent = client_named(client)
-    path = agent.path(scope, folder)
-    before = _read(path)
-    keys: Sequence[str] = (*agent.keys, NAME)
-    if path.suffix == ".toml":
-        return Edit(path, before, edits.remove_toml(before or "", keys))
-    return Edit(path, before, edits.remove_json(before or "", keys))
+_OPENED = ("--root", "${workspaceFolder}")
+_HERE = ("--root", _FOLDER)
+_STDIO = (("type", "stdio"),)
+_ALL = (
+    Client(
+        "claude-code", ".mcp.json", ".claude.json", extra=_STDIO,
+        signs=(".claude.json", ".claude"), programs=("claude",), reads="CLAUDE.md", skills=".claude/skills",
+    ),
+    Client(
+        "claude-desktop", "", f"{_CONFIG}/Claude/claude_desktop_config.json", arguments=_HERE,
+        signs=(f"{_CONFIG}/Claude",), default="user", reads="CLAUDE.md", skills=".claude/skills",
+    ),
+    Client(
+        "cursor", ".cursor/mcp.json", ".cursor/mcp.json", arguments=_OPENED, extra=_STDIO,
+        signs=(".cursor",), programs=("cursor",),
+    ),
+    Client(
+        "vscode", ".vscode/mcp.json", f"{_CODE}/mcp.json", ("servers",), _OPENED, _STDIO,
+        signs=(_CODE, ".vscode"), programs=("code",),
+    ),
+    Client(
+        "codex", ".codex/config.toml", ".codex/config.toml", ("mcp_servers",),
+        extra=(("startup_timeout_sec", 30),), signs=(".codex",), programs=("codex",), default="user",
+    ),
+    Client(
+        "gemini-cli", ".gemini/settings.json", ".gemini/settings.json",
+        signs=(".gemini",), programs=("gemini",),
+    ),
+    Client(
+        "opencode", "opencode.json", ".config/opencode/opencode.json", ("mcp",),
+        extra=(("type", "local"), ("enabled", True)),
+        signs=(".config/opencode",), programs=("opencode",), joined=True,
+    ),
+    Client(
+        "zed", ".zed/settings.json", ".config/zed/settings.json", ("context_servers",),
+        extra=(("source", "custom"),), signs=(".config/zed",), programs=("zed", "zeditor"),
+    ),
+    Client(
+        "cline", "", f"{_CODE}/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+        arguments=_HERE, signs=(f"{_CODE}/globalStorage/saoudrizwan.claude-dev",), default="user",
+    ),
+    Client(
+        "continue", ".continue/mcpServers/sleuth.json", ".continue/mcpServers/sleuth.json",
+        signs=(".continue",), programs=("cn",),
+    ),
+    Client(
+        "windsurf", "", ".codeium/windsurf/mcp_config.json", arguments=_HERE,
+        signs=(".codeium/windsurf",), programs=("windsurf",), default="user",
+    ),
+    Client(
+        "jetbrains", ".junie/mcp/mcp.json", ".junie/mcp/mcp.json", arguments=_HERE,
+        signs=(".junie", f"{_CONFIG}/JetBrains"), programs=("junie",),
+    ),
+)  # fmt: skip
+CLIENTS = {client.name: client for client in _ALL}
 
 
 def client_named(name: str) -> Client:
@@ -157,11 +155,6 @@ def client_named(name: str) -> Client:
     return CLIENTS[name]
 
 
-def _read(path: Path) -> str | None:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ArgumentError(f"{path} must be a text file that can be read: {error}") from None
+def present_clients(folder: Path) -> Iterator[Client]:
+    """Yield the agents that are installed, or that the project in a folder has settings for."""
+    return (client for client in CLIENTS.values() if client.is_present(folder))

@@ -42,6 +42,24 @@ def set_json(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
     return settings.replace(node.start_byte, node.end_byte, _dump(value, len(path)))
 
 
+def read_json(text: str, path: Sequence[str]) -> Any:
+    """Return the value at a path of keys; None if there is no such member, its text if comments are in it.
+
+    Raises:
+        ArgumentError: not JSON.
+    """
+    if not text.strip():
+        return None
+    settings = _JsonText(text)
+    node = settings.value
+    for key in path:
+        pair = settings.pairs(node).get(key)
+        if pair is None:
+            return None
+        node = _value_of(pair)
+    return settings.read(node)
+
+
 def remove_json(text: str, path: Sequence[str]) -> str:
     """Return the document without the member at a path of keys; unchanged if there is no such member.
 
@@ -86,6 +104,18 @@ def set_toml(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
             f"{'.'.join(path)} must be a table with a header of its own, [{'.'.join(path)}]: edit it by hand"
         )
     return changed
+
+
+def read_toml(text: str, path: Sequence[str]) -> Any:
+    """Return the value at a path of keys; None if there is no such table.
+
+    Raises:
+        ArgumentError: not TOML.
+    """
+    value: Any = _parse_toml(text).unwrap()
+    for key in path:
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return value
 
 
 def remove_toml(text: str, path: Sequence[str]) -> str:
@@ -135,6 +165,14 @@ class _JsonText:
             return {}
         pairs = [child for child in node.named_children if child.type == "pair"]
         return {json.loads(self._text(pair.child_by_field_name("key"))): pair for pair in pairs}
+
+    def read(self, node: Node) -> Any:
+        """Return a value; its text if comments or trailing commas are in it."""
+        text = self._text(node).decode()
+        try:
+            return json.loads(text)
+        except ValueError:
+            return text
 
     def _text(self, node: Node | None) -> bytes:
         return self._source[node.start_byte : node.end_byte] if node else b""

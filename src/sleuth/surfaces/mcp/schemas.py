@@ -11,6 +11,7 @@ MOST_RESULTS = 100
 
 INSTRUCTIONS = """Searches the documents and the code of one folder, named by indexed_root in every answer.
 Start with search; fetch what a result shows in part; definitions and references follow a name through code.
+indexing, where it stands, says how much of the folder is covered yet, or why none is: answers grow from call to call.
 stale.files counts files that changed since they were indexed: read those from disk; null if nobody knows. omitted
 counts results that did not fit into max_tokens: pass cursor back, with the same arguments, for the next ones."""
 
@@ -73,6 +74,12 @@ TOOLS = (
         "path and lines.",
         {
             **_search_options(),
+            "queries": {
+                "type": "array",
+                "items": {"type": "string"},
+                "maxItems": 5,
+                "description": "Other wordings of the same question; the results of all are fused.",
+            },
             "paths": {
                 "type": "array",
                 "items": {"type": "string"},

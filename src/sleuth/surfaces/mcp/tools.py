@@ -18,6 +18,7 @@ from sleuth.request import DEFAULT_K, defaults
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, tokens_of, write, write_cursor
 from sleuth.surfaces.mcp.schemas import MOST_RESULTS
+from sleuth.surfaces.mcp.wordings import search, wordings_of
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
@@ -57,6 +58,7 @@ class Tools:
         url_of: addresses that this client can open; those of files where None.
         rerankers: names of cross-encoders that this client may ask for; None for any.
         span: given the query and `k` of a search, is open while it runs.
+        most_tokens: of any answer, whatever a call asks for; None for no limit.
     """
 
     def __init__(
@@ -67,11 +69,13 @@ class Tools:
         url_of: items.UrlOf | None = None,
         rerankers: Collection[str] | None = None,
         span: Callable[[str, int], AbstractContextManager[Any]] = lambda query, k: nullcontext(),
+        most_tokens: int | None = None,
     ) -> None:
         self._workspace = workspace
         self._allowed = allowed
         self._rerankers = rerankers
         self._span = span
+        self._most_tokens = most_tokens
         self._url_of = url_of or partial(items.file_url, base=workspace.index.parent)
 
     def prepare(self) -> None:
@@ -108,12 +112,23 @@ class Tools:
         required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
         if missing := [key for key in required if key not in arguments]:
             raise ArgumentError(f"{missing[0]} must be given to {name}")
-        return write(tools[name](**arguments))
+        asked = arguments.get("max_tokens", MAX_TOKENS)
+        if self._most_tokens is not None and "max_tokens" in parameters and isinstance(asked, int):
+            arguments = {**arguments, "max_tokens": min(asked, max(self._most_tokens, LEAST_TOKENS))}
+        if self._allowed is None and not self._workspace.ready(_texts(arguments)):
+            return write({"results": [], **self._head(), "omitted": 0, "cursor": None})
+        try:
+            return write(tools[name](**arguments))
+        except ArgumentError as error:
+            if note := self._workspace.indexing:
+                raise ArgumentError(f"{error} (indexing: {note})") from error
+            raise
 
     def search(
         self,
-        query: str,
+        query: str | None = None,
         k: int = DEFAULT_K,
+        queries: Sequence[str] | None = None,
         paths: Sequence[str] | None = None,
         at: str | None = None,
         max_tokens: int = MAX_TOKENS,
@@ -123,23 +138,28 @@ class Tools:
         """Passages of documents and code for a question, best first.
 
         Args:
+            queries: other wordings of the question; the query may be left out then.
             options: of a `SearchRequest`.
         """
         from sleuth.filters import all_of, as_filter
 
+        wordings = wordings_of(query, queries)
+        query = wordings[0]
         request = SearchRequest.read(
             {"query": query, "k": min(check_count(k, least=1), MOST_RESULTS), **options}
         )
         if self._rerankers is not None:
             request.check_offered(self._rerankers)
-        stated = {"query": query, "paths": paths, "at": at, **request.changed()}
+        stated = {"query": wordings, "paths": paths, "at": at, **request.changed()}
         offset = read_cursor(cursor, stated)
         head = self._head()
         tree = all_of(as_filter(request.filter), self._below(paths))
         with self._span(query, request.k), self._sources(at) as sources:
-            ranking = sources.run(replace(request, k=offset + request.k + 1, filter=tree))
+            ranking = search(sources, replace(request, k=offset + request.k + 1, filter=tree), wordings)
+            if self._allowed is not None:
+                ranking = ranking.without_details()
             hits = ranking[offset : offset + request.k]
-            graded = [items.passage(item, query, sources, self._url_of) for item in hits]
+            graded = [items.passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
         said = {
             "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
             "notes": list(ranking.notes),
@@ -304,7 +324,9 @@ class Tools:
         """Return the facts about the index that every answer contains; they are not for a client with a limit."""
         if self._allowed is not None:
             return {}
-        return {"indexed_root": self._workspace.indexed_root, "stale": self._workspace.stale().to_dict()}
+        head = {"indexed_root": self._workspace.indexed_root, "stale": self._workspace.stale().to_dict()}
+        note = self._workspace.indexing
+        return head | ({"indexing": note} if note else {})
 
     def _below(self, paths: Sequence[str] | None) -> Filter | None:
         """Return a filter for files and folders, absolute or relative to the root."""
@@ -463,6 +485,16 @@ def _text(value: Any, argument: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ArgumentError(f"{argument} must be a text that is not blank, got {value!r}")
     return value
+
+
+def _texts(arguments: Mapping[str, Any]) -> list[str]:
+    """Return the texts that say what a call is about."""
+    queries = arguments.get("queries")
+    values = [
+        *(arguments.get(key) for key in ("query", "name", "id")),
+        *(queries if isinstance(queries, list) else ()),
+    ]
+    return [value for value in values if isinstance(value, str)]
 
 
 def _lines(passages: Sequence[RetrievedItem], first: int, last: int) -> list[str]:

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
 from sleuth.surfaces.freshness import WAIT, Refresher, Stale
+from sleuth.surfaces.mcp.first import FirstIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from sleuth.code import CodeStorage, Repository, Snapshot
     from sleuth.engine import Engine, Sources
@@ -34,6 +35,7 @@ class Workspace:
         root: Path | None = None,
         *,
         refresh: bool = True,
+        index_first: bool = False,
         engine: Engine | None = None,
         documents: bool = True,
         offers: Callable[[Repository], bool] | None = None,
@@ -42,6 +44,7 @@ class Workspace:
 
         Args:
             refresh: index files that changed, in the background.
+            index_first: index the code of the root at the first call, if nothing is indexed.
             engine: of the documents, where it is open already; it is not closed with the workspace.
             documents: whether documents may answer.
             offers: whether a repository may answer; all may where None.
@@ -55,6 +58,8 @@ class Workspace:
         self._engine = engine
         self._storage: CodeStorage | None = None
         self._tops: dict[Path, Path | None] = {}
+        self._index_first = index_first and self.root is not None
+        self._first: FirstIndex | None = None
         self.refresher = Refresher(self.documents, self.snapshots, write=refresh)
 
     @property
@@ -64,6 +69,30 @@ class Workspace:
         if len(served) == 1:
             return served[0].path
         return str(self.root or self.index.parent)
+
+    def ready(self, texts: Iterable[str]) -> bool:
+        """Return whether something can answer; where nothing is indexed, begin with what these texts are about.
+
+        Without `index_first` this is always true, and each call says itself what is missing.
+        """
+        with self._guard:
+            if self._index_first and (self._first is None or self._first.is_over):
+                if self._is_of_another_worktree() and not self._has_code_of_here():
+                    self.index = self._here / ".sleuth"  # of this worktree alone
+                if self.documents() is not None or self._newest_is_whole():
+                    self._first, self._index_first = None, False
+            if not self._index_first:
+                return True
+            if self._first is None:
+                self._first = FirstIndex(self._made_code, self._here, self._answers)
+            first = self._first
+        first.ask(texts)
+        return self._answers()
+
+    @property
+    def indexing(self) -> str:
+        """How far the first index is, or why there is none; "" where there is nothing to say."""
+        return "" if self._first is None else self._first.note
 
     def documents(self) -> Engine | None:
         """Return the engine over the documents, or None if the index has none, or none of the root's worktree."""
@@ -89,7 +118,10 @@ class Workspace:
 
         with self._guard:
             if self._storage is None and has_code(self.index):
-                storage = open_code(self.index)
+                try:
+                    storage = open_code(self.index)
+                except IndexNotFoundError:  # another process is making it
+                    return None
                 if self._is_of_another_worktree() and storage.repository_at(str(self._here)) is None:
                     storage.close()
                     raise self._refusal()
@@ -144,7 +176,7 @@ class Workspace:
             UnknownSnapshotError: `at` is not indexed; lists what is.
         """
         from sleuth.code import SnapshotRetriever
-        from sleuth.engine import Sources, embedder_for
+        from sleuth.engine import Sources
 
         engine = self.documents()  # its hooks apply to code, too
         retrievers: dict[str, Retriever] = {}
@@ -153,11 +185,8 @@ class Workspace:
         if at is not None or self.repositories():
             snapshots, storage = self.snapshots_at(at), self.code()
             if storage is not None:
-                embedder = embedder_for()
                 retrievers |= {
-                    f"code:{s.repository.path}": SnapshotRetriever(
-                        storage, s.repository.id, s.info.id, embedder=embedder
-                    )
+                    f"code:{s.repository.path}": SnapshotRetriever(storage, s.repository.id, s.info.id)
                     for s in snapshots
                 }
         if not retrievers:
@@ -171,10 +200,12 @@ class Workspace:
 
     def stale(self, wait: float = WAIT) -> Stale:
         """Return how many files changed since they were indexed, as of some seconds ago."""
-        return self.refresher.check(wait)
+        return self.refresher.check(wait) if self._first is None else Stale()
 
     def close(self) -> None:
         """Wait for a refresh that is under way, and let go of the index."""
+        if self._first is not None:
+            self._first.close()
         self.refresher.finish()
         with self._guard:
             if self._engine is not None and self._shared is None:
@@ -182,6 +213,33 @@ class Workspace:
             if self._storage is not None:
                 self._storage.close()
             self._engine = self._storage = None
+
+    def _made_code(self) -> CodeStorage:
+        """Return the storage of code; it is made where there is none."""
+        from sleuth.engine import open_code
+
+        with self._guard:
+            if self._storage is None:
+                self._storage = open_code(self.index, create=True)
+            return self._storage
+
+    def _answers(self) -> bool:
+        return bool(self.snapshots())
+
+    def _newest_is_whole(self) -> bool:
+        """Return whether the code of the root is indexed, and not only a part of it."""
+        from sleuth.code.snapshots import is_partial
+
+        snapshots = self.snapshots()
+        return bool(snapshots) and not any(is_partial(each.info) for each in snapshots)
+
+    def _has_code_of_here(self) -> bool:
+        from sleuth.engine import has_code, open_code
+
+        if not has_code(self.index):
+            return False
+        with open_code(self.index) as storage:
+            return storage.repository_at(str(self._here)) is not None
 
     @property
     def _here(self) -> Path:

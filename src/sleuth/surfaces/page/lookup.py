@@ -47,7 +47,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
     retriever = call.retriever(list(state.sources))
     last = state.page * PAGE
     with call.retrieval_span(state.query, last + 1):
-        ranking = retriever.run(call.request(state.request, k=last + 1))
+        ranking = call.shown(retriever.run(call.request(state.request, k=last + 1)))
     items = ranking[last - PAGE : last]
     hits = [
         views.hit_of(number, item, state.query, retriever)

@@ -1,0 +1,70 @@
+"""Measures a folder before it is indexed unasked, and stops as soon as it is too large."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from sleuth.code.parsing.limits import MAX_BYTES
+from sleuth.code.repository.sources import is_passed_over
+from sleuth.files import files_below
+
+
+class Bounds(NamedTuple):
+    """Limits of a folder that is indexed unasked.
+
+    Attributes:
+        size: bytes of all files that are small enough to be read.
+        seconds: that the measuring itself may take.
+    """
+
+    files: int = 50_000
+    size: int = 500_000_000
+    seconds: float = 5.0
+
+
+BOUNDS: Final = Bounds()
+
+
+class _TooSlowError(Exception):
+    """The folder cannot be measured in time."""
+
+
+def why_too_large(root: Path, bounds: Bounds = BOUNDS) -> str:
+    """Return why a folder is too large to be indexed unasked; "" if it is not.
+
+    Links are not followed, unreadable folders are skipped, and ignored files do not count.
+    """
+    deadline = time.monotonic() + bounds.seconds
+    in_git = os.path.lexists(root / ".git")
+
+    def passes_over(folder: str, name: str) -> bool:
+        if time.monotonic() > deadline:
+            raise _TooSlowError
+        if in_git:
+            return name == ".git" or os.path.lexists(f"{root}/{folder}{name}/.git")
+        return is_passed_over(name)
+
+    files = size = 0
+    try:
+        for path in files_below(root, passes_over):
+            files += 1
+            size += _readable_bytes(os.fsencode(root) + b"/" + path)
+            if files > bounds.files:
+                return f"it has more than {bounds.files:,} files"
+            if size > bounds.size:
+                return f"its files have more than {bounds.size // 1_000_000:,} MB"
+    except _TooSlowError:
+        return f"its files cannot be counted within {bounds.seconds:.0f} s"
+    return ""
+
+
+def _readable_bytes(path: bytes) -> int:
+    """Return the size of a file that would be read; 0 for others."""
+    try:
+        size = os.lstat(path).st_size
+    except OSError:
+        return 0
+    return size if size <= MAX_BYTES else 0

@@ -1,0 +1,212 @@
+"""Indexes a folder for the first time in parts, so that the first part can answer after a second.
+
+Each part is a snapshot of the files so far. The files that a question is about come first. The last run indexes the
+folder like any other run, and then the parts are forgotten. After a kill, the next run starts from the files so far.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sleuth.code.parsing.labels import CATEGORIES, category_of
+from sleuth.code.parsing.languages import language_of
+from sleuth.code.repository.listing import Listed, Listing, Version
+from sleuth.code.repository.past import Past
+from sleuth.code.repository.sources import DiskSource, Source, content_id, source_at
+from sleuth.code.snapshots.indexing import index_path, index_source, past_of
+from sleuth.code.snapshots.lookup import newest_completed
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.record import Repository, SnapshotInfo
+    from sleuth.code.snapshots.storage import CodeStorage
+
+SECONDS: Final = 600.0
+"""A first run that nobody asked for ends after so long; the next one goes on."""
+
+_PARTIAL: Final = "partial-"
+_FIRST: Final = 300_000
+"""Bytes of the first part's new files; each further part has three times as many."""
+_EACH: Final = 1_000
+"""Bytes that an empty file counts as."""
+_ORDERING: Final = 0.5
+"""Seconds for which files are compared with the words of a question."""
+_HEAD: Final = 100_000
+"""Bytes of each file that are compared."""
+
+
+class StoppedError(Exception):
+    """A first run was stopped, or has used its time; says which."""
+
+
+class Coverage(NamedTuple):
+    """What the newest snapshot of a repository covers.
+
+    Attributes:
+        files: to cover; None while they are being listed.
+        missing: how many files of each top folder are not covered yet, most first; "" for files in the root.
+    """
+
+    files: int | None
+    missing: dict[str, int]
+
+    @property
+    def percent(self) -> int:
+        """The covered share, rounded down; 0 while files are being listed."""
+        return 100 * (self.files - sum(self.missing.values())) // self.files if self.files else 0
+
+
+def is_partial(snapshot: SnapshotInfo) -> bool:
+    """Return whether a snapshot is a part of a first run that is not over."""
+    return snapshot.id.startswith(_PARTIAL)
+
+
+class FirstRun:
+    """Indexes a folder in parts. One thread runs it; others may ask and stop it.
+
+    Attributes:
+        words: lower-case words of the last question; files with them are indexed next.
+    """
+
+    def __init__(self, storage: CodeStorage, root: Path) -> None:
+        """Start nothing yet."""
+        self.words: Sequence[str] = ()
+        self._storage = storage
+        self._root = root
+        self._repository: Repository | None = None
+        self._paths: list[str] | None = None
+        self._is_stopped = False
+        self._deadline = math.inf
+
+    def stop(self) -> None:
+        """End the run soon, with what is committed so far."""
+        self._is_stopped = True
+
+    def run(self) -> None:
+        """Index all files, unless stopped.
+
+        Raises:
+            StoppedError: stopped, or out of time.
+            SleuthError: as `index_path`.
+        """
+        self._deadline = time.monotonic() + SECONDS
+        source = source_at(self._root)
+        storage, root = self._storage, str(source.root)
+        with storage.writing(SECONDS):
+            repository = storage.repository_at(root) or storage.add_repository(root, source.url)
+        self._repository = repository
+        self._index_parts(source, repository)
+        del source  # with the contents that it holds
+        index_path(storage, root, progress=self._check, timeout=SECONDS)
+        snapshots = storage.snapshots(repository.id)
+        if any(map(is_partial, snapshots)):
+            storage.prune(repository.id, [each.id for each in snapshots if not is_partial(each)])
+
+    def coverage(self) -> Coverage:
+        """Return what the newest snapshot covers of the files that were listed."""
+        storage, repository = self._storage, self._repository
+        if self._paths is None or repository is None:
+            return Coverage(None, {})
+        newest = newest_completed(storage.snapshots(repository.id))
+        covered: set[str] = set()
+        if newest is not None:
+            snapshot = storage.open_snapshot(repository, newest)
+            covered = {row.path for row in (*snapshot.files, *snapshot.skipped)}
+        missing = Counter(
+            path.partition("/")[0] if "/" in path else "" for path in self._paths if path not in covered
+        )
+        return Coverage(len(self._paths), dict(missing.most_common()))
+
+    def _check(self, *_: int) -> None:
+        if self._is_stopped:
+            raise StoppedError("it was stopped")
+        if time.monotonic() > self._deadline:
+            raise StoppedError(f"it took more than {SECONDS:.0f} s")
+
+    def _index_parts(self, source: Source, repository: Repository) -> None:
+        storage = self._storage
+        listed = source.listing(past_of(storage, repository.id, source)).files
+        keys = storage.known_files(repository.id)
+        waiting = [file for file in listed if not file.skip and (file.path, file.hash) not in keys]
+        new = set(waiting)
+        self._paths = [file.path for file in listed if not file.skip]
+        covered = [file for file in listed if file not in new]
+        size = _FIRST
+        while True:
+            self._check()
+            waiting = _ordered(source, waiting, self.words)
+            count = _first_of(source, waiting, size)
+            if count == len(waiting):
+                return
+            covered, waiting = covered + waiting[:count], waiting[count:]
+            part = _PartialSource(source, sorted(covered))
+            index_source(storage, part, progress=self._check, timeout=SECONDS)
+            size *= 3
+
+
+class _PartialSource:
+    """Some files of a source, as a source."""
+
+    def __init__(self, whole: Source, files: list[Listed]) -> None:
+        self.root, self.url = whole.root, whole.url
+        self._whole = whole
+        self._files = files
+
+    def listing(self, past: Past | None = None) -> Listing:
+        """Return the files, named as a part."""
+        return Listing(Version(f"{_PARTIAL}{content_id(self._files)}"), self._files, {})
+
+    def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
+        """Contents, in order."""
+        return self._whole.read(files)
+
+
+def _first_of(source: Source, files: Sequence[Listed], size: int) -> int:
+    """Return how many of the first files have about so many bytes together; at least one of several."""
+    for count, file in enumerate(files):
+        size -= _EACH + _length(source, file)
+        if size < 0:
+            return max(count, 1)
+    return len(files)
+
+
+def _length(source: Source, file: Listed) -> int:
+    return len(source.content_of(file.path)) if isinstance(source, DiskSource) else 0
+
+
+def _ordered(source: Source, files: Sequence[Listed], words: Sequence[str]) -> list[Listed]:
+    """Return files in the order in which they are indexed: by BM25 of the question's words, code before the rest."""
+    counts = _counts(source, files, words) if isinstance(source, DiskSource) and words else {}
+    holders = Counter(word for some in counts.values() for word, count in some.items() if count)
+    weights = {word: math.log(1 + len(counts) / holders[word]) for word in holders}
+    mean = sum(_length(source, file) for file in files) / max(len(files), 1) + 1
+
+    def rank(file: Listed) -> tuple[float, int, str]:
+        language = language_of(file.path)
+        category = CATEGORIES.index(category_of(file.path, language.name if language else None))
+        long = 0.3 + 0.9 * _length(source, file) / mean
+        score = sum(
+            weights[word] * count / (count + long)
+            for word, count in counts.get(file.path, {}).items()
+            if count
+        )
+        return -score / (1 + category), category, file.path
+
+    return sorted(files, key=rank)
+
+
+def _counts(source: DiskSource, files: Sequence[Listed], words: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Return how often each word occurs in each file's path and text, for as many files as there is time."""
+    deadline = time.monotonic() + _ORDERING
+    encoded = [(word, word.encode()) for word in words]
+    counts: dict[str, dict[str, int]] = {}
+    for file in files:
+        if time.monotonic() > deadline:
+            break
+        text = file.path.lower().encode() + b"\n" + source.content_of(file.path)[:_HEAD].lower()
+        counts[file.path] = {word: text.count(form) for word, form in encoded}
+    return counts

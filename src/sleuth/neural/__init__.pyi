@@ -1,0 +1,11 @@
+from sleuth.neural.cross_encoder import OnnxCrossEncoder as OnnxCrossEncoder
+from sleuth.neural.embedder import OnnxEmbedder as OnnxEmbedder
+from sleuth.neural.folder import ModelFolder as ModelFolder
+from sleuth.neural.folder import installed_models as installed_models
+from sleuth.neural.folder import models_folder as models_folder
+from sleuth.neural.known import KNOWN as KNOWN
+from sleuth.neural.pull import ORIGIN as ORIGIN
+from sleuth.neural.pull import find_model as find_model
+from sleuth.neural.pull import pull_model as pull_model
+
+__all__: list[str]

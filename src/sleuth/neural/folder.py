@@ -1,0 +1,164 @@
+"""Reads what a folder says of its model: which file it is, how token vectors become one, what precedes a text.
+
+A folder holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json` and `config.json`, as model hubs have them, and the
+files of sentence-transformers where the model has any.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.neural.known import KnownModel, known_model
+
+MODEL_FILES: Final = ("model.onnx", "onnx/model.onnx")
+MOST_TOKENS: Final = 512
+"""Tokens of a text that are read at most: longer inputs cost more than a passage is worth."""
+_POOLINGS: Final = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model in a folder, not loaded.
+
+    Attributes:
+        path: the folder; its name is that of the model.
+        file: the ONNX file.
+        is_cross_encoder: whether the model reads query and passage together and gives one score.
+        pooling: "mean" or "cls"; "" where neither the folder nor the table of known models says it.
+        query_prefix, passage_prefix: put before each text.
+        max_tokens: tokens of a text that are read.
+    """
+
+    path: Path
+    file: Path
+    is_cross_encoder: bool
+    pooling: str
+    query_prefix: str
+    passage_prefix: str
+    max_tokens: int
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.path.name
+
+    @property
+    def bytes(self) -> int:
+        """Size of the model file, with the weights beside it, in bytes."""
+        return sum(part.stat().st_size for part in self.file.parent.glob(f"{self.file.name}*"))
+
+    @classmethod
+    def open(cls, model: str | Path) -> ModelFolder:
+        """Read the settings of a model.
+
+        Args:
+            model: a folder, or the name of one in `models_folder()`.
+
+        Raises:
+            EmbeddingError: there is no such model; gives the command that gets it.
+            ArgumentError: the folder does not hold a model, or a file in it cannot be read.
+        """
+        path = folder_of(model)
+        file = next((path / name for name in MODEL_FILES if (path / name).is_file()), None)
+        if file is None or not (path / "tokenizer.json").is_file():
+            raise ArgumentError(
+                f"model must be a folder with model.onnx and tokenizer.json, got {str(path)!r}"
+            )
+        config = _read(path / "config.json")
+        defaults = known_model(path.name) or KnownModel("", "")
+        prompts = _read(path / "config_sentence_transformers.json").get("prompts")
+        prompts = prompts if isinstance(prompts, dict) else {}
+        return cls(
+            path,
+            file,
+            any(
+                str(name).endswith("ForSequenceClassification") for name in config.get("architectures") or ()
+            ),
+            _pooling(path) or defaults.pooling,
+            str(prompts.get("query") or defaults.query_prefix),
+            str(prompts.get("document") or prompts.get("passage") or defaults.passage_prefix),
+            _max_tokens(path, config),
+        )
+
+
+def models_folder() -> Path:
+    """Return where models are: `$SLEUTH_MODELS`, else `sleuth/models` in the user's data folder."""
+    if folder := os.environ.get("SLEUTH_MODELS"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "sleuth" / "models"
+
+
+def installed_models() -> list[ModelFolder]:
+    """Return the models in `models_folder()`, by name; folders without a model are left out."""
+    folders = [path.parent for path in sorted(models_folder().glob("[!.]*/tokenizer.json"))]
+    return [
+        ModelFolder.open(path) for path in folders if any((path / name).is_file() for name in MODEL_FILES)
+    ]
+
+
+def folder_of(model: str | Path) -> Path:
+    """Return the folder of a model.
+
+    Raises:
+        EmbeddingError: it is not there; gives the command that gets it.
+    """
+    text = os.fspath(model)
+    if isinstance(model, Path) or os.sep in text:
+        path = Path(model).expanduser()
+        if path.is_dir():
+            return path.resolve()
+        raise EmbeddingError(f"model must be a folder, got {text!r}", service="onnx")
+    home = models_folder()
+    for path in home.iterdir() if home.is_dir() else ():
+        if path.name.lower() == text.lower() and path.is_dir():
+            return path
+    raise EmbeddingError(f"the model {text!r} is not in {home}: sleuth models pull {text}", service="onnx")
+
+
+def _pooling(path: Path) -> str:
+    """Return the pooling that sentence-transformers recorded; "" where it recorded none.
+
+    Raises:
+        ArgumentError: another one than mean or cls.
+    """
+    modes = _read(path / "1_Pooling" / "config.json")
+    names = [name for name, mode in _POOLINGS.items() if modes.get(mode)]
+    if modes and (
+        len(names) != 1 or sum(value is True for name, value in modes.items() if "mode" in name) != 1
+    ):
+        raise ArgumentError(f"pooling must be mean or cls, got {modes!r} in {path / '1_Pooling'}")
+    return names[0] if names else ""
+
+
+def _max_tokens(path: Path, config: dict[str, Any]) -> int:
+    """Return the tokens of a text that the model reads: the least number in its files."""
+    limits = (
+        _read(path / "sentence_bert_config.json").get("max_seq_length"),
+        _read(path / "tokenizer_config.json").get("model_max_length"),
+        config.get("max_position_embeddings"),
+    )
+    return int(
+        min([MOST_TOKENS, *(limit for limit in limits if isinstance(limit, int | float) and limit > 1)])
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; an empty one where there is no file.
+
+    Raises:
+        ArgumentError: the file holds something else.
+    """
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, OSError, RecursionError) as error:
+        raise ArgumentError(f"{path} must hold JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise ArgumentError(f"{path} must hold a JSON object, got {value!r:.80}")
+    return value

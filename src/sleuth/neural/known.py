@@ -1,0 +1,53 @@
+"""Models that Sleuth knows by name: where they come from, and what their folders do not say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+_SEARCH = "Represent this sentence for searching relevant passages: "
+
+
+class KnownModel(NamedTuple):
+    """A model of a hub.
+
+    Attributes:
+        repository: where `sleuth models pull` gets it.
+        purpose: one clause.
+        pooling: how the vectors of tokens become one: "mean" or "cls"; "" for a cross-encoder.
+        query_prefix, passage_prefix: put before texts, as the card of the model asks.
+    """
+
+    repository: str
+    purpose: str
+    pooling: str = ""
+    query_prefix: str = ""
+    passage_prefix: str = ""
+
+
+KNOWN = {
+    "all-MiniLM-L6-v2": KnownModel(
+        "sentence-transformers/all-MiniLM-L6-v2", "encoder, English, the fastest", "mean"
+    ),
+    "bge-small-en-v1.5": KnownModel("BAAI/bge-small-en-v1.5", "encoder, English", "cls", _SEARCH),
+    "e5-small-v2": KnownModel("intfloat/e5-small-v2", "encoder, English", "mean", "query: ", "passage: "),
+    "multilingual-e5-small": KnownModel(
+        "intfloat/multilingual-e5-small", "encoder, a hundred languages", "mean", "query: ", "passage: "
+    ),
+    "snowflake-arctic-embed-xs": KnownModel(
+        "Snowflake/snowflake-arctic-embed-xs", "encoder, English", "cls", _SEARCH
+    ),
+    "snowflake-arctic-embed-s": KnownModel(
+        "Snowflake/snowflake-arctic-embed-s", "encoder, English", "cls", _SEARCH
+    ),
+    "mdbr-leaf-ir": KnownModel("MongoDB/mdbr-leaf-ir", "encoder, English", "mean", _SEARCH),
+    "ms-marco-MiniLM-L6-v2": KnownModel("cross-encoder/ms-marco-MiniLM-L6-v2", "cross-encoder, English"),
+    "bge-reranker-base": KnownModel("BAAI/bge-reranker-base", "cross-encoder, English and Chinese"),
+}
+"""By the name of the folder that a model gets; names are compared without case."""
+
+_BY_NAME = {name.lower(): model for name, model in KNOWN.items()}
+
+
+def known_model(name: str) -> KnownModel | None:
+    """Return what is known of the model of this name, or None."""
+    return _BY_NAME.get(name.lower())

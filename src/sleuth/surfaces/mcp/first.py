@@ -1,0 +1,132 @@
+"""Indexes the code of a folder at the first call, in the background, if the folder is one to index unasked."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from threading import Event, Lock
+from typing import TYPE_CHECKING
+
+from sleuth.errors import SleuthError
+from sleuth.threads import THREADS
+
+if TYPE_CHECKING:
+    from sleuth.code import CodeStorage
+    from sleuth.code.snapshots import Coverage, FirstRun
+
+WAIT = 1.4
+"""Seconds that a call waits until the first part can answer."""
+
+_POLL = 0.03
+_WORDS = 20
+_FOLDERS = 5
+
+
+class FirstIndex:
+    """The first run over one folder. It begins once in the life of a process.
+
+    Args:
+        open: opens or makes the storage; called in the thread that indexes.
+        root: the folder.
+        answers: returns whether a snapshot can answer by now.
+    """
+
+    def __init__(self, open: Callable[[], CodeStorage], root: Path, answers: Callable[[], bool]) -> None:
+        self._open = open
+        self._root = root
+        self._answers = answers
+        self._guard = Lock()
+        self._done: Event | None = None
+        self._run: FirstRun | None = None
+        self._failure = ""
+        self._words: tuple[str, ...] = ()
+        self._is_closed = False
+
+    def ask(self, texts: Iterable[str]) -> None:
+        """Begin, or prefer the files that these texts are about, and wait a moment for an answer."""
+        deadline = time.monotonic() + WAIT
+        self._words = _words_of(texts)
+        with self._guard:
+            if self._done is None:
+                self._done = THREADS.submit(self._index)
+            end = self._done
+        if self._run is not None:
+            self._run.words = self._words
+        while not end.is_set() and time.monotonic() < deadline and not self._answers():
+            end.wait(_POLL)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended, with or without a complete index."""
+        return self._done is not None and self._done.is_set()
+
+    @property
+    def note(self) -> str:
+        """How far the index is, or why it was not made; "" once it is complete."""
+        if self._failure:
+            return self._failure
+        if self._done is None or self.is_over:
+            return ""
+        return _progress(self._run.coverage() if self._run is not None else None)
+
+    def close(self, seconds: float = 10.0) -> None:
+        """Stop, and wait until nothing is written any more."""
+        self._is_closed = True
+        if self._run is not None:
+            self._run.stop()
+        if self._done is not None:
+            self._done.wait(seconds)
+
+    def _index(self) -> None:
+        from sleuth.code.repository import why_too_large
+        from sleuth.code.snapshots import FirstRun, StoppedError
+
+        command = f"`sleuth code index {self._root}` indexes it"
+        try:
+            if reason := why_unfit(self._root) or why_too_large(self._root):
+                self._failure = (
+                    f"not started: {self._root} is not indexed unasked, because {reason}; {command}"
+                )
+                return
+            run = FirstRun(self._open(), self._root)
+            run.words = self._words
+            self._run = run
+            if not self._is_closed:
+                run.run()
+        except StoppedError as error:
+            self._failure = f"stopped at {run.coverage().percent} %, because {error}; {command}"
+        except (SleuthError, OSError) as error:
+            elsewhere = f"`sleuth mcp --root {self._root} --index FOLDER` keeps the index elsewhere"
+            self._failure = f"not possible: {error}; {elsewhere}"
+
+
+def _progress(coverage: Coverage | None) -> str:
+    if coverage is None or coverage.files is None:
+        return "0 %, not yet covered: everything"
+    if not coverage.missing:
+        return ""
+    folders = [
+        f"{name}/ ({count:,})" if name else f"files in the root ({count:,})"
+        for name, count in coverage.missing.items()
+    ]
+    rest = len(folders) - _FOLDERS
+    first = ", ".join(folders[:_FOLDERS]) + (f" and {rest} more folders" if rest > 0 else "")
+    return f"{coverage.percent} %, not yet covered: {first}; ask again soon"
+
+
+def why_unfit(root: Path) -> str:
+    """Return why a folder is no project, by its place alone; "" if it may be one."""
+    home = Path.home().resolve()
+    if root == home or root in home.parents:
+        return "it is or holds a home folder"
+    shared = (Path("/tmp"), Path("/var/tmp"), Path(tempfile.gettempdir()).resolve())  # noqa: S108 - not written to
+    return "it is a folder for temporary files" if root in shared else ""
+
+
+def _words_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the first different words of texts, in lower case."""
+    words = (word for text in texts for word in re.findall(r"\w{3,}", text.lower()))
+    return tuple(dict.fromkeys(words))[:_WORDS]

@@ -1,0 +1,212 @@
+"""The first call in a folder that is not indexed starts indexing and answers."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import index_path, open_code
+from sleuth.code.snapshots import gradual
+from sleuth.surfaces.mcp import Workspace, first
+from tests.surfaces.project import git
+from tests.waiting import wait_until
+
+from .conftest import call, refusal
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Let a call wait until the first part is there, however busy the machine; the project is not in a home folder."""
+    monkeypatch.setattr(first, "WAIT", 60.0)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+
+@pytest.fixture
+def bare(project: Path) -> Path:
+    """Return a project that is not indexed."""
+    shutil.rmtree(project / ".sleuth")
+    return project
+
+
+@pytest.fixture
+def workspace(bare: Path) -> Iterator[Workspace]:
+    """Return a workspace over the project without an index."""
+    opened = Workspace(bare / ".sleuth", bare, index_first=True)
+    yield opened
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("search", {"query": "how are tokens refilled"}),
+        ("definitions", {"name": "TokenBucket.refill"}),
+        ("references", {"name": "TokenBucket"}),
+        ("history", {"name": "src/bucket.py"}),
+    ],
+)
+def test_the_first_call_answers(workspace: Workspace, tool: str, arguments: dict[str, Any]) -> None:
+    """Each tool that asks about code answers at the first call, and git sees no new file."""
+    assert call(workspace, tool, **arguments)["results"]
+    assert not git(workspace.index.parent, "status", "--porcelain")
+
+
+def test_a_file_is_read_at_the_first_call(workspace: Workspace) -> None:
+    """`fetch` of a path answers, too."""
+    assert "class TokenBucket" in call(workspace, "fetch", id="src/bucket.py")["text"]
+
+
+def test_answers_grow_until_the_index_is_complete(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first answer says how much is covered and what is not; a later one has everything and says nothing."""
+    monkeypatch.setattr(gradual, "_FIRST", 1_500)
+    run_is_held = [True]
+    check = gradual.FirstRun._check
+
+    def held(run: gradual.FirstRun, *counts: int) -> None:
+        check(run, *counts)
+        if run.coverage().percent and not counts:
+            wait_until(lambda: not run_is_held[0])
+
+    monkeypatch.setattr(gradual.FirstRun, "_check", held)
+    answer = call(workspace, "search", query="TokenBucket refill seconds rate")
+    run_is_held[0] = False
+    assert {result["path"] for result in answer["results"]} == {"src/bucket.py"}
+    assert "%, not yet covered:" in answer["indexing"]
+    assert "docs/ (1)" in answer["indexing"]
+    assert answer["stale"] == {"files": None}
+    wait_until(lambda: not workspace.indexing)
+    answer = call(workspace, "search", query="a burst takes what there is")
+    assert answer["results"][0]["path"] == "docs/limits.md"
+    assert "indexing" not in answer
+
+
+@pytest.mark.parametrize("reason", ["home", "parent of home", "temporary", "large"])
+def test_a_folder_that_is_no_project_is_not_indexed(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch, reason: str
+) -> None:
+    """The answer is empty, is no error, and names the command; nothing is written, and nothing is measured twice."""
+    root = workspace.index.parent
+    measured = []
+    why_unfit = first.why_unfit
+
+    def measure(folder: Path) -> str:
+        measured.append(folder)
+        return why_unfit(folder)
+
+    monkeypatch.setattr(first, "why_unfit", measure)
+    if reason == "large":
+        monkeypatch.setattr(
+            "sleuth.code.repository.why_too_large", lambda root: "it has more than 50,000 files"
+        )
+    elif reason == "temporary":
+        monkeypatch.setattr("tempfile.tempdir", str(root))
+    else:
+        monkeypatch.setenv("HOME", str(root if reason == "home" else root / "ada"))
+    for _ in range(3):
+        answer = call(workspace, "search", query="tokens")
+        assert answer["results"] == []
+        assert f"`sleuth code index {root}`" in answer["indexing"]
+    assert len(measured) == 1
+    assert not (root / ".sleuth").exists()
+    with open_code(root / ".sleuth", create=True) as storage:
+        index_path(storage, root, workers=1)
+    answer = call(workspace, "search", query="tokens")
+    assert answer["results"]
+    assert "indexing" not in answer
+
+
+def test_without_first_indexing_the_command_is_named(bare: Path) -> None:
+    """`--no-index` answers with the commands that index."""
+    workspace = Workspace(bare / ".sleuth", bare)
+    assert "sleuth code index" in refusal(workspace, "search", query="tokens")
+    workspace.close()
+    assert not (bare / ".sleuth").exists()
+
+
+def test_an_index_that_cannot_be_made_is_no_error(bare: Path) -> None:
+    """Where the index folder cannot be made, the answer says why and names an option."""
+    (bare / "file").write_text("not a folder", "utf-8")
+    workspace = Workspace(bare / "file" / ".sleuth", bare, index_first=True)
+    answer = call(workspace, "search", query="tokens")
+    workspace.close()
+    assert answer["results"] == []
+    assert "--index FOLDER" in answer["indexing"]
+
+
+def test_a_linked_worktree_gets_an_index_of_its_own(project: Path) -> None:
+    """In a linked worktree below an indexed one, the first call indexes that worktree beside the other index."""
+    linked = project / "trees" / "old"
+    git(project, "worktree", "add", "-q", str(linked), "v1")
+    workspace = Workspace(project / ".sleuth", linked, index_first=True)
+    answer = call(workspace, "definitions", name="replenish")
+    workspace.close()
+    assert answer["indexed_root"] == str(linked)
+    assert answer["results"][0]["id"].startswith(str(linked))
+
+
+def test_a_closed_server_stops_indexing(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Closing during the first run ends it; the next server completes the index."""
+    monkeypatch.setattr(gradual, "_FIRST", 100)
+    begun: list[gradual.FirstRun] = []
+    check = gradual.FirstRun._check
+
+    def slow(run: gradual.FirstRun, *counts: int) -> None:
+        begun.append(run)
+        wait_until(lambda: run._is_stopped or len(begun) < 2)
+        check(run, *counts)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gradual.FirstRun, "_check", slow)
+        patch.setattr(first, "WAIT", 0.01)
+        call(workspace, "search", query="tokens")
+        wait_until(lambda: len(begun) > 1)
+        workspace.close()
+    again = Workspace(workspace.index, workspace.root, index_first=True)
+    assert call(again, "search", query="how are tokens refilled")["results"]
+    wait_until(lambda: not again.indexing)
+    assert "indexing" not in call(again, "status")
+    again.close()
+
+
+SCRIPT = """
+import json, sys, time
+from pathlib import Path
+from sleuth.code.snapshots import gradual
+from sleuth.surfaces.mcp import Tools, Workspace, first
+gradual._FIRST, first.WAIT = 1_000, 60.0
+root = Path(sys.argv[1])
+workspace = Workspace(root / ".sleuth", root, index_first=True)
+tools = Tools(workspace)
+first_answer = json.loads(tools.call("search", {"query": "how are tokens refilled"}))
+while "indexing" in json.loads(tools.call("status", {})):
+    time.sleep(0.05)
+last = json.loads(tools.call("search", {"query": "a burst takes what there is"}))
+workspace.close()
+print(json.dumps([len(first_answer["results"]), last["results"][0]["path"]]))
+"""
+
+
+def test_two_servers_on_one_folder(bare: Path) -> None:
+    """Two servers whose first calls come at the same time both answer, and leave one complete index."""
+    servers = [
+        subprocess.Popen([sys.executable, "-c", SCRIPT, str(bare)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    for server in servers:
+        output, _ = server.communicate(timeout=300)
+        assert server.returncode == 0
+        results, path = json.loads(output)
+        assert results > 0
+        assert path == "docs/limits.md"
+    with open_code(bare / ".sleuth") as storage:
+        (repository,) = storage.repositories()
+        assert len(storage.snapshots(repository.id)) == 1
