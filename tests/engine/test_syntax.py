@@ -262,9 +262,7 @@ def test_a_reranker_orders_anew(engine: Engine) -> None:
     (first,) = engine.retrieve("token bucket", k=1, filter="source!=refill.md", rerank=Reversed())
     assert texts == plain
     assert (first.id, first.score) == (plain[-1], None)
-    with pytest.raises(
-        ArgumentError, match="rerank must be a Reranker, the name of a cross-encoder or None, got 3"
-    ):
+    with pytest.raises(ArgumentError, match="rerank must be a Reranker, the name of a model or None, got 3"):
         engine.retrieve("token", rerank=3)  # type: ignore[arg-type]
 
 

@@ -92,30 +92,33 @@ class PairScorer(Protocol):
         ...
 
 
+@dataclass(frozen=True)
 class CrossEncoderReranker:
     """A `Reranker` by a model that reads query and passage together; as safe for threads as the model.
 
-    Args:
+    Attributes:
         model: see `PairScorer`; `CrossEncoder` of sentence-transformers is one, too.
         batch_size: passages that are scored at a time, best first.
         seconds: after these no more are scored, once the first batch is; None scores all. Passages without a score
             follow those that have one, in their order.
     """
 
-    def __init__(self, model: PairScorer, *, batch_size: int = 8, seconds: float | None = None) -> None:
-        self._model = model
-        self._batch_size = check_count(batch_size, "batch_size", least=1)
-        self._seconds = seconds
+    model: PairScorer
+    batch_size: int = 8
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        check_count(self.batch_size, "batch_size", least=1)
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
         """Return all items with the model's scores, best first, ties by id."""
-        deadline = Deadline(self._seconds)
+        deadline = Deadline(self.seconds)
         scores: list[float] = []
-        for start in range(0, len(items), self._batch_size):
+        for start in range(0, len(items), self.batch_size):
             if start and deadline.passed():
                 break
-            texts = [item.text for item in items[start : start + self._batch_size]]
-            scores += map(float, self._model.predict([(query, text) for text in texts]))
+            texts = [item.text for item in items[start : start + self.batch_size]]
+            scores += map(float, self.model.predict([(query, text) for text in texts]))
         scored = [
             rescored(item, score, "rerank", "the cross-encoder's score of query and passage")
             for item, score in zip(items, scores, strict=False)

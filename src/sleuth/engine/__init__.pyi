@@ -14,6 +14,7 @@ from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.request import SearchRequest as SearchRequest
+from sleuth.engine.reranking import EncoderReranker as EncoderReranker
 from sleuth.engine.searching import IndexSearch as IndexSearch
 from sleuth.engine.selection import Count as Count
 from sleuth.engine.selection import Facet as Facet
@@ -64,6 +65,7 @@ from sleuth.engine.ranking import rank as rank
 from sleuth.engine.refresh import Changes as Changes
 from sleuth.engine.refresh import changes_of as changes_of
 from sleuth.engine.refresh import index_changes as index_changes
+from sleuth.engine.reranking import QueryCache as QueryCache
 from sleuth.engine.scope import prefix_of as prefix_of
 from sleuth.engine.search import Searchers as Searchers
 from sleuth.engine.search import SearchersOfNewest as SearchersOfNewest

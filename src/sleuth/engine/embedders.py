@@ -194,8 +194,13 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
 class RecordCache:
     """Vectors kept in the record of an index, by model and content hash: an `EncodingCache`."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, *, timeout: float = 10.0) -> None:
+        """Create a cache in the record of a store.
+
+        Args:
+            timeout: seconds to wait for another writer.
+        """
+        self._store, self._timeout = store, timeout
 
     def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         """Return what there is of these."""
@@ -204,7 +209,7 @@ class RecordCache:
 
     def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         """Keeps these; committed at once, so that a run that is broken off goes on where it stopped."""
-        with self._store.writer() as writer:
+        with self._store.writer(timeout=self._timeout) as writer:
             writer.put_embeddings(fingerprint, vectors)
 
     def forget(self, fingerprint: str, texts: Callable[[Rows], Iterable[str]]) -> None:
@@ -221,5 +226,5 @@ class RecordCache:
             for rows in snapshot.stream():
                 for text in texts(rows):
                     keys.pop(text_hash(text), None)
-        with self._store.writer() as writer:
+        with self._store.writer(timeout=self._timeout) as writer:
             writer.forget_embeddings(list(keys.values()))

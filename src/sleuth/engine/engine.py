@@ -164,7 +164,9 @@ class Engine(Answering):
             min_score: leave out passages that have less in common with the query, from 0, which leaves out those that
                 have nothing in common, to 1, all words or the same meaning. None leaves out no single passage; where
                 none has anything in common with the query, as with gibberish, nothing is found.
-            rerank: scores the best 100 passages again: a `Reranker`, or the name of a cross-encoder.
+            rerank: orders the best passages again: a `Reranker`, or the name of a model that is installed
+                (`sleuth models`). An encoder compares the first 20, a cross-encoder and a `Reranker` get 100. With a
+                `deadline`, a model takes as many of the best as fit, and a note says how many.
 
         Returns:
             The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in

@@ -82,7 +82,7 @@ class SearchRequest(BaseRequest):
     rerank: Annotated[
         Reranker | str | None,
         Wire(str | None),
-        Field(max_length=200, description="Cross-encoder that scores the best 100 again."),
+        Field(max_length=200, description="Model that orders the best again: an encoder or a cross-encoder."),
     ] = None
 
     def __post_init__(self) -> None:
@@ -96,7 +96,7 @@ class SearchRequest(BaseRequest):
             raise ArgumentError(f"min_score must be a number from 0 to 1, or None, got {self.min_score!r}")
         if self.rerank is not None and not isinstance(self.rerank, str | Reranker):
             raise ArgumentError(
-                f"rerank must be a Reranker, the name of a cross-encoder or None, got {self.rerank!r}"
+                f"rerank must be a Reranker, the name of a model or None, got {self.rerank!r}"
             )
 
     def check_offered(self, rerankers: Collection[str]) -> None:

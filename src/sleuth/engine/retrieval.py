@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.compose import reranked
 from sleuth.engine.expansion import grow
 from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
+from sleuth.engine.reranking import RERANKED, as_reranker, rerank
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of, similar_rows
 from sleuth.errors import ArgumentError, RetrievalError
@@ -25,12 +24,8 @@ if TYPE_CHECKING:
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
-    from sleuth.protocols import Reranker
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
     from sleuth.types import RetrievedItem
-
-RERANKED = 100
-"""Passages that a reranker is given."""
 
 NEAR = 0.6
 """Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
@@ -43,7 +38,8 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         raise ArgumentError(
             f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
         )
-    k, least, reranker = min(request.k, MOST), request.min_score, as_reranker(request.rerank)
+    k, least = min(request.k, MOST), request.min_score
+    reranker = as_reranker(request.rerank, view.backend.store)
     deadline, fusion = check_deadline(request.deadline), as_fusion(request.fusion)
     tree = as_filter(request.filter)
     with view.reader() as snapshot:
@@ -78,7 +74,8 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         if not items and tree is not None:
             notes += _note_on_case(tree, searchers, snapshot)
     if reranker is not None:
-        items = reranked(reranker, query.text, items, explain=request.explain)[:k]
+        items, more = rerank(reranker, query.text, items, deadline=deadline, explain=request.explain)
+        items, notes = items[:k], [*notes, *more]
     return Ranking(items, ranked.parts, notes)
 
 
@@ -224,21 +221,3 @@ def _items(
     if request.expand is not None:
         items = grow(snapshot, snapshot.rows(keys), items, request.expand)
     return items
-
-
-def as_reranker(value: Reranker | str | None) -> Reranker | None:
-    """Return the reranker that a request names.
-
-    Raises:
-        MissingPackageError: a name, without the extra that loads it.
-        EmbeddingError: a name that no installed model has.
-    """
-    return _cross_encoder(value) if isinstance(value, str) else value
-
-
-@lru_cache(maxsize=2)
-def _cross_encoder(name: str) -> Reranker:
-    from sleuth.compose import CrossEncoderReranker
-    from sleuth.neural import OnnxCrossEncoder
-
-    return CrossEncoderReranker(OnnxCrossEncoder(name))

@@ -17,12 +17,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose import FusedRetriever, LabelledRetriever, reranked
+from sleuth.compose import FusedRetriever, LabelledRetriever
 from sleuth.engine.answers import Answering
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import SearchRequest
-from sleuth.engine.retrieval import RERANKED, as_reranker
+from sleuth.engine.reranking import RERANKED, as_reranker, rerank
+from sleuth.engine.search import check_deadline
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.remote import async_twin
 from sleuth.settings import IndexSettings
@@ -109,10 +110,11 @@ class Sources(Answering):
 
     def _fuse(self, request: SearchRequest) -> Ranking:
         names = self._names(request.sources)
-        reranker = None
+        reranker, deadline = None, check_deadline(request.deadline)
         if names != ["docs"]:
             _check_shared(request)
-            reranker, request = as_reranker(request.rerank), replace(request, rerank=None)
+            store = None if self.engine is None else self.engine.backend.store
+            reranker, request = as_reranker(request.rerank, store), replace(request, rerank=None)
         asked = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
         k = request.k if reranker is None else max(request.k, RERANKED)
         if len(asked) == 1:
@@ -126,8 +128,10 @@ class Sources(Answering):
                 item.extra.pop("explanation", None)
         if reranker is None or not request.k:
             return ranking
-        items = reranked(reranker, request.query, ranking.items, explain=request.explain)
-        return Ranking(items[: request.k], ranking.parts, ranking.notes)
+        items, notes = rerank(
+            reranker, request.query, ranking.items, deadline=deadline, explain=request.explain
+        )
+        return Ranking(items[: request.k], ranking.parts, [*ranking.notes, *notes])
 
     def _names(self, sources: Sequence[str] | None) -> list[str]:
         """Return the names of the retrievers that a request asks.

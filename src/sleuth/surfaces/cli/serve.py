@@ -70,7 +70,7 @@ ModelOption = Annotated[
 ]
 RerankOption = Annotated[
     list[str] | None,
-    typer.Option("--rerank", help="Cross-encoder that searches may ask for; repeat it for several."),
+    typer.Option("--rerank", help="Model that searches may rerank by; repeat it for several."),
 ]
 AllowHostOption = Annotated[
     list[str] | None, typer.Option("--allow-host", help="Host name by which clients address the server.")

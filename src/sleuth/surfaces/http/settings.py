@@ -26,7 +26,7 @@ class ServerSettings:
         read_only: refuse to add and delete.
         sources: what requests may search: "docs", "code", "code:REPOSITORY", "web", "kb:ID".
         model: who writes answers, as of `Engine.use_model`; the best sentences are quoted where None.
-        rerankers: names of cross-encoders that a search may ask for; each is loaded when it is first asked for.
+        rerankers: names of models that a search may ask for; each is loaded when it is first asked for.
         allowed_hosts: names under which clients may address the server, besides localhost and addresses.
         trusted_proxies: addresses and networks of proxies, whose `X-Forwarded-Proto` says whether a client uses TLS.
         cors_origins: pages of other sites that may call the server; none by default.

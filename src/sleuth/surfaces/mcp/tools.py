@@ -56,7 +56,7 @@ class Tools:
     Args:
         allowed: the documents that this client may see, and nothing else; None for everything, code too.
         url_of: addresses that this client can open; those of files where None.
-        rerankers: names of cross-encoders that this client may ask for; None for any.
+        rerankers: names of models that this client may ask for; None for any.
         span: given the query and `k` of a search, is open while it runs.
         most_tokens: of any answer, whatever a call asks for; None for no limit.
     """

@@ -1,0 +1,200 @@
+"""Reranking by models: encoders whose vectors are kept, and cross-encoders, by name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sleuth import Document, Engine, open_sources
+from sleuth.engine import EncoderReranker, QueryCache
+from sleuth.errors import EmbeddingError
+from sleuth.protocols import Reranker
+from sleuth.testing.contracts import RerankerContract
+from sleuth.types import RetrievedItem
+from tests.neural import tiny
+
+TEXTS = {"one": "a text of one", "two": "a text of two two", "three": "a text a text c d e"}
+
+
+class Letters:
+    """An embedder whose vector is how often each letter occurs; it counts the texts that it embeds."""
+
+    fingerprint = "letters"
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.texts: list[str] = []
+        self.seconds = seconds
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return np.array([text.count(letter) for letter in "abcdefghijklmnopqrstuvwxyz"], np.float32)
+
+    def embed_documents(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        self.texts += texts
+        time.sleep(self.seconds)
+        return [self.embed_query(text) for text in texts]
+
+
+@pytest.fixture(autouse=True)
+def memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget what other tests keep in memory."""
+    QueryCache._memory.clear()
+
+
+@pytest.fixture
+def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a tiny encoder and a tiny cross-encoder."""
+    folder = tmp_path / "models"
+    monkeypatch.setenv("SLEUTH_MODELS", str(folder))
+    tiny.write_encoder(folder / "encoder")
+    tiny.write_cross_encoder(folder / "cross")
+    return folder
+
+
+def items(*scores: float | None) -> list[RetrievedItem]:
+    letters = "abcdefgh"
+    return [
+        RetrievedItem(id=letters[place], text=letters[place] * 3, score=score)
+        for place, score in enumerate(scores)
+    ]
+
+
+def ids(ranking: Sequence[RetrievedItem]) -> list[str]:
+    return [item.id for item in ranking]
+
+
+class TestEncoder(RerankerContract):
+    def make(self) -> Reranker:
+        return EncoderReranker(Letters())
+
+
+def test_similarity_is_fused_with_the_ranking() -> None:
+    """Both are shares between their least and greatest; passages beyond the first keep their order behind them."""
+    reranked = EncoderReranker(Letters(), first=3).rerank("cb", items(9.0, 6.0, 5.0, 4.0, 1.0))
+    assert ids(reranked) == ["b", "c", "a", "d", "e"]
+    expected = [(0.25 + 2) / 3, 2 / 3, 1 / 3, -0.25 / 3, -1 / 3]
+    assert [item.score or 0.0 for item in reranked] == pytest.approx(expected)
+    explanation = reranked[0].explanation
+    assert explanation is not None
+    assert explanation.facts == {"cosine": pytest.approx(0.5**0.5), "weight": 2.0}
+    assert ids(EncoderReranker(Letters(), weight=0).rerank("cb", items(3.0, 2.0, 1.0))) == ["a", "b", "c"]
+
+
+def test_passages_without_scores_count_by_place() -> None:
+    """A ranking without scores, or with equal ones, is reranked, too; of one passage the score is 0."""
+    assert ids(EncoderReranker(Letters()).rerank("c", items(None, None, None))) == ["c", "a", "b"]
+    assert ids(EncoderReranker(Letters()).rerank("c", items(1.0, 1.0, 1.0))) == ["c", "a", "b"]
+    assert [item.score for item in EncoderReranker(Letters()).rerank("c", items(5.0))] == [0.0]
+
+
+def test_vectors_are_kept_in_the_index(tmp_path: Path) -> None:
+    """A second query embeds no passage again, in this process and in the next; a changed text is embedded."""
+    embedder = Letters()
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+        version = engine.status()["version"]
+        cache = QueryCache(engine.store, lambda rows: rows.texts["text"])
+        reranker = EncoderReranker(embedder, cache)
+        assert ids(engine.retrieve("two text", rerank=reranker))[0] == "two#0"
+        assert sorted(embedder.texts) == sorted(TEXTS.values())
+        engine.retrieve("a text", rerank=reranker)
+        QueryCache._memory.clear()
+        engine.retrieve("a text", rerank=reranker)
+        assert len(embedder.texts) == 3
+        assert engine.status()["version"] == version
+        engine.add([Document("another text of one", id="one")])
+        engine.retrieve("a text", rerank=reranker)
+        assert embedder.texts[3:] == ["another text of one"]
+
+
+def test_a_search_does_not_wait_for_a_writer(tmp_path: Path) -> None:
+    """While another writes, vectors are kept in memory alone."""
+    embedder = Letters()
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+        reranker = EncoderReranker(embedder, QueryCache(engine.store, lambda rows: rows.texts["text"]))
+        with engine.store.writer():
+            for _ in range(2):
+                assert len(engine.retrieve("a text", rerank=reranker)) == 3
+        assert len(embedder.texts) == 3
+        with engine.store.reader() as snapshot:
+            assert snapshot.count_embeddings("letters") == 0
+
+
+def test_vectors_of_texts_that_are_gone_are_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where most of many vectors are of texts that are gone, these are forgotten."""
+    monkeypatch.setattr("sleuth.engine.embedders.SPARE_VECTORS", 2)
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        reranker = EncoderReranker(Letters(), QueryCache(engine.store, lambda rows: rows.texts["text"]))
+        for n in range(8):
+            engine.add([Document(f"text of version {n}", id="x")])
+            engine.retrieve("text", rerank=reranker)
+        with engine.store.reader() as snapshot:
+            assert 1 <= snapshot.count_embeddings("letters") <= 5
+
+
+def test_a_deadline_says_how_many_were_reranked(tmp_path: Path) -> None:
+    """As many of the best as fit are compared; the others follow in their order, and a note says so."""
+    with Engine.open(tmp_path / "i", create=True, embedder="") as engine:
+        engine.add([Document(f"text {'abcdefghij'[n]}", id=str(n)) for n in range(10)])
+        plain = engine.retrieve("text")
+        ranking = engine.retrieve("text", rerank=EncoderReranker(Letters(0.2)), deadline=0.3)
+        assert (
+            "passages were reranked before the deadline; the others follow, without scores"
+            in ranking.notes[0]
+        )
+        compared = [item for item in ranking if item.score is not None]
+        assert 0 < len(compared) < 10
+        assert ids(ranking[len(compared) :]) == ids(plain[len(compared) :])
+        assert not engine.retrieve("text", rerank=EncoderReranker(Letters(0.2))).notes
+
+
+def test_models_by_name(tmp_path: Path, models: Path) -> None:
+    """An encoder and a cross-encoder are named alike; an unknown name is refused with the command that gets it."""
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+        for name in ("encoder", "cross"):
+            ranking = engine.retrieve("a text", rerank=name, explain=True)
+            assert len(ranking) == 3
+            assert {item.explanation.name for item in ranking if item.explanation} == {"rerank"}
+        assert ids(engine.retrieve("c d", rerank="cross"))[0] == "three#0"
+        with engine.store.reader() as snapshot:
+            ((fingerprint, _), *_) = QueryCache._memory
+            assert fingerprint.startswith("onnx/encoder/")
+            assert snapshot.count_embeddings(fingerprint) == 3
+        with pytest.raises(EmbeddingError, match=r"the model 'none' is not in .*: sleuth models pull none"):
+            engine.retrieve("a text", rerank="none")
+
+
+def test_several_sources(tmp_path: Path, models: Path) -> None:
+    """Items of all sources are reranked together."""
+
+    class Fixed:
+        def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> object:
+            from sleuth import Ranking
+
+            return Ranking(items(2.0, 1.0)[:k])
+
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+    with open_sources(tmp_path / "i", extra={"own": Fixed()}) as sources:  # type: ignore[dict-item]
+        ranking = sources.retrieve("c d", rerank="cross")
+        assert ids(ranking)[0] == "three#0"
+        assert len(ranking) >= 3
+        assert sources.retrieve("a text", rerank="encoder")[0].score is not None
+
+
+def test_over_shards(tmp_path: Path, models: Path) -> None:
+    """Passages of all shards are reranked; their vectors are kept in memory."""
+    from sleuth.cluster import ShardedEngine
+
+    with ShardedEngine.open(tmp_path / "s", create=True, shards=2) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+        assert len(engine.retrieve("a text", rerank="encoder")) == 3
+        assert len(QueryCache._memory) == 3
