@@ -14,7 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-WORDS = [*SPECIAL, "a", "b", "c", "d", "e", "one", "another", "text", "tokens", "refilled", "limiter"]
+WORDS = [
+    *SPECIAL,
+    "a",
+    "b",
+    "c",
+    "d",
+    "e",
+    "one",
+    "another",
+    "text",
+    "tokens",
+    "refilled",
+    "limiter",
+    "token",
+    "bucket",
+]
 FLOAT, INT64 = 1, 7
 _KINDS = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): INT64}
 

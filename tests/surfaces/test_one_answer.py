@@ -5,11 +5,9 @@ from __future__ import annotations
 import inspect
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from html import unescape
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
@@ -17,6 +15,7 @@ import pytest
 from sleuth import CodeRetriever, Document, Engine, Sources, index_path, open_code, open_sources
 from sleuth.code import CodeRequest
 from sleuth.engine import SearchRequest, default_embedder
+from sleuth.neural import OnnxCrossEncoder
 from sleuth.request import defaults
 from sleuth.surfaces.cli.ask import ask
 from sleuth.surfaces.cli.code import search as code_search
@@ -26,6 +25,7 @@ from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
 from sleuth.surfaces.page import OPTIONS
 from tests.commands import sleuth
+from tests.neural import tiny
 from tests.surfaces.http.conftest import Local, serving
 
 DOCUMENTS = [
@@ -97,17 +97,7 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
-LENGTHS = "scores-by-length"
-
-
-class Lengths:
-    """Stands for a model of sentence-transformers: its score of a text is the length."""
-
-    def __init__(self, name: str, **options: Any) -> None:
-        assert name == LENGTHS
-
-    def predict(self, pairs: list[tuple[str, str]], **options: Any) -> list[float]:
-        return [float(len(text)) for _, text in pairs]
+RERANKER = "common-words"
 
 
 class Answer(NamedTuple):
@@ -145,7 +135,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     workspace = Workspace(index, refresh=False)
     with (
         open_sources(index, offered) as sources,
-        serving(index, sources=offered, extensions=extensions(), rerankers=[LENGTHS]) as server,
+        serving(index, sources=offered, extensions=extensions(), rerankers=[RERANKER]) as server,
     ):
         yield Place(root, sources, server, Tools(workspace))
     workspace.close()
@@ -167,7 +157,7 @@ def command(place: Place, question: Question) -> Answer:
             arguments.append("--no-syntax")
         elif value is True:
             arguments.append(flag)
-        else:
+        elif value is not False:
             for each in value if isinstance(value, list) else [value]:
                 arguments += [flag, str(each)]
     done = sleuth("search", "--json", *arguments, "--", question.query, cwd=place.root)
@@ -218,17 +208,18 @@ def test_every_door_gives_the_same_answer(place: Place, question: Question) -> N
 @pytest.mark.parametrize("sources", [["docs"], ["code"], ["docs", "code"]], ids=str)
 @pytest.mark.parametrize("explain", [True, False])
 def test_scores_after_reranking_are_those_of_the_reranker(
-    place: Place, monkeypatch: pytest.MonkeyPatch, sources: list[str], explain: bool
+    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sources: list[str], explain: bool
 ) -> None:
     """Each door shows the order of the reranker, its scores and, if asked, its explanations."""
-    monkeypatch.setitem(sys.modules, "sentence_transformers", SimpleNamespace(CrossEncoder=Lengths))
-    options: dict[str, Any] = {"rerank": LENGTHS, "sources": sources, "explain": explain}
+    monkeypatch.setenv("SLEUTH_MODELS", str(tmp_path))
+    model = OnnxCrossEncoder(tiny.write_cross_encoder(tmp_path / RERANKER))
+    options: dict[str, Any] = {"rerank": RERANKER, "sources": sources, "explain": explain}
     question = Question("token bucket", options)
     ranking = place.sources.retrieve(question.query, **options)
     assert len(ranking) > 1
-    assert [item.score for item in ranking] == sorted(
-        (float(len(item.text)) for item in ranking), reverse=True
-    )
+    expected = model.predict([(question.query, item.text) for item in ranking])
+    assert [item.score for item in ranking] == pytest.approx(sorted(expected, reverse=True))
+    assert expected[0] > expected[-1]
     ids = [item.id for item in ranking]
     assert {
         door.__name__: door(place, question).ids for door in (python, command, http, mcp, page)
@@ -237,7 +228,7 @@ def test_scores_after_reranking_are_those_of_the_reranker(
     shown = place.server.client.post("/v1/search", json=body).json()["items"]
     printed = json.loads(
         sleuth(
-            *("search", "--json", "--rerank", LENGTHS, *(f"--in={name}" for name in sources)),
+            *("search", "--json", "--rerank", RERANKER, *(f"--in={name}" for name in sources)),
             *(["--explain"] if explain else []),
             question.query,
             cwd=place.root,
@@ -248,7 +239,7 @@ def test_scores_after_reranking_are_those_of_the_reranker(
     explanations = [item.get("explanation", {}).get("value") for item in shown]
     assert explanations == [item.score if explain else None for item in ranking]
     assert all(("explanation" in item["extra"]) is explain for item in printed)
-    html = place.server.client.get("/", params={"q": question.query, "rerank": LENGTHS, "in": sources}).text
+    html = place.server.client.get("/", params={"q": question.query, "rerank": RERANKER, "in": sources}).text
     assert re.findall(r'<span class="score">(.*?)</span>', html) == [f"{item.score:.3g}" for item in ranking]
 
 
