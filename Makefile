@@ -49,13 +49,14 @@ formats: $(VENV)/.developed build build/formats/.installed ## files by LibreOffi
 bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .data, beside the peers
 	$(VENV)-bench/bin/python -m benchmarks.quality
 
-bench-code: $(VENV)-bench/.installed ## code search: quality over the collections, by file, function and line, calls, resolution, speed (SRC=a repository)
+bench-code: $(VENV)-bench/.installed ## code search: quality over the collections, by file, function and line, calls, resolution, speed (SRC=a repository), beside documents
 	$(VENV)-bench/bin/python -m benchmarks.code_quality --work build/code --peers
 	$(VENV)-bench/bin/python -m benchmarks.code_functions --work build/code
 	$(VENV)-bench/bin/python -m benchmarks.code_lines --work build/code
 	$(VENV)-bench/bin/python -m benchmarks.code_calls --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_resolution --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_speed --work build/code $(or $(SRC),$(wildcard $(VENV)-bench/lib/python3*/site-packages))
+	$(VENV)-bench/bin/python -m benchmarks.sources sleuth=.:docs:src
 
 bench-answers: $(VENV)-bench/.installed ## answers and declined questions on collections with gold answers, and languages of XQuAD
 	for b in answers languages; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done

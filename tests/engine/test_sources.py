@@ -1,4 +1,4 @@
-"""Several sources answer as one: fused by rank, filtered, with labelled items and named failures."""
+"""Several sources answer as one: on one scale, filtered, with labelled items and named failures."""
 
 from __future__ import annotations
 
@@ -85,15 +85,92 @@ class TestContractOfOne(RetrieverContract):
 
 
 def test_every_item_says_its_source(both: Sources) -> None:
-    """Documents and code are fused by rank into one ranking, each item with its label."""
+    """Documents and code are one ranking on one scale; each item has its label, and explains its score."""
     ranking = both.retrieve(QUERY, 6, explain=True)
     assert {item.metadata["source_type"] for item in ranking} == {"docs", "code"}
     for item in ranking:
         why = item.explanation
         assert why is not None
         assert why.name == "fusion"
-        assert item.score == pytest.approx(sum(1 / (60 + float(part.facts["rank"])) for part in why.parts))
+        (source,) = why.parts
+        (scale,) = source.parts
+        assert scale.name == "scale"
+        assert item.score == scale.value == source.value
+        assert 0 < float(scale.facts["share"]) <= 1
+        assert scale.parts  # why the source itself has it where it is
+    scores = [item.score or 0.0 for item in ranking]
+    assert scores == sorted(scores, reverse=True)
+    assert max(scores) <= 1
     assert all(item.explanation is None for item in both.retrieve(QUERY, 6))
+
+
+def test_each_source_keeps_its_order(both: Sources) -> None:
+    """The items of one source stand in the order that it gives alone, for any k."""
+    alone = {
+        kind: [item.id for item in both.retrieve(QUERY, 50, sources=[kind])] for kind in ("docs", "code")
+    }
+    for k in (1, 3, 10, 12, 50):
+        ranking = both.retrieve(QUERY, k)
+        for kind, ids in alone.items():
+            own = [item.id for item in ranking if item.metadata["source_type"] == kind]
+            assert own == ids[: len(own)]
+
+
+@pytest.mark.parametrize(
+    ("query", "kind"),
+    [
+        ("when is the ledger closed?", "docs"),
+        ("how do I have lunch at noon", "docs"),
+        ("function that charges an order", "code"),
+        ("where is the ledger written in code", "code"),
+        ("record", "code"),
+        ("a guide to the ledger of a month", "docs"),
+    ],
+)
+def test_the_right_source_comes_first(both: Sources, query: str, kind: str) -> None:
+    """A question that documents answer finds them first, and one about code finds code."""
+    assert both.retrieve(query, 1)[0].metadata["source_type"] == kind
+
+
+class Service:
+    """A service that answers anything with the same items, without scores that mean something."""
+
+    def __init__(self, *texts: str) -> None:
+        self.items = [RetrievedItem(id=text, text=text, score=1e6) for text in texts]
+
+    def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
+        return Ranking(self.items[:k])
+
+
+def test_scores_of_a_service_do_not_count(both: Sources) -> None:
+    """A retriever of one's own stands where its texts belong, whatever scores it gives."""
+    wiki = Service("Bread is baked in the morning.", "Rivers flow into the sea.")
+    sources = Sources({**both.retrievers, "wiki": wiki})
+    kinds = [item.metadata["source_type"] for item in sources.retrieve(QUERY, 100)]
+    assert "wiki" in kinds
+    assert "wiki" not in kinds[:3]
+    baking = sources.retrieve("bread that is baked", 10)
+    assert baking[0].metadata["source_type"] == "wiki"
+
+
+def test_gibberish_finds_nothing_in_any_source(both: Sources) -> None:
+    """A service that answers anything is not shown for gibberish, unless a text holds one of its words."""
+    wiki = Service("Bread is baked in the morning.", "The error qwxz means that the disk is full.")
+    for retrievers in ({**both.retrievers, "wiki": wiki}, {"wiki": wiki}):
+        sources = Sources(retrievers)
+        assert len(sources.retrieve("hjkl fghj")) == 0
+        assert len(sources.retrieve("rtyu qwxz")) == 2
+        assert len(sources.retrieve("rtyu -qwxz", syntax=True)) == 0
+
+
+def test_shares_without_vectors(both: Sources, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the default embedder is not installed, a share is that of the query's words."""
+    monkeypatch.setattr("sleuth.dense.has_wordllama", lambda: False)
+    ranking = both.retrieve("ledger closed zebra", 3, explain=True)
+    first = ranking[0].explanation
+    assert first is not None
+    assert first.parts[0].parts[0].facts["share"] == pytest.approx(2 / 3)
+    assert ranking[0].id.startswith("closing")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +232,7 @@ def test_failures_inside_a_source_are_named(both: Sources) -> None:
         def retrieve(self, query: str, k: int = 10, *, filter: object = None) -> Ranking:
             return Ranking([RetrievedItem(id="a", text="b", score=1.0)][:k], [part])
 
-    ranking = Sources({"wiki": Degraded(), "docs": both}).retrieve("ledger", 3)
+    ranking = Sources({"wiki": Degraded(), "docs": both}).retrieve("ledger", 50)
     assert [(part.name, part.error) for part in ranking.failures] == [("wiki/dense", "no model")]
     assert {item.metadata["source_type"] for item in ranking} == {"wiki", "docs"}
 

@@ -92,6 +92,11 @@ QUESTIONS = [
     Question("token bucket", {"fusion": "rrf", "deadline": 30, **DOCS}),
     Question("token bucket", {"expand": "document", **DOCS}),
     Question("token bucket", {"sources": ["code"]}),
+    *(Question(query, {"sources": ["docs", "code"]}) for query in ("where are tokens added", "Cats", "serve_request")),
+    *(Question("function that adds tokens", {"k": k, "explain": True}) for k in (1, 2, 7)),
+    Question("how is a bucket refilled", {"filter": "source_type:code OR year>=2021"}),
+    Question("token bucket of requests", {"deadline": 30}),
+    *typed('"token bucket" refill', "symbol:refill", "where tokens -leaky", sources=["docs", "code"]),
     Question(GIBBERISH[1], {"sources": ["code"]}),
     Question(GIBBERISH[1], DOCS),
 ]  # fmt: skip
@@ -298,9 +303,9 @@ def test_every_door_finds_the_same_code(place: Place, question: Question) -> Non
         assert ids == []
 
 
-def test_there_are_sixty_questions(place: Place) -> None:
+def test_there_are_seventy_questions(place: Place) -> None:
     """Most find something, and some find nothing."""
-    assert len(QUESTIONS) >= 60
+    assert len(QUESTIONS) >= 70
     sizes = [len(python(place, question).ids) for question in QUESTIONS]
     assert len(QUESTIONS) // 2 < sum(map(bool, sizes)) < len(QUESTIONS)
 

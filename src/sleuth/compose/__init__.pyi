@@ -24,5 +24,6 @@ from sleuth.compose.fuse import normalise as normalise
 from sleuth.compose.fuse import overlap as overlap
 from sleuth.compose.items import best_first as best_first
 from sleuth.compose.items import rescored as rescored
+from sleuth.compose.labelled import KEY as KEY
 from sleuth.compose.labelled import LabelledRetriever as LabelledRetriever
 from sleuth.compose.rerank import reranked as reranked

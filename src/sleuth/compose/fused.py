@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -36,6 +36,7 @@ class FusedRetriever:
         deadline: seconds that each has; None waits for all. If a retriever fails, is late or returns a score that is
             not finite, the ranking is degraded and `parts` reports why; if all do, RetrievalError is raised.
             A failed part inside a retriever that answered is reported too, as "retriever/part".
+        prepare: called with the query and the rankings by name before they are fused; returns them with other scores.
     """
 
     retrievers: Mapping[str, Retriever]
@@ -44,6 +45,7 @@ class FusedRetriever:
     pool: int = 1000
     rank_constant: float = RANK_CONSTANT
     deadline: float | None = None
+    prepare: Callable[[str, Mapping[str, Ranking]], Mapping[str, Ranking]] | None = None
 
     def __post_init__(self) -> None:
         if not self.retrievers:
@@ -69,6 +71,8 @@ class FusedRetriever:
             deadline=self.deadline,
         )
         _raise_if_none(rankings, reports, query, k)
+        if self.prepare is not None:
+            rankings = dict(self.prepare(query, rankings))
         items = _by_id(rankings)
         fused = fuse_hits(
             _pools(rankings, items),

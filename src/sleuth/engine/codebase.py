@@ -121,14 +121,18 @@ def default_embedder() -> Embedder:
     return CodeEmbedder()
 
 
-def embedder_for(request: CodeRequest) -> Embedder | None:
+def embedder_for(request: CodeRequest | None = None) -> Embedder | None:
     """Return what a request for code needs to search by meaning; None for words alone.
+
+    Args:
+        request: None for one with the default strategy.
 
     Raises:
         MissingPackageError: the request names a strategy that needs the extra `hybrid`, which is not installed.
     """
     from sleuth.dense import has_wordllama
 
-    if request.strategy == "keyword" or (request.strategy is None and not has_wordllama()):
+    strategy = None if request is None else request.strategy
+    if strategy == "keyword" or (strategy is None and not has_wordllama()):
         return None
     return default_embedder()

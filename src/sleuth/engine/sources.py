@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.compose import FusedRetriever, LabelledRetriever
 from sleuth.engine.answers import Answering
+from sleuth.engine.codebase import embedder_for
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import SearchRequest
 from sleuth.engine.reranking import RERANKED, as_reranker, rerank
+from sleuth.engine.scale import FIRST, has_words_in_common, is_gibberish, on_one_scale
 from sleuth.engine.search import check_deadline
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.remote import async_twin
@@ -42,7 +44,7 @@ SPELLINGS = "docs, code, code:REPOSITORY, web, kb:ID"
 _SPELLING = re.compile(r"docs|code|web|(?:code|kb):.+")
 
 POOL = 100
-"""Items asked of each source; beyond them nothing is found."""
+"""Items asked of each source at most; beyond them nothing is found."""
 
 _DOCUMENTS = ("legs", "fusion", "expand", "min_score")
 """Options that need the documents alone."""
@@ -54,10 +56,10 @@ _FIELDS = {"title", "source", "source_type", "path", "language", "symbol", "name
 class Sources(Answering):
     """Several sources that answer as one: a `Retriever` that also writes answers, as an `Engine` does.
 
-    Scores of different sources do not compare, so their rankings are fused by rank: an item's score is the sum over the
-    sources that found it of 1 / (60 + rank). One source alone keeps its own scores. Each item says in its metadata, as
-    `source_type`, which source it comes from. Sources are asked at the same time; one that fails or is late is
-    named in `Ranking.failures`, and the others answer.
+    Scores of different sources do not compare, so their hits are put on one scale (`sleuth.engine.scale`): how much of
+    the query their texts hold, from 0 to 1. Each source keeps its order. One source alone keeps its own scores. Each
+    item says in its metadata, as `source_type`, which source it comes from. Sources are asked at the same time; one
+    that fails or is late is named in `Ranking.failures`, and the others answer.
 
     Attributes:
         retrievers: by name.
@@ -120,9 +122,7 @@ class Sources(Answering):
         if len(asked) == 1:
             ranking = asked[names[0]].retrieve(request.query, k, filter=request.filter)
         else:
-            seconds = [each for each in (self._deadline, request.deadline) if each is not None]
-            fused = FusedRetriever(asked, method="rrf", pool=POOL, deadline=min(seconds, default=None))
-            ranking = fused.retrieve(request.query, k, filter=request.filter)
+            ranking = self._on_one_scale(asked, request, k)
         if not request.explain:
             for item in ranking:
                 item.extra.pop("explanation", None)
@@ -132,6 +132,19 @@ class Sources(Answering):
             reranker, request.query, ranking.items, deadline=deadline, explain=request.explain
         )
         return Ranking(items[: request.k], ranking.parts, [*ranking.notes, *notes])
+
+    def _on_one_scale(self, retrievers: Mapping[str, Retriever], request: SearchRequest, k: int) -> Ranking:
+        """Ask several sources at the same time; return the best `k` items of all."""
+        seconds = [each for each in (self._deadline, request.deadline) if each is not None]
+        words = parse_query(request.query, _FIELDS).text if request.syntax else request.query
+        fused = FusedRetriever(
+            retrievers,
+            method="max",
+            pool=max(FIRST, min(k, POOL)),
+            deadline=min(seconds, default=None),
+            prepare=lambda _, rankings: on_one_scale(words, rankings),
+        )
+        return fused.retrieve(request.query, k, filter=request.filter)
 
     def _names(self, sources: Sequence[str] | None) -> list[str]:
         """Return the names of the retrievers that a request asks.
@@ -193,8 +206,11 @@ class _Asked:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        """Return the hits of the source, labelled."""
-        return LabelledRetriever(self._with_options(), self.label).retrieve(query, k, filter=filter)
+        """Return the hits of the source, labelled; none for gibberish, whatever a service answers."""
+        ranking = LabelledRetriever(self._with_options(), self.label).retrieve(query, k, filter=filter)
+        if is_gibberish(query) and not has_words_in_common(query, ranking):
+            return Ranking((), ranking.parts, ranking.notes)
+        return ranking
 
     def _with_options(self) -> Retriever:
         if isinstance(self.source, Unhooked):
@@ -286,9 +302,13 @@ def open_sources(
                 from sleuth.code import SnapshotRetriever, current_snapshot
 
                 storage, repositories = _code(stack, path, which)
+                embedder = embedder_for()
                 if refresh:
                     warnings += [current_snapshot(storage, one).warning(one) for one in repositories]
-                retrievers |= {f"code:{one.path}": SnapshotRetriever(storage, one.id) for one in repositories}
+                retrievers |= {
+                    f"code:{one.path}": SnapshotRetriever(storage, one.id, embedder=embedder)
+                    for one in repositories
+                }
             elif kind == "web":
                 from sleuth.web import WebRetriever
 

@@ -144,7 +144,7 @@ class CodeRetriever:
             snapshot,
             query,
             allowed,
-            pool=max(2 * limit, _POOL),
+            pool=pool_for(limit),
             strategy=strategy,
             provider=self.embedding_provider,
             weights=shares,
@@ -200,6 +200,11 @@ def check_granularity(granularity: str, per_file: int | None, strategy: str) -> 
         raise ArgumentError(
             "strategy must be 'keyword' or 'hybrid' with granularity 'function', got 'vector'"
         )
+
+
+def pool_for(k: int) -> int:
+    """Return how many chunks of each leg are fused for the best `k`."""
+    return max(2 * k, _POOL)
 
 
 def search(

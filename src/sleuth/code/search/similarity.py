@@ -47,7 +47,8 @@ def similar_chunks(
     if not len(matrix):
         return Similar(positions, places, np.zeros(0, np.float32))
     vector = query_vector(provider, title_of(query), matrix.shape[1])
-    scores = np.clip(matrix @ vector, 0.0, 1.0)
+    # row by row: the threads of a product of matrices cost ten times its work
+    scores = np.clip(np.vecdot(matrix, vector), 0.0, 1.0)
     if allowed.files is not None:
         scores = np.where(allowed.files[positions], scores, np.float32(0))
     has_meaning = getattr(provider, "has_meaning", None)

@@ -9,7 +9,7 @@ from sleuth.arguments import check_count, check_query
 from sleuth.code.search.context import piece_id
 from sleuth.code.search.filters import chunk_metadata, file_metadata, read_tree
 from sleuth.code.search.fusion import Piece
-from sleuth.code.search.retriever import search
+from sleuth.code.search.retriever import pool_for, search
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from sleuth.code.search.retriever import GraphStorage
     from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.snapshot import Snapshot
-
-POOL = 100
-"""Pieces of code of each leg that a hybrid search fuses; it finds no others."""
 
 
 class SnapshotRetriever:
@@ -76,9 +73,9 @@ class SnapshotRetriever:
         if not k or not query.strip():
             return Ranking(())
         allowed = read_tree(snapshot, tree)
-        strategy, pool = ("keyword", k) if self._embedder is None else ("hybrid", POOL)
+        strategy = "keyword" if self._embedder is None else "hybrid"
         pieces, report = search(
-            snapshot, query, allowed, pool=pool, strategy=strategy, provider=self._embedder
+            snapshot, query, allowed, pool=pool_for(k), strategy=strategy, provider=self._embedder
         )
         least = pieces[k - 1].score if k < len(pieces) else 0.0
         items = [_item(snapshot, piece) for piece in pieces if piece.score >= least]

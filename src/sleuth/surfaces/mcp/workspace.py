@@ -176,7 +176,7 @@ class Workspace:
             UnknownSnapshotError: `at` is not indexed; lists what is.
         """
         from sleuth.code import SnapshotRetriever
-        from sleuth.engine import Sources
+        from sleuth.engine import Sources, embedder_for
 
         engine = self.documents()  # its hooks apply to code, too
         retrievers: dict[str, Retriever] = {}
@@ -185,8 +185,11 @@ class Workspace:
         if at is not None or self.repositories():
             snapshots, storage = self.snapshots_at(at), self.code()
             if storage is not None:
+                embedder = embedder_for()
                 retrievers |= {
-                    f"code:{s.repository.path}": SnapshotRetriever(storage, s.repository.id, s.info.id)
+                    f"code:{s.repository.path}": SnapshotRetriever(
+                        storage, s.repository.id, s.info.id, embedder=embedder
+                    )
                     for s in snapshots
                 }
         if not retrievers:

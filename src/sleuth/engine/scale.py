@@ -1,0 +1,148 @@
+"""Puts the hits of several sources on one scale, from 0 to 1, on which they compare."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
+from statistics import fmean
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sleuth.compose import KEY
+from sleuth.engine.relevance import score_texts
+from sleuth.text import get_analyzer
+from sleuth.types import Explanation, Ranking
+
+if TYPE_CHECKING:
+    from sleuth.types import RetrievedItem
+
+FIRST: Final = 10
+"""Hits of each source that are read."""
+_WEIGHTS: Final = (1.0, 1 / 2, 1 / 3)
+"""Of the greatest shares among a hit and those below it."""
+_ANALYZER: Final = "code-english"
+_STEP: Final = 1e-3
+_UNASKED_CODE: Final = 0.9
+_UNASKED_TEXT: Final = 0.75
+"""What a source counts where the query asks for the other kind (docs/sources.md has the table)."""
+
+_ASKS_FOR_CODE = re.compile(
+    r"\b(?:functions?|class(?:es)?|methods?|modules?|decorators?|dataclass|def|implement(?:ed|ation|s)?|defined"
+    r"|source code|code (?:that|which|where|for|of)|where (?:is|are|do|does)|how (?:is|are|does))\b",
+    re.IGNORECASE,
+)
+_ASKS_FOR_TEXT = re.compile(
+    r"\b(?:how (?:to|do|can|should|could|would|is|are|does)|what (?:is|are|do|does|happens)|why|i|my"
+    r"|guide|manual|tutorial|docs|documentation)\b",
+    re.IGNORECASE,
+)
+_TOKEN = re.compile(r"[^\W\d][\w.]*")
+_LOOKS_LIKE_CODE = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w")
+_FORMULA = "(mean of the greatest 3 shares from this hit on, weighing 1, 1/2, 1/3 - .001 * (rank - 1)) * kind"
+_FORMULA_BELOW = "score of the last hit that was read * its rank / rank"
+
+
+def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranking]:
+    """Return the rankings of several sources with scores that compare; each source keeps its order.
+
+    The share of a hit says how much of the query its text holds, from 0 to 1: `score_texts`, or the share of the
+    query's words where the extra `hybrid` is not installed. The scores of the first ten hits of a source follow from
+    their shares: each is the mean of the three greatest among this hit and those below it, weighing 1, 1/2 and 1/3. So
+    a source with several good passages comes before a source with one. `kind` is 1, or less where the query asks for
+    another kind of source.
+
+    Args:
+        rankings: by source, each with its first ten hits or more. Items have their label as `source_type`.
+    """
+    heads = {name: ranking[:FIRST] for name, ranking in rankings.items()}
+    first = [item for head in heads.values() for item in head]
+    shares = iter(_shares(query, first))
+    kinds = _kinds(query, first)
+    return {
+        name: Ranking(
+            list(_scaled(ranking, [next(shares) for _ in heads[name]], kinds)), ranking.parts, ranking.notes
+        )
+        for name, ranking in rankings.items()
+    }
+
+
+def has_words_in_common(query: str, items: Iterable[RetrievedItem]) -> bool:
+    """Return whether any text holds a word of a query."""
+    analyzer = get_analyzer(_ANALYZER)
+    words = set(analyzer.tokens(query))
+    return any(not words.isdisjoint(analyzer.tokens(_text_of(item))) for item in items)
+
+
+def is_gibberish(query: str) -> bool:
+    """Return whether the default embedder takes a query for gibberish; False where it is not installed."""
+    from sleuth.dense import WordLlamaEmbedder, has_wordllama
+
+    return has_wordllama() and not WordLlamaEmbedder().has_meaning(query)
+
+
+class _Kinds(NamedTuple):
+    """What each kind of source counts for one query, above 0, 1 at most."""
+
+    code: float
+    text: float
+
+
+def _kinds(query: str, items: Iterable[RetrievedItem]) -> _Kinds:
+    """Return what code and text count: less where the query asks for the other, by its words or by a name.
+
+    Args:
+        items: among them the definitions that the query may name.
+    """
+    names = {str(item.metadata["name"]) for item in items if "name" in item.metadata and _is_code(item)}
+    tokens = [query.strip(), *filter(_LOOKS_LIKE_CODE.search, _TOKEN.findall(query))]
+    asks_for_code = bool(_ASKS_FOR_CODE.search(query)) or any(
+        not names.isdisjoint(token.split(".")) for token in tokens
+    )
+    if not asks_for_code:
+        return _Kinds(_UNASKED_CODE, 1.0)
+    return _Kinds(1.0, 1.0 if _ASKS_FOR_TEXT.search(query) else _UNASKED_TEXT)
+
+
+def _is_code(item: RetrievedItem) -> bool:
+    return item.metadata.get(KEY) == "code"
+
+
+def _scaled(ranking: Ranking, shares: Sequence[float], kinds: _Kinds) -> Iterator[RetrievedItem]:
+    """Yield the items of one source with their scores on the scale, and with the reasons.
+
+    Args:
+        shares: of its first items.
+    """
+    best = (sorted(shares[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(shares)))
+    means = (fmean(some, _WEIGHTS[: len(some)]) for some in best)
+    values = [max(0.0, mean - _STEP * place) for place, mean in enumerate(accumulate(means, min))]
+    for place, item in enumerate(ranking):
+        kind = kinds.code if _is_code(item) else kinds.text
+        facts: dict[str, float | int | str] = {"rank": place + 1, "kind": kind}
+        if place < len(values):
+            score, formula = values[place] * kind, _FORMULA
+            facts["share"] = shares[place]
+        else:
+            score, formula = values[-1] * kind * len(values) / (place + 1), _FORMULA_BELOW
+        below = () if item.explanation is None else (item.explanation,)
+        extra = {**item.extra, "explanation": Explanation("scale", score, formula, facts, below)}
+        yield item.model_copy(update={"score": score, "extra": extra})
+
+
+def _shares(query: str, items: Sequence[RetrievedItem]) -> list[float]:
+    """Return how much of a query each text holds, 0 to 1."""
+    from sleuth.dense import has_wordllama
+
+    texts = [_text_of(item) for item in items]
+    if has_wordllama():
+        return score_texts(query, texts)
+    analyzer = get_analyzer(_ANALYZER)
+    words = set(analyzer.tokens(query))
+    return [len(words.intersection(analyzer.tokens(text))) / (len(words) or 1) for text in texts]
+
+
+def _text_of(item: RetrievedItem) -> str:
+    """Return what an item says: its text, below its title or, of code, its place and name."""
+    keys = ("path", "symbol", "doc") if _is_code(item) else ("title", "heading")
+    heads = (value for key in keys if isinstance(value := item.metadata.get(key), str))
+    return " ".join((*heads, item.text))
