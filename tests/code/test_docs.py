@@ -24,6 +24,20 @@ def test_the_example_prints_what_it_says(tmp_path: Path) -> None:
     assert done.stdout == match[2]
 
 
+def test_the_example_of_grep_prints_what_it_says(tmp_path: Path) -> None:
+    """After the first example, the example of `grep` prints the block below it."""
+    first = re.search(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    match = re.search(r"## Every line.*?```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL)
+    assert first is not None
+    assert match is not None
+    code = f"{first[1]}\nprint('-----')\n{match[1]}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout.partition("-----\n")[2] == match[2]
+
+
 def test_weights_and_filters_are_those_of_the_code() -> None:
     """The table of signals has the current weights; every filter and language is named."""
     for name, weight in (ranking.WEIGHTS | {"meaning": ranking.MEANING}).items():

@@ -1,4 +1,4 @@
-"""The six tools, called by a client of the SDK."""
+"""The seven tools, called by a client of the SDK."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.surfaces.project import git
 from .conftest import call, refusal, with_client
 
 ALWAYS = {"indexed_root", "stale"}
-NAMES = ["search", "fetch", "definitions", "references", "history", "status"]
+NAMES = ["search", "fetch", "definitions", "references", "grep", "history", "status"]
 
 
-def test_six_tools_that_read(workspace: Workspace) -> None:
-    """There are six tools, all read-only, and each needs at most its first argument."""
+def test_seven_tools_that_read(workspace: Workspace) -> None:
+    """There are seven tools, all read-only, and each needs at most its first argument."""
 
     async def work(client: Any) -> Any:
         return await client.list_tools()
@@ -372,3 +372,36 @@ def test_an_agent_limits_all_answers(project: Path, monkeypatch: pytest.MonkeyPa
         assert tokens_of(answer) <= 700
         assert answer["cursor"]
     workspace.close()
+
+
+def test_grep_lists_and_counts_every_line(project: Path) -> None:
+    """All lines that match are counted, also those that pages leave out and those of files that are not indexed yet."""
+    with closing(Workspace(project / ".sleuth", project, refresh=False)) as workspace:
+        answer = call(workspace, "grep", pattern=r"tokens \+= \w+")
+        (result,) = answer["results"]
+        assert (result["id"], result["path"]) == (f"{project}/src/bucket.py:9", "src/bucket.py:9")
+        assert (result["text"], result["inside"]) == (
+            "        self.tokens += seconds * self.rate",
+            "TokenBucket.refill",
+        )
+        assert (answer["lines"], answer["files"]) == (1, 1)
+        assert call(workspace, "fetch", id=result["id"])["text"] == result["text"]
+        (project / "src" / "many.py").write_text("".join(f"value_{n} = 'x'\n" for n in range(250)), "utf-8")
+        ids, cursor = [], None
+        while True:
+            page = call(
+                workspace,
+                "grep",
+                pattern="value_[0-9]+",
+                paths=["src"],
+                **({"cursor": cursor} if cursor else {}),
+            )
+            assert (page["lines"], page["files"]) == (250, 1)
+            ids += [each["path"] for each in page["results"]]
+            if (cursor := page["cursor"]) is None:
+                break
+        assert ids == [f"src/many.py:{n}" for n in range(1, 251)]
+        assert call(workspace, "grep", pattern="value_", paths=["docs"])["lines"] == 0
+        assert call(workspace, "grep", pattern="TOKENS", ignore_case=True, filter="kind:class")["lines"] == 2
+        assert "pattern must be a regular expression" in refusal(workspace, "grep", pattern="(")
+        assert call(workspace, "grep", pattern="(", fixed=True, at="v1")["lines"] == 1

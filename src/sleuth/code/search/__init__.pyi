@@ -7,6 +7,13 @@ from sleuth.code.search.functions import outer_functions as outer_functions
 from sleuth.code.search.history import Place as Place
 from sleuth.code.search.history import base_of as base_of
 from sleuth.code.search.history import places_named as places_named
+from sleuth.code.search.matching_lines import LineMatch as LineMatch
+from sleuth.code.search.matching_lines import LineMatches as LineMatches
+from sleuth.code.search.matching_lines import agrep as agrep
+from sleuth.code.search.matching_lines import grep as grep
+from sleuth.code.search.patterns import LinePattern as LinePattern
+from sleuth.code.search.patterns import compile_pattern as compile_pattern
+from sleuth.code.search.patterns import required_literal as required_literal
 from sleuth.code.search.phrases import pairs_of as pairs_of
 from sleuth.code.search.phrases import phrase_scores as phrase_scores
 from sleuth.code.search.query import read_query as read_query

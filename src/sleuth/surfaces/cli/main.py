@@ -37,6 +37,7 @@ COMMANDS = {
     "web": "web",
     "kb": "kb",
     "code": "code",
+    "grep": "grep",
     "publish": "publish",
     "versions": "publish",
     "fetch": "publish",

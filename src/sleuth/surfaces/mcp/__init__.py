@@ -1,4 +1,4 @@
-"""Sleuth as a server of the Model Context Protocol: six tools that read."""
+"""Sleuth as a server of the Model Context Protocol: seven tools that read."""
 
 from sleuth.lazy import exports_of
 

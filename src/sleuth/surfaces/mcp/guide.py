@@ -15,7 +15,7 @@ The MCP server `sleuth` searches this repository. Its index is brought up to dat
 - Why code is as it is: `history` of a file, of lines or of a definition.
 - An answer that was cut: the same call with its `cursor`. Lines of a file: `fetch` with `src/app.py:10-40`.
 - `indexing` in an answer says that the index is not complete yet: ask again, or read the files it names.
-- A name that is certain, or a text in files that are not indexed: grep.
+- Every line with a text or a regular expression, counted: `grep`.
 """
 
 SKILL: Final = f"""\

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.surfaces.mcp.budget import Graded
 
 if TYPE_CHECKING:
-    from sleuth.code import Commit
+    from sleuth.code import Commit, Snapshot
+    from sleuth.code.search import LinePattern
     from sleuth.engine import Answering
+    from sleuth.filters import Filter
     from sleuth.types import RetrievedItem
 
 OUTLINE = 160
@@ -109,6 +111,41 @@ def reference(use: Mapping[str, Any], root: str, line: str, url_of: UrlOf) -> Gr
         outline={**place, "role": use["role"], "certain": use["certain"], "text": line.strip()[:OUTLINE]},
         name=place,
     )
+
+
+class Lines(NamedTuple):
+    """Some of the lines that match a pattern, and how many lines and files match."""
+
+    graded: list[Graded]
+    lines: int
+    files: int
+
+
+def lines(
+    snapshots: Sequence[Snapshot],
+    pattern: LinePattern,
+    tree: Filter | None,
+    offset: int,
+    limit: int,
+    url_of: UrlOf,
+    *,
+    worktree: bool,
+) -> Lines:
+    """Return the lines of all snapshots that match a pattern, from `offset` on, `limit` at most; all are counted."""
+    from sleuth.code.search import grep
+
+    graded: list[Graded] = []
+    lines = files = 0
+    for snapshot in snapshots:
+        first, most = max(0, offset - lines), limit - len(graded)
+        result = grep(snapshot, pattern, limit=most, offset=first, filter=tree, worktree=worktree)
+        lines += result.lines
+        files += result.files
+        for match in result.matches:
+            name = _place(snapshot.repository.path, match.file_path, match.line, match.line, url_of)
+            whole = {**name, "text": match.text, **({"inside": match.inside} if match.inside else {})}
+            graded.append(Graded(whole=whole, outline={**name, "text": match.text[:OUTLINE]}, name=name))
+    return Lines(graded, lines, files)
 
 
 def commit(entry: Commit) -> Graded:

@@ -10,7 +10,8 @@ MOST_RESULTS = 100
 """Results of one answer at most."""
 
 INSTRUCTIONS = """Searches the documents and the code of one folder, named by indexed_root in every answer.
-Start with search; fetch what a result shows in part; definitions and references follow a name through code.
+Start with search; fetch what a result shows in part; definitions and references follow a name through code; grep
+lists every matching line.
 indexing, where it stands, says how much of the folder is covered yet, or why none is: answers grow from call to call.
 stale.files counts files that changed since they were indexed: read those from disk; null if nobody knows. omitted
 counts results that did not fit into max_tokens: pass cursor back, with the same arguments, for the next ones."""
@@ -41,6 +42,11 @@ class ToolSchema(NamedTuple):
 
 _Properties = dict[str, dict[str, Any]]
 
+_PATHS = {
+    "type": "array",
+    "items": {"type": "string"},
+    "description": 'Only these files and folders, as ["src", "docs/guide.md"].',
+}
 _AT: _Properties = {
     "at": {
         "type": "string",
@@ -80,11 +86,7 @@ TOOLS = (
                 "maxItems": 5,
                 "description": "Other wordings of the same question; the results of all are fused.",
             },
-            "paths": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": 'Only these files and folders, as ["src", "docs/guide.md"].',
-            },
+            "paths": _PATHS,
             **_AT,
             **_PAGE,
         },
@@ -119,6 +121,31 @@ TOOLS = (
                 "type": "string",
                 "description": "A name; a dotted one counts only uses of that definition.",
             },
+            **_AT,
+            **_PAGE,
+        },
+    ),
+    ToolSchema(
+        "grep",
+        "Find every line",
+        "List every line of code that matches a regular expression of RE2, and count them all: complete, also in files "
+        "that are not indexed yet.",
+        {
+            "pattern": {
+                "type": "string",
+                "description": "As in def refill\\b; without lookaround.",
+            },
+            "fixed": {"type": "boolean", "default": False, "description": "The pattern is plain text."},
+            "ignore_case": {
+                "type": "boolean",
+                "default": False,
+                "description": "Upper and lower case are the same.",
+            },
+            "filter": {
+                "type": "string",
+                "description": 'Only lines in matching code, as in "kind:class language:python".',
+            },
+            "paths": _PATHS,
             **_AT,
             **_PAGE,
         },

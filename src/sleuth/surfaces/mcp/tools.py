@@ -1,4 +1,4 @@
-"""The six tools: what each answers, as JSON within a budget of tokens."""
+"""The seven tools: what each answers, as JSON within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count, check_names
 from sleuth.engine import SearchRequest
@@ -18,6 +18,7 @@ from sleuth.request import DEFAULT_K, defaults
 from sleuth.surfaces.mcp import items
 from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, tokens_of, write, write_cursor
 from sleuth.surfaces.mcp.schemas import MOST_RESULTS
+from sleuth.surfaces.mcp.texts import FetchedText, code_text, document_text
 from sleuth.surfaces.mcp.wordings import search, wordings_of
 
 if TYPE_CHECKING:
@@ -27,27 +28,11 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.store import StoredDocument
     from sleuth.surfaces.mcp.workspace import Workspace
-    from sleuth.types import RetrievedItem
 
 MAX_TOKENS = 4_000
 LEAST_TOKENS = 200
 
 _PLACE = re.compile(r"(?P<path>.+?)(?::(?P<first>\d+)(?:-(?P<last>\d+))?)?(?:@(?P<hash>[0-9a-f]{12}))?")
-
-
-class _Text(NamedTuple):
-    """What `fetch` found.
-
-    Attributes:
-        first_line: of `text` in its file, 1-based; None where it has no lines.
-        changed: whether the id names other content than these lines have now.
-    """
-
-    id: str
-    text: str
-    metadata: Mapping[str, Any]
-    first_line: int | None = None
-    changed: bool = False
 
 
 class Tools:
@@ -92,7 +77,7 @@ class Tools:
         """Return the tools by name."""
         tools: list[Callable[..., dict[str, Any]]] = [self.search, self.fetch, self.status]
         if self._allowed is None:
-            tools[2:2] = [self.definitions, self.references, self.history]
+            tools[2:2] = [self.definitions, self.references, self.grep, self.history]
         return {tool.__name__: tool for tool in tools}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
@@ -242,6 +227,34 @@ class Tools:
                 graded.append(items.reference(use, snapshot.repository.path, line, self._url_of))
         return self._rest(head | counts | self._near(name, at, graded), graded, max_tokens, request, cursor)
 
+    def grep(
+        self,
+        pattern: str,
+        fixed: bool = False,
+        ignore_case: bool = False,
+        filter: str | None = None,
+        paths: Sequence[str] | None = None,
+        at: str | None = None,
+        max_tokens: int = MAX_TOKENS,
+        cursor: str | None = None,
+    ) -> dict[str, Any]:
+        """Return every line of code that matches a regular expression, and how many there are."""
+        from sleuth.code.search import compile_pattern
+        from sleuth.filters import all_of, as_filter
+
+        compiled = compile_pattern(_text(pattern, "pattern"), fixed=fixed, ignore_case=ignore_case)
+        request = {"grep": pattern, "how": [fixed, ignore_case], "filter": filter, "paths": paths, "at": at}
+        offset = read_cursor(cursor, request)
+        tree = all_of(as_filter(filter), self._below(paths))
+        head = self._head()
+        snapshots = self._workspace.snapshots_at(at)
+        found = items.lines(
+            snapshots, compiled, tree, offset, MOST_RESULTS, self._url_of, worktree=at is None
+        )
+        head |= {"lines": found.lines, "files": found.files}
+        more = found.lines > offset + MOST_RESULTS
+        return self._page(head, found.graded, max_tokens, request, offset, more=more)
+
     def history(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
     ) -> dict[str, Any]:
@@ -355,7 +368,7 @@ class Tools:
         root = self._workspace.indexed_root if self._allowed is None else ""
         return os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - as text
 
-    def _text(self, id: str, at: str | None) -> _Text:
+    def _text(self, id: str, at: str | None) -> FetchedText:
         """Return the text of an id, or of a path with lines.
 
         Raises:
@@ -367,62 +380,20 @@ class Tools:
             path = self._absolute(place["path"])
             first = int(place["first"]) if place["first"] else None
             last = int(place["last"] or first) if first else None
-        document = self._document(id, None, None) if at is None else None
-        document = document or self._code(id, path, first, last, at)
+        engine = self._documents_shown()
+        document = document_text(engine, id, None, None) if at is None else None
+        if self._allowed is None and (at is not None or self._workspace.repositories()):
+            document = document or code_text(self._workspace.snapshots_at(at), id, path, first, last)
         if document is None and at is None:
-            document = self._document(self._name_of(path), first, last)
+            document = document_text(engine, self._name_of(path), first, last)
         if document is None and at is None and place is not None:
-            document = self._document(place["path"], first, last)
+            document = document_text(engine, place["path"], first, last)
         if document is None:
             root = f" below {self._workspace.indexed_root}" if self._allowed is None else ""
             raise ArgumentError(
                 f"id must be one that search gave, or a path{root} that is indexed, got {id!r}"
             )
         return document
-
-    def _document(self, id: str, first: int | None, last: int | None) -> _Text | None:
-        """Return a passage or a document, or some lines of it."""
-        from sleuth.answer import join_overlapping
-
-        engine = self._documents_shown()
-        passages = engine.get(id) if engine else []
-        if not passages:
-            return None
-        metadata = dict(passages[0].metadata)
-        text = passages[0].text
-        for item in passages[1:]:
-            text = join_overlapping(text, item.text)
-        begin = metadata.get("start_line")
-        if len(passages) > 1:
-            for key in ("end_line", "page", "heading"):
-                metadata.pop(key, None)
-        if first is not None and last is not None and begin is not None:
-            text = "\n".join(_lines(passages, first, last))
-            metadata |= {"start_line": first, "end_line": last}
-            begin = first
-        return _Text(id, text, metadata, begin)
-
-    def _code(self, id: str, path: str, first: int | None, last: int | None, at: str | None) -> _Text | None:
-        """Return a file of a repository, or some lines of it."""
-        from sleuth.code import file_metadata, piece_id
-
-        if self._allowed is not None or (at is None and not self._workspace.repositories()):
-            return None
-        for snapshot in self._workspace.snapshots_at(at):
-            root = f"{snapshot.repository.path}/"
-            at_place = snapshot.by_path.get(path.removeprefix(root)) if path.startswith(root) else None
-            if at_place is None:
-                continue
-            row = snapshot.files[at_place]
-            metadata = file_metadata(snapshot, row)
-            start, end = first or 1, min(last or row.lines, row.lines)
-            if start > row.lines:
-                raise ArgumentError(f"id must have lines up to {row.lines}, got {id!r}")
-            text = snapshot.lines(row, start, end)
-            fields = {key: metadata[key] for key in ("source", "path", "language", "snapshot", "source_type")}
-            changed = "@" in id and id != piece_id(metadata["source"], start, end, text)
-            return _Text(id, text, {**fields, "start_line": start, "end_line": end}, start, changed)
-        return None
 
     def _touched(self, name: str, at: str | None) -> tuple[Snapshot, Place]:
         """Return the file and lines of a path, a path with lines or the name of a definition."""
@@ -491,19 +462,7 @@ def _texts(arguments: Mapping[str, Any]) -> list[str]:
     """Return the texts that say what a call is about."""
     queries = arguments.get("queries")
     values = [
-        *(arguments.get(key) for key in ("query", "name", "id")),
+        *(arguments.get(key) for key in ("query", "name", "id", "pattern")),
         *(queries if isinstance(queries, list) else ()),
     ]
     return [value for value in values if isinstance(value, str)]
-
-
-def _lines(passages: Sequence[RetrievedItem], first: int, last: int) -> list[str]:
-    """Return the lines between two numbers, from passages that may overlap."""
-    lines: dict[int, str] = {}
-    for item in passages:
-        start = item.metadata.get("start_line")
-        if start is not None and start <= last and item.metadata["end_line"] >= first:
-            for number, line in enumerate(item.text.split("\n"), start):
-                if len(line) > len(lines.get(number, "")):
-                    lines[number] = line
-    return [lines.get(number, "") for number in range(first, min(last, max(lines, default=0)) + 1)]

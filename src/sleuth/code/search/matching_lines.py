@@ -1,0 +1,214 @@
+"""Finds every line that matches a pattern, in a snapshot and in the files that changed since: complete and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from sleuth.arguments import check_count
+from sleuth.code.parsing.labels import category_of
+from sleuth.code.parsing.languages import language_of
+from sleuth.code.parsing.limits import MAX_BYTES
+from sleuth.code.parsing.lines import LineIndex
+from sleuth.code.search.filters import CodeFilter, file_metadata, read_tree
+from sleuth.code.search.patterns import LinePattern
+from sleuth.code.snapshots.changes import changed_files
+from sleuth.code.snapshots.record import FileRow
+from sleuth.errors import ArgumentError, CodeError
+from sleuth.files import decode, is_binary
+from sleuth.filters import matches
+from sleuth.remote import async_twin, check_cancelled
+
+if TYPE_CHECKING:
+    from sleuth.code.snapshots.snapshot import Snapshot
+    from sleuth.filters import Filter
+
+_WIDEST: Final = 300
+"""Characters of a line that are returned; a longer line is cut around the match."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatch:
+    """A line that matches.
+
+    Attributes:
+        line: 1-based.
+        text: the line, or 300 characters of it around the first match.
+        inside: the qualified name of the definition around it; "" at the top of a file and in a changed file.
+    """
+
+    file_path: str
+    line: int
+    text: str
+    inside: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class LineMatches:
+    """Some of the lines that match, and how many there are.
+
+    Attributes:
+        matches: in order of path and line.
+        lines, files: how many match in all.
+        changed: how many files were read from the disk, because they differ from the snapshot.
+    """
+
+    matches: tuple[LineMatch, ...]
+    lines: int
+    files: int
+    changed: int = 0
+
+
+def grep(
+    snapshot: Snapshot,
+    pattern: LinePattern,
+    *,
+    limit: int = 100,
+    offset: int = 0,
+    filter: Filter | None = None,
+    worktree: bool = True,
+) -> LineMatches:
+    """Find all lines that match, and return `limit` of them from `offset` on.
+
+    Binary files, and files that are too large to be indexed, are not searched.
+
+    Args:
+        pattern: of `compile_pattern`.
+        filter: over the metadata of pieces of code, as for a search. For files that differ from the snapshot,
+            only the metadata of the file counts.
+        worktree: read files that differ from the snapshot from the disk, if the repository may be read.
+
+    Raises:
+        ArgumentError: a limit or an offset below 0.
+    """
+    check_count(limit, "limit")
+    check_count(offset, "offset")
+    allowed = read_tree(snapshot, filter)
+    changed = _changed(snapshot) if worktree else {}
+    selected: list[LineMatch] = []
+    lines = files = 0
+    for path, row in _rows(snapshot, changed):
+        check_cancelled()
+        is_changed = path in changed
+        if not _may_match(snapshot, row, allowed, filter, is_changed=is_changed):
+            continue
+        text = _on_disk(snapshot, row) if is_changed else snapshot.storage.content(row.hash)
+        if text is None or pattern.literal not in text:
+            continue
+        text = text.replace(b"\r\n", b"\n")
+        places = _lines(text, pattern)
+        if not is_changed:
+            places = _allowed(snapshot, row, places, allowed)
+        if not places:
+            continue
+        first = max(0, offset - lines)
+        last = max(0, offset + limit - lines)
+        selected += _described(snapshot, row, text, places[first:last], is_changed=is_changed)
+        lines += len(places)
+        files += 1
+    return LineMatches(tuple(selected), lines, files, len(changed))
+
+
+agrep = async_twin(grep)
+
+
+@dataclass(frozen=True, slots=True)
+class _LinePlace:
+    """A line that matches, and the byte at which its first match starts."""
+
+    line: int
+    start: int
+
+
+def _changed(snapshot: Snapshot) -> dict[str, None]:
+    """Return the paths that differ from the snapshot; nothing if the repository may not be read."""
+    try:
+        return dict.fromkeys(changed_files(snapshot))
+    except (ArgumentError, CodeError, OSError):
+        return {}
+
+
+def _rows(snapshot: Snapshot, changed: dict[str, None]) -> Iterator[tuple[str, FileRow]]:
+    """Yield all files by path: those of the snapshot, and those that are new."""
+    rows = {row.path: row for row in snapshot.files}
+    for path in changed.keys() - rows.keys():
+        language = language_of(path)
+        name = language.name if language else ""
+        rows[path] = FileRow(-1, path, "", name, category_of(path, name or None), "", 0, 0, "", 0, 0)
+    yield from sorted(rows.items())
+
+
+def _on_disk(snapshot: Snapshot, row: FileRow) -> bytes | None:
+    """Return the text of a file on the disk as UTF-8; None if it is gone or not a text."""
+    path = Path(snapshot.repository.path) / row.path
+    try:
+        if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+            return None
+        content = path.read_bytes()
+    except OSError:
+        return None
+    if is_binary(content):
+        return None
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return decode(content)[0].encode("utf-8", "surrogatepass")
+    return content
+
+
+def _may_match(
+    snapshot: Snapshot, row: FileRow, allowed: CodeFilter, filter: Filter | None, *, is_changed: bool
+) -> bool:
+    if is_changed:
+        return filter is None or matches(filter, file_metadata(snapshot, row))
+    return allowed.files is None or bool(allowed.files[snapshot.by_path[row.path]])
+
+
+def _lines(text: bytes, pattern: LinePattern) -> list[_LinePlace]:
+    """Return the lines that match, each once."""
+    places: list[_LinePlace] = []
+    line, counted, end = 1, 0, -1
+    for start in pattern.starts(text):
+        if start < end or (start == len(text) and text[-1:] in (b"", b"\n")):
+            continue  # of the same line, or behind the last one
+        line += text.count(b"\n", counted, start)
+        counted = start
+        places.append(_LinePlace(line, start))
+        end = text.find(b"\n", start) + 1 or len(text) + 1
+    return places
+
+
+def _allowed(
+    snapshot: Snapshot, row: FileRow, places: list[_LinePlace], allowed: CodeFilter
+) -> list[_LinePlace]:
+    """Return the lines that stand in a piece of code that may answer."""
+    if allowed.accepts is None or not places:
+        return places
+    at = snapshot.by_path[row.path]
+    pieces = [chunk for i, chunk in enumerate(snapshot.detail(row).chunks) if allowed.allows(at, i)]
+    return [place for place in places if any(piece.start <= place.line <= piece.end for piece in pieces)]
+
+
+def _described(
+    snapshot: Snapshot, row: FileRow, text: bytes, places: Sequence[_LinePlace], *, is_changed: bool
+) -> Iterator[LineMatch]:
+    if not places:
+        return
+    index = LineIndex(text)
+    symbols = [] if is_changed else snapshot.detail(row).symbols
+    for place in places:
+        begin, end = index.start(place.line), index.stop(place.line)
+        line = text[begin:end].decode("utf-8", "surrogatepass")
+        if len(line) > _WIDEST:
+            before = len(text[begin : place.start].decode("utf-8", "surrogatepass"))
+            first = max(0, min(before - _WIDEST // 3, len(line) - _WIDEST))
+            line = line[first : first + _WIDEST]
+        around = [symbol for symbol in symbols if symbol.start <= place.line <= symbol.end]
+        inside = max(around, key=lambda symbol: symbol.start).qualified if around else ""
+        yield LineMatch(row.path, place.line, line, inside)
