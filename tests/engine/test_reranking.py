@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine, open_sources
-from sleuth.engine import EncoderReranker, QueryCache
+from sleuth.engine import EncoderReranker, QueryCache, reranking
 from sleuth.errors import EmbeddingError
 from sleuth.protocols import Reranker
 from sleuth.testing.contracts import RerankerContract
@@ -198,3 +199,68 @@ def test_over_shards(tmp_path: Path, models: Path) -> None:
         engine.add([Document(text, id=name) for name, text in TEXTS.items()])
         assert len(engine.retrieve("a text", rerank="encoder")) == 3
         assert len(QueryCache._memory) == 3
+
+
+def test_a_known_encoder_that_is_installed_reranks_by_default(
+    tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Searches use it unless they name a reranker, legs or a fusion; `status` names it."""
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+        assert engine.status()["reranker"] == ""
+        plain = engine.retrieve("a text", rerank="", explain=True)
+        assert [item.score for item in plain] == [item.score for item in engine.retrieve("a text")]
+        tiny.write_encoder(models / "all-MiniLM-L6-v2")
+        assert engine.status()["reranker"] == "all-MiniLM-L6-v2"
+        ranking = engine.retrieve("a text", explain=True)
+        assert [item.explanation.name for item in ranking if item.explanation] == ["rerank"] * 3
+        assert ids(ranking) == ids(engine.retrieve("a text", rerank="all-MiniLM-L6-v2"))
+        assert ids(engine.retrieve("a text", 1)) == ids(ranking[:1])
+        for options in ({"rerank": ""}, {"legs": ["lexical"]}, {"fusion": "rrf"}):
+            answer = engine.retrieve("a text", explain=True, **options)
+            assert "rerank" not in [item.explanation.name for item in answer if item.explanation]
+    with Engine.open(tmp_path / "j", create=True, embedder="onnx:encoder") as engine:
+        assert engine.status()["reranker"] == ""
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    reranking._first_known.cache_clear()
+    with Engine.open(tmp_path / "i") as engine:
+        assert engine.status()["reranker"] == ""
+        assert len(engine.retrieve("a text")) == 3
+
+
+def test_a_default_reranker_that_fails_is_a_note(tmp_path: Path, models: Path) -> None:
+    """A damaged model does not end searches that do not name it."""
+    tiny.write_encoder(models / "all-MiniLM-L6-v2")
+    (models / "all-MiniLM-L6-v2" / "model.onnx").write_bytes(b"damaged")
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+        ranking = engine.retrieve("a text")
+        assert len(ranking) == 3
+        assert ranking.notes[0].startswith("not reranked: the model in")
+        with pytest.raises(EmbeddingError, match="the model in"):
+            engine.retrieve("a text", rerank="all-MiniLM-L6-v2")
+
+
+def test_an_english_model_is_no_default_for_other_languages(tmp_path: Path, models: Path) -> None:
+    """By default it reranks neither for a query in another language nor passages in one; if named, it does."""
+    tiny.write_encoder(models / "all-MiniLM-L6-v2")
+    german = (
+        "Die Tokens werden jede Sekunde aufgefüllt, und der Eimer ist dann wieder voll. Das ist die Regel."
+    )
+
+    def name_of(query: str, rerank: str | None = None) -> str:
+        explanation = engine.retrieve(query, 1, explain=True, rerank=rerank)[0].explanation
+        return "" if explanation is None else explanation.name
+
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, id=name) for name, text in TEXTS.items()])
+        assert name_of("what is a text about") == "rerank"
+        assert name_of("Wie stellt man die Text Uhr ein?") != "rerank"
+        assert name_of("Wie stellt man die Text Uhr ein?", "all-MiniLM-L6-v2") == "rerank"
+    with Engine.open(tmp_path / "j", create=True) as engine:
+        engine.add([Document(german, id="a")])
+        assert name_of("tokens") != "rerank"
+    tiny.write_encoder(models / "multilingual-e5-small")
+    (models / "all-MiniLM-L6-v2").rename(models / "other")
+    with Engine.open(tmp_path / "j") as engine:
+        assert name_of("tokens") == "rerank"

@@ -165,7 +165,9 @@ class Engine(Answering):
                 have nothing in common, to 1, all words or the same meaning. None leaves out no single passage; where
                 none has anything in common with the query, as with gibberish, nothing is found.
             rerank: orders the best passages again: a `Reranker`, or the name of a model that is installed
-                (`sleuth models`). An encoder compares the first 20, a cross-encoder and a `Reranker` get 100. With a
+                (`sleuth models`); "" for none. Where it is None, and neither `legs` nor `fusion` is named, a known
+                encoder that is installed reranks an index without vectors of a model (`status` names it). An encoder
+                compares the first 20, a cross-encoder and a `Reranker` get 100. With a
                 `deadline`, a model takes as many of the best as fit, and a note says how many.
 
         Returns:

@@ -11,6 +11,7 @@ from sleuth.engine.embedders import RecordCache, stand_in, words_only
 from sleuth.engine.legs import fill, inspect, open_legs
 from sleuth.engine.narrowing import Scope
 from sleuth.engine.opening import OpenOptions, check_settings, open_index
+from sleuth.engine.reranking import default_model
 from sleuth.engine.search import SearchersOfNewest, check_legs
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
@@ -100,6 +101,7 @@ class StoreBackend:
             "version": status.version,
             "settings": dict(status.settings),
             "words_only": self.words_only,
+            "reranker": default_model(self.settings),
             "holder": status.holder and dict(status.holder),
             "legs": {
                 leg.name: {

@@ -82,7 +82,10 @@ class SearchRequest(BaseRequest):
     rerank: Annotated[
         Reranker | str | None,
         Wire(str | None),
-        Field(max_length=200, description="Model that orders the best again: an encoder or a cross-encoder."),
+        Field(
+            max_length=200,
+            description='Model that orders the best again; "" for none.',
+        ),
     ] = None
 
     def __post_init__(self) -> None:
@@ -105,7 +108,7 @@ class SearchRequest(BaseRequest):
         Raises:
             ArgumentError: lists those that are offered.
         """
-        if self.rerank is not None and self.rerank not in rerankers:
+        if self.rerank and self.rerank not in rerankers:
             raise ArgumentError(
                 f"rerank must be among {', '.join(rerankers) or 'none'}, got {self.rerank!r}; "
                 "`sleuth serve --rerank NAME` offers a model"

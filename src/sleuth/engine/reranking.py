@@ -6,6 +6,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -14,16 +16,20 @@ from numpy.typing import NDArray
 
 from sleuth.compose import CrossEncoderReranker, best_first, reranked, rescored
 from sleuth.dense import DenseLeg, embed_texts, embedded_text
-from sleuth.engine.embedders import RecordCache
-from sleuth.errors import StoreError
+from sleuth.engine.embedders import RecordCache, is_slow
+from sleuth.errors import EmbeddingError, SleuthError, StoreError
 from sleuth.remote import Deadline
 from sleuth.store import EncodingCache, Rows, Store
+from sleuth.text import ENGLISH, LANGUAGES, language_of_query
 from sleuth.types import RetrievedItem
 from sleuth.vectors import as_vector, ask_embedder, unit
 
 if TYPE_CHECKING:
+    from sleuth.engine.backend import Backend
+    from sleuth.engine.request import SearchRequest
     from sleuth.neural import OnnxEmbedder
     from sleuth.protocols import Embedder, Reranker
+    from sleuth.settings import IndexSettings
 
 RERANKED = 100
 """Passages that a reranker is given."""
@@ -170,54 +176,139 @@ class QueryCache:
 class RerankedItems(NamedTuple):
     """Passages after reranking, with notes for the caller."""
 
-    items: list[RetrievedItem]
+    items: Sequence[RetrievedItem]
     notes: Sequence[str] = ()
 
 
-def rerank(
-    reranker: Reranker,
-    query: str,
-    items: Sequence[RetrievedItem],
-    *,
-    deadline: Deadline | None,
-    explain: bool,
-) -> RerankedItems:
-    """Return passages as a reranker orders them, with its scores; a note says where a deadline left some out."""
-    if deadline is not None and isinstance(reranker, EncoderReranker | CrossEncoderReranker):
-        seconds = deadline.remaining()
-        if not seconds:
-            return RerankedItems(list(items), ["the deadline left no time to rerank"])
-        reranker = replace(reranker, seconds=min(seconds, reranker.seconds or seconds))
-    answer = reranked(reranker, query, items, explain=explain)
-    compared = sum(item.score is not None for item in answer)
-    if 0 < compared < len(answer):
+@dataclass(frozen=True, slots=True)
+class Reranking:
+    """How the passages of one request are reranked.
+
+    Attributes:
+        reranker: None leaves them as they are.
+        is_default: whether the request leaves it to the index: a model that fails is a note then, and no error.
+        is_english: whether the model knows English alone.
+        deadline: of the request.
+        explain: whether passages keep explanations.
+    """
+
+    reranker: Reranker | None
+    is_default: bool = False
+    is_english: bool = False
+    deadline: Deadline | None = None
+    explain: bool = True
+
+    @classmethod
+    def of(cls, request: SearchRequest, deadline: Deadline | None, backend: Backend | None) -> Reranking:
+        """Return how a request is reranked.
+
+        Args:
+            backend: of the index, which keeps the vectors of an encoder; None for sources without one.
+
+        Raises:
+            MissingPackageError: a name, without the extra that loads it.
+            EmbeddingError: a name that no installed model has.
+        """
+        value = request.rerank
+        is_default = value is None
+        if value is None and backend is not None and request.legs is None and request.fusion is None:
+            value = default_model(backend.settings)
+        reranker = None if value == "" else value
+        is_english = False
+        if isinstance(reranker, str):
+            from sleuth.neural import known_model
+
+            model = known_model(reranker)
+            is_english = model is not None and not model.is_multilingual
+            reranker = _by_name(reranker, None if backend is None else backend.store)
+        return cls(reranker, is_default, is_english, deadline, request.explain)
+
+    @property
+    def depth(self) -> int:
+        """How many passages the reranker takes."""
+        if self.reranker is None:
+            return 0
+        return self.reranker.first if isinstance(self.reranker, EncoderReranker) else RERANKED
+
+    def apply(self, query: str, items: Sequence[RetrievedItem]) -> RerankedItems:
+        """Return passages in the order of the reranker, with its scores; a note says where a deadline left some out.
+
+        Raises:
+            EmbeddingError: the model fails, and the request names it.
+        """
+        reranker = self.reranker
+        if reranker is None or (self.is_default and self.is_english and not _are_english(query, items)):
+            return RerankedItems(items)
+        if self.deadline is not None and isinstance(reranker, EncoderReranker | CrossEncoderReranker):
+            seconds = self.deadline.remaining()
+            if not seconds:
+                return RerankedItems(items, ["the deadline left no time to rerank"])
+            reranker = replace(reranker, seconds=min(seconds, reranker.seconds or seconds))
+        try:
+            answer = reranked(reranker, query, items, explain=self.explain)
+        except EmbeddingError as error:
+            if not self.is_default:
+                raise
+            return RerankedItems(items, [f"not reranked: {error}"])
+        compared = sum(item.score is not None for item in answer)
+        if not 0 < compared < len(answer):
+            return RerankedItems(answer)
         count = f"{compared:,} of {len(answer):,} passages"
         return RerankedItems(
             answer, [f"{count} were reranked before the deadline; the others follow, without scores"]
         )
-    return RerankedItems(answer)
 
 
-def as_reranker(value: Reranker | str | None, store: Store | None) -> Reranker | None:
-    """Return the reranker that a request names.
+def _are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
+    """Return whether neither a query nor most of its passages are known to be in another language."""
+    codes = LANGUAGES.keys() - {ENGLISH}
+    others = sum(item.metadata.get("language") in codes for item in items)
+    return language_of_query(query.casefold().split()).code not in codes and 2 * others <= len(items)
 
-    Args:
-        store: of the index, whose record keeps the vectors of an encoder.
 
-    Raises:
-        MissingPackageError: a name, without the extra that loads it.
-        EmbeddingError: a name that no installed model has.
+def default_model(settings: IndexSettings) -> str:
+    """Return the encoder by which an index is reranked unless a request says otherwise; "" for none.
+
+    It is the first known encoder that is installed. An index with vectors of a model is not reranked.
     """
-    if not isinstance(value, str):
-        return value
-    model = _model(value)
+    if is_slow(settings.embedder):
+        return ""
+    from sleuth.neural import models_folder
+
+    folder = models_folder()
+    try:
+        return _first_known(folder, folder.stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+@lru_cache(maxsize=4)
+def _first_known(folder: Path, changed: int) -> str:
+    """Return the first known encoder in a folder, as it was when it changed the last time; "" for none."""
+    from sleuth.neural import KNOWN, installed_models
+
+    if not (find_spec("onnxruntime") and find_spec("tokenizers")):
+        return ""
+    try:
+        encoders = {model.name.lower() for model in installed_models() if not model.is_cross_encoder}
+    except SleuthError:
+        return ""
+    return next((name for name in KNOWN if name.lower() in encoders), "")
+
+
+def _by_name(name: str, store: Store | None) -> Reranker:
+    """Return the reranker of a model that is installed."""
+    from sleuth.neural import models_folder
+
+    model = _model(name, models_folder())
     if isinstance(model, CrossEncoderReranker):
         return model
     return EncoderReranker(model, QueryCache(store, DenseLeg(model).texts))
 
 
 @lru_cache(maxsize=2)
-def _model(name: str) -> CrossEncoderReranker | OnnxEmbedder:
+def _model(name: str, home: Path) -> CrossEncoderReranker | OnnxEmbedder:
+    """Return a model; `home` is the folder in which it is looked up."""
     from sleuth.neural import ModelFolder, OnnxCrossEncoder, OnnxEmbedder
 
     folder = ModelFolder.open(name)

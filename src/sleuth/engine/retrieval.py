@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.engine.expansion import grow
 from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
-from sleuth.engine.reranking import RERANKED, as_reranker, rerank
+from sleuth.engine.reranking import Reranking
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of, similar_rows
 from sleuth.errors import ArgumentError, RetrievalError
@@ -39,8 +39,9 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
         )
     k, least = min(request.k, MOST), request.min_score
-    reranker = as_reranker(request.rerank, view.backend.store)
     deadline, fusion = check_deadline(request.deadline), as_fusion(request.fusion)
+    reranking = Reranking.of(request, deadline, view.backend)
+    depth = max(k, reranking.depth)
     tree = as_filter(request.filter)
     with view.reader() as snapshot:
         searchers = view.searchers_of(snapshot)
@@ -56,7 +57,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
                 return Ranking((), notes=notes)
         ranked = searchers.search(
             query.text,
-            k if least is None and reranker is None else max(k, fusion.pool),
+            k if least is None and not reranking.depth else max(depth, fusion.pool),
             tree,
             legs,
             fusion,
@@ -70,13 +71,13 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             ranked = looked_up(ranked, query.conditions, searchers, snapshot, tree)
         elif not query.is_lookup:
             ranked = in_common(view, searchers, query.text, ranked, snapshot=snapshot, least=least)
-        items = _items(snapshot, ranked, k if reranker is None else max(k, RERANKED), request)
+        items = _items(snapshot, ranked, depth, request)
         if not items and tree is not None:
             notes += _note_on_case(tree, searchers, snapshot)
-    if reranker is not None:
-        items, more = rerank(reranker, query.text, items, deadline=deadline, explain=request.explain)
-        items, notes = items[:k], [*notes, *more]
-    return Ranking(items, ranked.parts, notes)
+    if not (query.is_lookup and reranking.is_default):
+        reranked = reranking.apply(query.text, items)
+        items, notes = list(reranked.items), [*notes, *reranked.notes]
+    return Ranking(items[:k], ranked.parts, notes)
 
 
 def _note_on_case(tree: Filter, searchers: Searchers, snapshot: IndexSnapshot) -> list[str]:

@@ -23,7 +23,7 @@ from sleuth.engine.codebase import embedder_for
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import SearchRequest
-from sleuth.engine.reranking import RERANKED, as_reranker, rerank
+from sleuth.engine.reranking import Reranking
 from sleuth.engine.scale import FIRST, has_words_in_common, is_gibberish, on_one_scale
 from sleuth.engine.search import check_deadline
 from sleuth.errors import ArgumentError, UnknownRepositoryError
@@ -112,13 +112,15 @@ class Sources(Answering):
 
     def _fuse(self, request: SearchRequest) -> Ranking:
         names = self._names(request.sources)
-        reranker, deadline = None, check_deadline(request.deadline)
+        reranking = None
         if names != ["docs"]:
             _check_shared(request)
-            store = None if self.engine is None else self.engine.backend.store
-            reranker, request = as_reranker(request.rerank, store), replace(request, rerank=None)
+            if request.rerank is not None:
+                backend = None if self.engine is None else self.engine.backend
+                reranking = Reranking.of(request, check_deadline(request.deadline), backend)
+                request = replace(request, rerank="")  # no source reranks its own hits
         asked = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
-        k = request.k if reranker is None else max(request.k, RERANKED)
+        k = request.k if reranking is None else max(request.k, reranking.depth)
         if len(asked) == 1:
             ranking = asked[names[0]].retrieve(request.query, k, filter=request.filter)
         else:
@@ -126,11 +128,9 @@ class Sources(Answering):
         if not request.explain:
             for item in ranking:
                 item.extra.pop("explanation", None)
-        if reranker is None or not request.k:
+        if reranking is None or not (reranking.depth and request.k):
             return ranking
-        items, notes = rerank(
-            reranker, request.query, ranking.items, deadline=deadline, explain=request.explain
-        )
+        items, notes = reranking.apply(request.query, ranking.items)
         return Ranking(items[: request.k], ranking.parts, [*ranking.notes, *notes])
 
     def _on_one_scale(self, retrievers: Mapping[str, Retriever], request: SearchRequest, k: int) -> Ranking:

@@ -15,6 +15,7 @@ class KnownModel(NamedTuple):
         purpose: one clause.
         pooling: how the vectors of tokens become one: "mean" or "cls"; "" for a cross-encoder.
         query_prefix, passage_prefix: put before texts, as the card of the model asks.
+        is_multilingual: whether it knows other languages than English.
     """
 
     repository: str
@@ -22,6 +23,7 @@ class KnownModel(NamedTuple):
     pooling: str = ""
     query_prefix: str = ""
     passage_prefix: str = ""
+    is_multilingual: bool = False
 
 
 KNOWN = {
@@ -31,7 +33,7 @@ KNOWN = {
     "bge-small-en-v1.5": KnownModel("BAAI/bge-small-en-v1.5", "encoder, English", "cls", _SEARCH),
     "e5-small-v2": KnownModel("intfloat/e5-small-v2", "encoder, English", "mean", "query: ", "passage: "),
     "multilingual-e5-small": KnownModel(
-        "intfloat/multilingual-e5-small", "encoder, a hundred languages", "mean", "query: ", "passage: "
+        "intfloat/multilingual-e5-small", "encoder, a hundred languages", "mean", "query: ", "passage: ", True
     ),
     "snowflake-arctic-embed-xs": KnownModel(
         "Snowflake/snowflake-arctic-embed-xs", "encoder, English", "cls", _SEARCH
@@ -41,7 +43,9 @@ KNOWN = {
     ),
     "mdbr-leaf-ir": KnownModel("MongoDB/mdbr-leaf-ir", "encoder, English", "mean", _SEARCH),
     "ms-marco-MiniLM-L6-v2": KnownModel("cross-encoder/ms-marco-MiniLM-L6-v2", "cross-encoder, English"),
-    "bge-reranker-base": KnownModel("BAAI/bge-reranker-base", "cross-encoder, English and Chinese"),
+    "bge-reranker-base": KnownModel(
+        "BAAI/bge-reranker-base", "cross-encoder, English and Chinese", is_multilingual=True
+    ),
 }
 """By the name of the folder that a model gets; names are compared without case."""
 

@@ -97,6 +97,8 @@ def print_status(index: dict[str, Any]) -> None:
         "settings",
         escape(", ".join(f"{name} {value}" for name, value in index["settings"].items() if value != "")),
     )
+    if index["reranker"]:
+        facts.add_row("reranker", escape(index["reranker"]))
     if index["words_only"]:
         facts.add_row("words only", escape(index["words_only"]))
     if holder := index.get("holder"):
