@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test browser cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
+.PHONY: help demo test browser conformance cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,14 @@ agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of 
 	npm install --silent --no-audit --no-fund --prefix build/conformance @modelcontextprotocol/conformance node@22
 	$(BIN)/python -m pytest tests/surfaces/mcp/test_conformance.py
 	$(BIN)/python -m benchmarks.mcp_start
+
+conformance: build/conformance-frameworks/.installed build ## the conformance suites of LangChain and LlamaIndex, in an environment of their own
+	PYTHONPATH=. build/conformance-frameworks/bin/python -m pytest -o addopts= -o asyncio_mode=auto --noconftest tests/integrations/conformance_*.py
+
+build/conformance-frameworks/.installed: pyproject.toml
+	$(PYTHON) -m venv build/conformance-frameworks
+	build/conformance-frameworks/bin/python -m pip install --editable '.[hybrid,langchain,llama-index]' langchain-tests pytest pytest-asyncio
+	touch $@
 
 cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs), and run the tests of searchers and builders over it
 	$(BIN)/python -m pip install 'ray[data]>=2.50'

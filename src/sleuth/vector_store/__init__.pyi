@@ -9,4 +9,5 @@ __all__: list[str]
 
 # Not public: for the other rooms and for tests.
 from sleuth.vector_store.chroma import StoredVector as StoredVector
+from sleuth.vector_store.chroma import fingerprint_of as fingerprint_of
 from sleuth.vector_store.chroma import open_client as open_client

@@ -55,7 +55,7 @@ class ChromaStore:
         except ImportError as error:
             raise MissingPackageError("langchain-chroma", "chroma", "a Chroma vector store") from error
         self.embedder = embedder
-        fingerprint = _fingerprint(embedder)
+        fingerprint = fingerprint_of(embedder)
         self.store: Chroma = Chroma(
             collection_name=collection,
             client=open_client(path),
@@ -142,7 +142,7 @@ def _passages(document: Document, name: str) -> dict[str, Document]:
     return passages
 
 
-def _fingerprint(embedder: Any) -> str:
+def fingerprint_of(embedder: Any) -> str:
     """Return what names an embedder: its own fingerprint, or class and model of an `Embeddings` of LangChain."""
     fingerprint = getattr(embedder, "fingerprint", None)
     if isinstance(fingerprint, str) and fingerprint:

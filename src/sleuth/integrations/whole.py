@@ -1,0 +1,182 @@
+"""Documents that a framework stores and gets back as they were: one passage each, their metadata unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+from uuid import uuid4
+
+from sleuth.dense import embedded_text
+from sleuth.engine import Engine
+from sleuth.errors import EmbeddingError
+from sleuth.protocols import Embedder
+from sleuth.types import Chunk, Document, RetrievedItem
+from sleuth.vector_store import fingerprint_of
+
+_OWN: Final = "_own"
+"""Metadata key that lists those of `_ADDED` that the document came with; absent where there are no such keys."""
+_ADDED: Final = ("source", "title", "language")
+"""Metadata keys that the engine may add to a document."""
+_OF_PASSAGES: Final = ("start_line", "end_line")
+
+
+class WholeDocuments:
+    """Makes each document one passage: a `DocumentChunker`."""
+
+    fingerprint = "whole documents"
+
+    def split(self, document: Document) -> Sequence[Chunk]:
+        """Return the document as one chunk; none if it is blank."""
+        text = document.page_content
+        return [Chunk(text, 0, len(text), 1, text.count("\n") + 1)] if text.strip() else []
+
+
+class NamedEmbedder:
+    """An `Embedder` of an object without a fingerprint, such as embeddings of LangChain.
+
+    Args:
+        embeddings: has `embed_query` and `embed_documents`, and names its model as `model` or `model_name`.
+        fingerprint: names the model where the object does not.
+    """
+
+    def __init__(self, embeddings: Any, fingerprint: str = "") -> None:
+        self._embeddings = embeddings
+        self.fingerprint = fingerprint or fingerprint_of(embeddings)
+
+    def embed_query(self, text: str) -> Any:
+        """Return one vector, shape (dimension,)."""
+        return self._embeddings.embed_query(text)
+
+    def embed_documents(self, texts: list[str]) -> Any:
+        """Return one vector per text, shape (len(texts), dimension)."""
+        return self._embeddings.embed_documents(texts)
+
+
+class VectorsOfOthers:
+    """An `Embedder` for a framework that makes the vectors itself, and hands them over with texts and queries.
+
+    The index keeps the vectors in its record, so that it can be rebuilt without the framework.
+    """
+
+    fingerprint = "vectors of others"
+
+    def __init__(self) -> None:
+        self._vectors: dict[str, Sequence[float]] = {}
+
+    @contextmanager
+    def holding(self, vectors: Mapping[str, Sequence[float]]) -> Iterator[None]:
+        """Give these vectors, by the text that is embedded (`embedded_text`), for the length of a block."""
+        self._vectors.update(vectors)
+        try:
+            yield
+        finally:
+            for text in vectors:
+                self._vectors.pop(text, None)
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        """Return the vector that was handed over with a query.
+
+        Raises:
+            EmbeddingError: no vector came with it.
+        """
+        return self.embed_documents([text])[0]
+
+    def embed_documents(self, texts: list[str]) -> list[Sequence[float]]:
+        """Return the vectors that were handed over with these texts.
+
+        Raises:
+            EmbeddingError: a text came without its vector.
+        """
+        try:
+            return [self._vectors[text] for text in texts]
+        except KeyError as error:
+            raise EmbeddingError(f"each text must come with its vector, got none for {error}") from None
+
+
+class Whole(NamedTuple):
+    """A document as a framework gave it, or a passage of an index that something else made.
+
+    Attributes:
+        score: None where the document was read, and not found by a search.
+    """
+
+    id: str
+    text: str
+    metadata: dict[str, Any]
+    score: float | None = None
+
+
+class WholeIndex:
+    """An index of whole documents: what stores of other frameworks have in common.
+
+    An engine over an index that was cut into passages may be given too; then each passage stands for a document.
+
+    Attributes:
+        engine: the index.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self._is_whole = engine.settings.chunker == f"custom:{WholeDocuments.fingerprint}"
+
+    @classmethod
+    def open(cls, path: str | Path, embedder: Embedder | str | None = None) -> WholeIndex:
+        """Open the index in a folder, or make it there.
+
+        Args:
+            embedder: as of `Engine.open`.
+        """
+        return cls(Engine.open(path, create=True, embedder=embedder, chunker=WholeDocuments()))
+
+    def add(
+        self,
+        texts: Iterable[str],
+        metadatas: Iterable[Mapping[str, Any] | None],
+        ids: Iterable[str | None],
+        vectors: Iterable[Sequence[float]] | None = None,
+    ) -> list[str]:
+        """Add documents, replace those whose id is there, and return all ids; a document without one gets a random one.
+
+        Args:
+            vectors: for an index of `VectorsOfOthers`: one for each document, in order.
+        """
+        names = [id or str(uuid4()) for id in ids]
+        documents = list(map(_stored, texts, metadatas, names))
+        if vectors is None:
+            self.engine.add(documents)
+            return names
+        embedder = cast("VectorsOfOthers", self.engine.embedder)
+        with embedder.holding(dict(zip(map(_embedded, documents), vectors, strict=True))):
+            self.engine.add(documents)
+        return names
+
+    def get(self, ids: Iterable[str]) -> Iterator[Whole]:
+        """Yield the documents with these ids, in order, without those that are not there."""
+        for id in dict.fromkeys(ids):
+            yield from map(self.whole, self.engine.get(id))
+
+    def nearest(self, vector: Sequence[float], k: int, filter: Any = None) -> list[Whole]:
+        """Return the `k` documents whose vectors are nearest to this one; scores are cosines."""
+        return list(map(self.whole, self.engine.nearest(vector, k, filter=filter)))
+
+    def whole(self, item: RetrievedItem) -> Whole:
+        """Return the document of an item, as it was given."""
+        metadata, own = dict(item.metadata), item.metadata.get(_OWN, ())
+        id = item.document_id if self._is_whole else item.id
+        if self._is_whole:
+            for key in (*(key for key in _ADDED if key not in own), *_OF_PASSAGES, _OWN):
+                metadata.pop(key, None)
+        return Whole(id, item.text, metadata, item.score)
+
+
+def _embedded(document: Document) -> str:
+    return embedded_text({**document.metadata, "text": document.page_content})
+
+
+def _stored(text: str, metadata: Mapping[str, Any] | None, id: str) -> Document:
+    values = dict(metadata or {})
+    if own := [key for key in _ADDED if key in values]:
+        values[_OWN] = own
+    return Document(text, values, id=id)

@@ -1,0 +1,23 @@
+"""Runs the examples of docs/integrations.md."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+GUIDE = Path(__file__).parents[2] / "docs" / "integrations.md"
+
+
+def check_examples(heading: str, folder: Path) -> None:
+    """Run the Python blocks below a heading in a folder, and compare what they print with the blocks below them."""
+    section = re.split(r"^## ", GUIDE.read_text("utf8"), flags=re.MULTILINE)
+    (text,) = (part for part in section if part.startswith(f"{heading}\n"))
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    for code, output in blocks:
+        run = subprocess.run(
+            [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert run.stdout == output, run.stderr

@@ -1,0 +1,106 @@
+"""LangChain's retriever, vector store and document index over an index; its own suites are in `make conformance`."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Engine
+from sleuth.errors import ArgumentError, MissingPackageError
+from tests.integrations.documents import check_examples
+
+pytest.importorskip("langchain_core", reason="needs the extra `langchain`")
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+
+from sleuth.integrations.langchain import SleuthDocumentIndex, SleuthRetriever, SleuthVectorStore
+
+DOCUMENTS = [
+    Document(
+        id="a",
+        page_content="  A bucket is refilled.\n",
+        metadata={"source": "a", "tags": ["x"], "year": 2021},
+    ),
+    Document(
+        id="b", page_content="Ein Benutzer meldet sich mit einem Link an, und das ist gut so.", metadata={}
+    ),
+    Document(
+        id="c", page_content="Users log in.", metadata={"language": "en", "title": "Users", "start_page": 3}
+    ),
+]
+
+
+def test_the_guide_is_true(tmp_path: Path) -> None:
+    """The examples print what the guide says."""
+    check_examples("LangChain", tmp_path)
+
+
+def test_documents_come_back_as_they_were(tmp_path: Path) -> None:
+    """Neither blanks nor keys that the engine writes itself are changed, also when opened again."""
+    for _ in range(2):
+        index = SleuthDocumentIndex.open(tmp_path / "index")
+        index.upsert(DOCUMENTS)
+        assert index.get(["c", "b", "a", "missing"]) == DOCUMENTS[::-1]
+        assert index.invoke("refilled bucket")[0] == DOCUMENTS[0]
+        index.engine.close()
+
+
+def test_a_retriever_gives_what_its_source_gives(tmp_path: Path) -> None:
+    """Ids, order, scores and options are those of the engine, also asynchronously."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(DOCUMENTS)  # type: ignore[arg-type]  # any object with the same attributes
+        retriever = SleuthRetriever(source=engine, k=2, options={"filter": {"year": 2021}})
+        expected = [(item.id, item.score) for item in engine.retrieve("bucket", 2, filter={"year": 2021})]
+        documents = retriever.invoke("bucket")
+        assert [(each.id, each.metadata["score"]) for each in documents] == expected != []
+        assert asyncio.run(retriever.ainvoke("bucket")) == documents
+        with pytest.raises(TypeError, match="did you mean"):
+            retriever.invoke("bucket", top_k=1)
+
+
+def test_a_store_refuses_embeddings_of_another_model(tmp_path: Path) -> None:
+    """An index knows its model; embeddings without a name are refused, with the way out."""
+    embeddings = DeterministicFakeEmbedding(size=8)
+    with pytest.raises(ArgumentError, match="fingerprint"):
+        SleuthVectorStore.open(tmp_path / "index", embeddings)
+    store = SleuthVectorStore.from_texts(
+        ["words"], embeddings, ids=["1"], path=tmp_path / "index", model="one"
+    )
+    assert store.similarity_search_with_relevance_scores("words")[0][1] == pytest.approx(1.0, abs=0.01)
+    store.engine.close()
+    with pytest.raises(Exception, match="one"):
+        SleuthVectorStore.open(tmp_path / "index", embeddings, model="two")
+
+
+@pytest.mark.parametrize(("argument", "values"), [("metadatas", [{}]), ("ids", ["1", "2", "3"])])
+def test_a_store_names_lists_of_another_length(tmp_path: Path, argument: str, values: list[Any]) -> None:
+    """Each text needs its metadata and its id."""
+    store = SleuthVectorStore.open(tmp_path / "index")
+    with pytest.raises(ArgumentError, match=f"{argument} must have one value for each of 2 texts"):
+        store.add_texts(["one", "two"], **{argument: values})
+    store.engine.close()
+
+
+def test_results_that_differ(tmp_path: Path) -> None:
+    """Maximal marginal relevance leaves a copy behind another document."""
+    store = SleuthVectorStore.open(tmp_path / "index")
+    store.add_texts(
+        ["A bucket is refilled.", "A bucket is refilled!", "Buckets hold water."], ids=["1", "2", "3"]
+    )
+    documents = store.max_marginal_relevance_search("bucket refilled", k=2, lambda_mult=0.2)
+    assert [document.id in {"1", "2"} for document in documents] == [True, False]
+    store.engine.close()
+
+
+def test_a_missing_framework_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error has the command that installs it."""
+    import sys
+
+    monkeypatch.setitem(sys.modules, "llama_index.core.base.base_retriever", None)
+    monkeypatch.delitem(sys.modules, "sleuth.integrations.llama_index", raising=False)
+    with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[llama-index\]'"):
+        __import__("sleuth.integrations.llama_index")
