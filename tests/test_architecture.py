@@ -342,8 +342,8 @@ def test_folders_of_a_room_are_layers(room: str) -> None:
         assert below <= FOLDERS[room][folder] | {folder}, path
 
 
-MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli"}
-"""Packages whose modules are imported by name: servers and suites, and one file for each command."""
+MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli", "sleuth.integrations"}
+"""Packages whose modules are imported by name: servers and suites, one file for each command, one for each framework."""
 
 
 def module_paths(path: Path) -> list[str]:
