@@ -343,7 +343,7 @@ def test_folders_of_a_room_are_layers(room: str) -> None:
 
 
 MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli", "sleuth.integrations"}
-"""Packages whose modules are imported by name: servers and suites, one file for each command, one for each framework."""
+"""Packages whose modules are imported by name: one for each server, suite, command or framework."""
 
 
 def module_paths(path: Path) -> list[str]:
