@@ -456,6 +456,8 @@ def test_a_source_distribution_can_be_built() -> None:
 
 TWICE = {
     "Retriever": "the protocol, and the class of the vector store that its specification names",
+    "SleuthRetriever": "one for each framework, by whose names its users look for it",
+    "SleuthVectorStore": "one for each framework, and the one that Sleuth's own retriever takes",
 }
 """Class names that two modules may define, with the reason."""
 
