@@ -60,8 +60,6 @@ from sleuth.engine.queries import SearchQuery as SearchQuery
 from sleuth.engine.queries import parse_query as parse_query
 from sleuth.engine.ranking import PoolRequest as PoolRequest
 from sleuth.engine.ranking import Pools as Pools
-from sleuth.engine.ranking import RankedRows as RankedRows
-from sleuth.engine.ranking import rank as rank
 from sleuth.engine.refresh import Changes as Changes
 from sleuth.engine.refresh import changes_of as changes_of
 from sleuth.engine.refresh import index_changes as index_changes

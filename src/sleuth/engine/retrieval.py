@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.engine.expansion import grow
 from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
+from sleuth.engine.ranking import RankedRows, rank
 from sleuth.engine.reranking import Reranking
 from sleuth.engine.search import check_deadline, check_legs, read_items
 from sleuth.engine.shares import shares_of, similar_rows
@@ -20,7 +21,6 @@ from sleuth.types import Explanation, Ranking
 if TYPE_CHECKING:
     from sleuth.engine.backend import IndexView
     from sleuth.engine.queries import QueryCondition
-    from sleuth.engine.ranking import RankedRows
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
@@ -55,16 +55,15 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             notes += more
             if not query.text.strip():
                 return Ranking((), notes=notes)
-        ranked = searchers.search(
+        ranked = rank(
+            searchers.pinned(snapshot, deadline),
             query.text,
             k if least is None and not reranking.depth else max(depth, fusion.pool),
             tree,
-            legs,
-            fusion,
-            snapshot=snapshot,
+            legs=legs,
+            fusion=fusion,
             explain=request.explain,
             exact=request.exact,
-            deadline=deadline,
             conditions=query.conditions,
         )
         if query.is_lookup and not ranked.keys:

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from sleuth.engine.asking import ask_leg, check_in_time, failed_leg
-from sleuth.engine.fusion import MOST, Fusion
+from sleuth.engine.fusion import MOST
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
-from sleuth.engine.ranking import PoolRequest, Pools, RankedRows, rank
+from sleuth.engine.ranking import PoolRequest, Pools
 from sleuth.errors import ArgumentError
 from sleuth.remote import Deadline, check_cancelled
 from sleuth.store import FilterLeg, LegRequest, TermSearcher, align, pack
@@ -138,45 +138,13 @@ class Searchers:
         self.generation = snapshot.generation
         return True
 
-    def search(
-        self,
-        query: str,
-        k: int,
-        tree: Filter | None,
-        legs: Sequence[str],
-        fusion: Fusion,
-        *,
-        snapshot: IndexSnapshot,
-        explain: bool = False,
-        exact: bool = False,
-        deadline: Deadline | None = None,
-        conditions: tuple[QueryCondition, ...] = (),
-    ) -> RankedRows:
-        """Return the best `k` rows that match the filter.
+    def pinned(self, snapshot: IndexSnapshot, deadline: Deadline | None) -> Pinned:
+        """Return what ranks the rows of a snapshot that these searchers show.
 
         Args:
-            snapshot: one that these searchers show: names rows that tie, and gives texts where tokens are matched.
-            explain: whether explanations will be asked for: they tell ranks, which hits that tie have by id.
-            exact: give up no row by an estimate of its score.
             deadline: legs that have not answered by then are abandoned.
-            conditions: what rows must fulfil beside the filter.
-
-        Raises:
-            EmbeddingError: the embedder failed and no other leg was asked for.
-            RetrievalError: no leg answered before the deadline.
         """
-        pinned = Pinned(self, snapshot, self.legs, self.matchers, deadline)
-        return rank(
-            pinned,
-            query,
-            k,
-            tree,
-            legs=legs,
-            fusion=fusion,
-            explain=explain,
-            exact=exact,
-            conditions=conditions,
-        )
+        return Pinned(self, snapshot, self.legs, self.matchers, deadline)
 
     def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of all rows that hold a word of the query and match a filter."""

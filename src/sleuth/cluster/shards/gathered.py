@@ -19,16 +19,13 @@ from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.engine import (
     OF_ALL_LEGS,
     ByScope,
-    Fusion,
     PoolRequest,
     Pools,
-    RankedRows,
     ask_leg,
     check_in_time,
     failed_leg,
     legs_that_rank,
     matchers_of,
-    rank,
     vector_leg,
     words_among,
 )
@@ -102,33 +99,10 @@ class GatheredSearchers:
         is_same = self._versions == snapshot.shards.versions
         return is_same and not self._failures and counts < _MOST_COUNTS
 
-    def search(
-        self,
-        query: str,
-        k: int,
-        tree: Filter | None,
-        legs: Sequence[str],
-        fusion: Fusion,
-        *,
-        snapshot: GatheredSnapshot,
-        explain: bool = False,
-        exact: bool = False,
-        deadline: Deadline | None = None,
-        conditions: tuple[QueryCondition, ...] = (),
-    ) -> RankedRows:
-        """Return the best `k` rows of all shards that match the filter; see `Searchers.search`."""
-        pinned = snapshot.until(deadline)
-        return rank(
-            GatheredVersion(self, pinned, self.legs, self.matchers, pinned.order, pinned.match),
-            query,
-            k,
-            tree,
-            legs=legs,
-            fusion=fusion,
-            explain=explain,
-            exact=exact,
-            conditions=conditions,
-        )
+    def pinned(self, snapshot: GatheredSnapshot, deadline: Deadline | None) -> GatheredVersion:
+        """Return what ranks the rows of a snapshot of all shards; see `Searchers.pinned`."""
+        version = snapshot.until(deadline)
+        return GatheredVersion(self, version, self.legs, self.matchers, version.order, version.match)
 
     def nearest(
         self,
