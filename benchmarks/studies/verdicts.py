@@ -1,13 +1,12 @@
 """What a few decisions cost beside their simpler alternatives: the tables of docs/decisions.
 
-    python -m benchmarks.studies.verdicts [texts|fusion|hits|items|checksums|queries ...]
+    python -m benchmarks.studies.verdicts [texts|fusion|items|checksums|queries ...]
 
 Needs 40,000 passages (benchmarks/passages.py) and, for the texts, zstandard. All figures are CPU time of one core.
 """
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 import tempfile
@@ -24,7 +23,6 @@ from benchmarks.passages import passages
 
 PASSAGES = 40_000
 ROUNDS = 5
-_COLUMNS = "c.key, n, page, start, line, lines, d.id, d.source, d.title, text, fields, c.metadata, d.metadata"
 
 
 def seconds(work: Callable[[], object], calls: int = 1) -> float:
@@ -97,48 +95,6 @@ def fusion() -> None:
         hits: Any = dict(zip("ab", pools, strict=True))
         ours = seconds(lambda hits=hits: fuse_hits(hits, {}, "minmax", 10), 2_000)  # type: ignore[misc]
         print(f"{n:5} keys: {ours * 1e6:4.0f} µs")
-
-
-def hits() -> None:
-    """The rows of a query: gathered as one JSON text, and selected one by one."""
-    from sleuth import Document, Engine
-    from sleuth.store import select_in
-
-    texts = read_passages()[:30_000]
-    documents = [
-        Document(
-            text,
-            {"source": f"{i}.md", "year": 2000 + i % 20, "tags": ["a", "b"], "author": f"name {i % 100}"},
-        )
-        for i, text in enumerate(texts)
-    ]
-    joined = "chunks c JOIN documents d ON d.key = c.key - c.n"
-    with tempfile.TemporaryDirectory() as folder, Engine.open(folder, create=True, embedder="") as engine:
-        engine.add(documents)
-        rng = random.Random(7)
-        with engine.store.reader() as snapshot:
-            connection: Any = snapshot._connection
-            any_row = snapshot._stored([1])[0]
-            stored_type, values_type = type(any_row), type(any_row.values)
-
-            def row_by_row(keys: list[int]) -> list[Any]:
-                rows = list(select_in(connection, _COLUMNS, joined, "c.key", keys))
-                mappings = [[json.loads(value) if value else None for value in row[10:]] for row in rows]
-                scalars = [values_type._make((*row[:6], 0, 1, 0, None, 0, "", *row[6:9], 0)) for row in rows]
-                by_key = {
-                    part.key: stored_type._make((part, *more, row[9]))
-                    for part, more, row in zip(scalars, mappings, rows, strict=True)
-                }
-                return [by_key[key] for key in keys]
-
-            for n in (10, 100, 1_000):
-                keys = [rng.randint(1, len(texts)) for _ in range(n)]
-                calls = 2_000 // n
-                gathered = seconds(lambda keys=keys: snapshot._stored(keys), calls)  # type: ignore[misc]
-                single = seconds(lambda keys=keys: row_by_row(keys), calls)  # type: ignore[misc]
-                print(
-                    f"{n:5} rows: joined as JSON {gathered * 1e3:6.2f} ms, row by row {single * 1e3:6.2f} ms"
-                )
 
 
 def items() -> None:
@@ -217,7 +173,7 @@ def queries() -> None:
             print(f"{k:4} hits: {median(best) * 1e3:.2f} ms")
 
 
-SUBJECTS = {each.__name__: each for each in (texts, fusion, hits, items, checksums, queries)}
+SUBJECTS = {each.__name__: each for each in (texts, fusion, items, checksums, queries)}
 
 
 def main() -> None:

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
+from pydantic_core import from_json as parsed_json
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.catalogue.manifest import Loaded, occupied
 from sleuth.store.legs.leg import Rows, SegmentView
-from sleuth.store.record.checksums import first_damaged
+from sleuth.store.record.checksums import row_checksum
 from sleuth.store.record.layout import (
+    CHUNK_PARTS,
     DOCUMENT_COLUMNS,
+    DOCUMENT_PARTS,
     EMBEDDING_COLUMNS,
-    MANY,
-    SIGN,
     Connection,
     DocumentRow,
     EmbeddingRow,
+    StoredChunk,
     check_text,
     damaged_row,
     document_checksum,
     embedding_checksum,
     from_json,
     has_checksum,
-    select_few,
     select_in,
 )
 from sleuth.store.record.scan import rows_between
@@ -49,114 +47,74 @@ _ITEMS = TypeAdapter(list[RetrievedItem])
 _DOCUMENT = f"SELECT {DOCUMENT_COLUMNS} FROM documents"
 _JOINED = "chunks c JOIN documents d ON d.key = c.key - c.n"
 
-# Rows are gathered into one: each one that is stepped to gives the interpreter's lock away, for which threads of
-# queries wait, and its metadata would be a JSON text of its own. SQLite escapes what JSON does not allow. Each value
-# has a line, for metadata are compared with checksums as they were written.
-_VALUES = (
-    "json_array(c.key, n, page, start, line, lines, c.checksum, chunks, size, modified_ns, d.checksum, "
-    "hex(content_hash), id, source, title, length(CAST(text AS BLOB)))"
+_COLUMNS = ", ".join(
+    [*(f"c.{name}" for name in StoredChunk._fields), *(f"d.{name}" for name in DocumentRow._fields)]
 )
-_MAPPINGS = ("fields", "c.metadata", "d.metadata")
-_LINES = 1 + len(_MAPPINGS)
-_LINED = " || ',\n' || ".join([_VALUES, *(f"ifnull({column}, 'null')" for column in _MAPPINGS)])
-_ROWS = f"group_concat({_LINED}, ',\n'), CAST(group_concat(CAST(text AS TEXT), '') AS BLOB)"
-_NAMES = "group_concat(json_array(c.key, id, n), ',')"
-
-
-class _Gathered(NamedTuple):
-    """What `_VALUES` gathers of a chunk and its document; `first_damaged` knows the order."""
-
-    key: int
-    n: int
-    page: int | None
-    start: int
-    line: int
-    lines: int
-    checksum: int
-    chunks: int
-    size: int
-    modified_ns: int | None
-    document_checksum: int
-    content_hash: str
-    document_id: str
-    source: str | None
-    title: str | None
-    bytes: int
-
-
-_SIZE = attrgetter("bytes")
+_OF_CHUNK = len(StoredChunk._fields)
 
 
 class _Stored(NamedTuple):
-    """A chunk and its document as they were written.
+    """A chunk and its document as they were written."""
 
-    Attributes:
-        fields, own: of the chunk.
-        metadata: of the document.
-    """
-
-    values: _Gathered
-    fields: dict[str, str] | None
-    own: dict[str, Any] | None
-    metadata: dict[str, Any] | None
-    text: str
+    chunk: StoredChunk
+    document: DocumentRow
 
     @property
     def id(self) -> str:
         """The id of the chunk."""
-        return f"{self.values.document_id}#{self.values.n}"
+        return f"{self.document.id}#{self.chunk.n}"
 
     def shown(self) -> dict[str, Any]:
         """Return what a hit shows and filters see: the chunk's metadata over the document's over what the store knows.
 
         `store.record.rows` makes the same of a whole batch, column by column.
         """
-        values = self.values
-        merged: dict[str, Any] = {"source": values.source or values.document_id}
-        if values.line:
-            merged |= {"start_line": values.line, "end_line": values.line + values.lines}
-        if values.title:
-            merged["title"] = values.title
-        if values.page is not None:
-            merged["page"] = values.page
-        if self.fields and (heading := self.fields.get("heading")) is not None:
+        chunk, document = self
+        merged: dict[str, Any] = {"source": document.source or document.id}
+        if chunk.line:
+            merged |= {"start_line": chunk.line, "end_line": chunk.line + chunk.lines}
+        if document.title:
+            merged["title"] = document.title
+        if chunk.page is not None:
+            merged["page"] = chunk.page
+        if chunk.fields and (heading := parsed_json(chunk.fields).get("heading")) is not None:
             merged["heading"] = heading
-        if self.metadata:
-            merged.update(self.metadata)
-        if self.own:
-            merged.update(self.own)
+        if document.metadata:
+            merged |= parsed_json(document.metadata)
+        if chunk.metadata:
+            merged |= parsed_json(chunk.metadata)
         return merged
 
     def row(self) -> Row:
         """Return the chunk as callers of the store see it."""
-        values = self.values
+        chunk = self.chunk
         return Row(
-            values.key,
+            chunk.key,
             self.id,
-            values.document_id,
-            values.n,
-            self.text,
+            self.document.id,
+            chunk.n,
+            chunk.text,
             self.shown(),
-            self.fields or {},
-            values.start,
-            values.start + len(self.text),
-            values.line,
-            values.line + values.lines,
-            values.page,
+            from_json(chunk.fields),
+            chunk.start,
+            chunk.start + len(chunk.text),
+            chunk.line,
+            chunk.line + chunk.lines,
+            chunk.page,
         )
 
-    def chunk(self) -> Chunk:
+    def value(self) -> Chunk:
         """Return the chunk as it was put."""
-        values = self.values
+        chunk = self.chunk
         return Chunk(
-            self.text,
-            values.start,
-            values.start + len(self.text),
-            values.line,
-            values.line + values.lines,
-            values.page,
-            self.fields or {},
-            self.own or {},
+            chunk.text,
+            chunk.start,
+            chunk.start + len(chunk.text),
+            chunk.line,
+            chunk.line + chunk.lines,
+            chunk.page,
+            from_json(chunk.fields),
+            from_json(chunk.metadata),
         )
 
 
@@ -210,50 +168,31 @@ class IndexSnapshot:
 
     def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the id, the text and the metadata of these chunks, by name."""
-        passages = []
-        for stored in self._stored(keys):
-            id = f"{stored.values.document_id}#{stored.values.n}"
-            passages.append({"id": id, "text": stored.text, "metadata": stored.shown()})
-        return passages
+        return [
+            {"id": stored.id, "text": stored.chunk.text, "metadata": stored.shown()}
+            for stored in self._stored(keys)
+        ]
 
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
-        """Return the chunks with these keys, after they and their documents were compared with their checksums."""
-        numbers, rows = list(map(int, keys)), dict[int, _Stored]()
-        for lines, texts in self._gather(_ROWS, numbers):
-            for row in self._proven(lines, texts) if lines is not None else ():
-                rows[row.values.key] = row
-        return _in_order(numbers, rows)
-
-    def _proven(self, lines: str, joined: bytes) -> Iterable[_Stored]:
-        """Return gathered chunks, after they and their documents were compared with their checksums.
+        """Return the chunks with these keys, after they and their documents were compared with their checksums.
 
         Raises:
             IndexDamagedError: one is not as it was written.
         """
-        parsed = _parsed(lines)
-        values = parsed[::_LINES]
-        try:
-            rows = list(map(_Gathered._make, values))
-            ends = list(accumulate(map(_SIZE, rows)))
-            texts = [joined[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
-            place = first_damaged(values, texts, lines, -SIGN, self._connection.salt)
-        except (IndexError, OverflowError, TypeError, ValueError) as error:  # other values than were written
-            raise damaged_row("a row of the record") from error
-        if place >= 0:
-            raise damaged_row(f"{rows[place].document_id}#{rows[place].n}")
-        fields, own, metadata = parsed[1::_LINES], parsed[2::_LINES], parsed[3::_LINES]
-        return map(_Stored, rows, fields, own, metadata, texts)
-
-    def _gather(self, columns: str, keys: list[int]) -> list[tuple[Any, ...]]:
-        """Return columns of the rows with these keys, each gathered into one value, of some rows at a time."""
-        try:
-            if 0 < len(keys) <= MANY:
-                return select_few(self._connection, columns, _JOINED, "c.key", keys).fetchall()
-            return list(select_in(self._connection, columns, _JOINED, "c.key", keys))
-        except sqlite3.DataError:  # more than SQLite holds in one value
-            if len(keys) == 1:
-                raise
-            return self._gather(columns, keys[::2]) + self._gather(columns, keys[1::2])
+        numbers, rows = list(map(int, keys)), dict[int, _Stored]()
+        salt = self._connection.salt
+        for values in select_in(self._connection, _COLUMNS, _JOINED, "c.key", numbers):
+            chunk, document = StoredChunk._make(values[:_OF_CHUNK]), DocumentRow._make(values[_OF_CHUNK:])
+            rows[chunk.key] = stored = _Stored(chunk, document)
+            try:
+                is_whole = chunk.checksum == row_checksum(chunk, *CHUNK_PARTS, salt)
+                digest = zlib.crc32(document.content_hash)
+                is_whole &= document.checksum == row_checksum(document, *DOCUMENT_PARTS, salt, digest)
+            except (OverflowError, TypeError, ValueError):  # values of another type than were written
+                is_whole = False
+            if not is_whole:
+                raise damaged_row(stored.id)
+        return _in_order(numbers, rows)
 
     def ids(self, keys: Iterable[int]) -> list[str]:
         """Return the chunk ids of these keys, in this order."""
@@ -262,9 +201,8 @@ class IndexSnapshot:
     def order(self, keys: Iterable[int]) -> list[tuple[str, int]]:
         """Return the tie-break rank of each key (document id, n)."""
         numbers, order = list(map(int, keys)), dict[int, tuple[str, int]]()
-        for (names,) in self._gather(_NAMES, numbers):
-            for key, document_id, n in _parsed(names):
-                order[key] = document_id, n
+        for key, document_id, n in select_in(self._connection, "c.key, id, n", _JOINED, "c.key", numbers):
+            order[key] = document_id, n
         return _in_order(numbers, order)
 
     def key_of(self, chunk_id: str) -> int | None:
@@ -327,7 +265,7 @@ class IndexSnapshot:
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
         """Return the chunks of a document as `Writer.put` takes them, in order."""
-        return [stored.chunk() for stored in self._chunks_of(document_id)]
+        return [stored.value() for stored in self._chunks_of(document_id)]
 
     def notes(self) -> dict[str, str]:
         """Return what `Writer.note` was told, by name."""
@@ -341,7 +279,7 @@ class IndexSnapshot:
     def _chunks_of(self, document_id: str) -> list[_Stored]:
         extent = self._extent(document_id)
         chunks = self._stored(range(extent.first, extent.first + extent.chunks))
-        if any(chunk.values.document_id != document_id for chunk in chunks):  # the index of ids is damaged
+        if any(chunk.document.id != document_id for chunk in chunks):  # the index of ids is damaged
             raise damaged_row(document_id)
         return chunks
 
@@ -406,15 +344,6 @@ def items_of(passages: Sequence[dict[str, Any]], scores: Iterable[float]) -> lis
     for passage, score in zip(passages, scores, strict=True):
         passage["score"] = score
     return _ITEMS.validate_python(passages)
-
-
-def _parsed(values: str | None) -> list[Any]:
-    """Return gathered JSON values."""
-    try:
-        parsed: list[Any] = json.loads(f"[{values or ''}]")
-    except (ValueError, RecursionError) as error:
-        raise IndexDamagedError(f"the record holds metadata that is none ({error})") from error
-    return parsed
 
 
 def _in_order(keys: list[int], values: Mapping[int, T]) -> list[T]:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.store.record.checksums import row_checksum
-from sleuth.store.record.layout import SIGN
 
 if TYPE_CHECKING:
     from sleuth.store.record.batch import BatchColumn, DocumentBatch, Keys
@@ -117,7 +116,7 @@ def _document_sums(
         [*metadata, *[None] * (n - len(metadata))],
     )
     rows = zip(batch.digests, zip(*columns, strict=True), strict=True)
-    return [(row_checksum(row, 4, 4, zlib.crc32(digest)) ^ salt) - SIGN for digest, row in rows]
+    return [row_checksum(row, 4, 4, salt, zlib.crc32(digest)) for digest, row in rows]
 
 
 def _chunk_sums(  # noqa: PLR0917 - columns in their order
@@ -141,7 +140,7 @@ def _chunk_sums(  # noqa: PLR0917 - columns in their order
         [*own, *[None] * (n - len(own))],
         batch.texts,
     )
-    return [(row_checksum(row, 6, 6) ^ salt) - SIGN for row in zip(*columns, strict=True)]
+    return [row_checksum(row, 6, 6, salt) for row in zip(*columns, strict=True)]
 
 
 def insert(connection: sqlite3.Connection, table: TableRows) -> None:

@@ -117,8 +117,8 @@ _Row = TypeVar("_Row", DocumentRow, StoredChunk, EmbeddingRow)
 DOCUMENT_COLUMNS = ", ".join(DocumentRow._fields)
 CHUNK_COLUMNS = ", ".join(StoredChunk._fields)
 EMBEDDING_COLUMNS = ", ".join(EmbeddingRow._fields)
-SIGN = 1 << 31
-"""Taken from checksums: SQLite keeps a signed number of 32 bits in 4 bytes, an unsigned one in 6."""
+DOCUMENT_PARTS, CHUNK_PARTS = (4, 6), (6, 7)
+"""Of a row: how many numbers stand first, and the place of the first text, as `row_checksum` takes them."""
 MANY = 960
 _MOST_SETTINGS = 1 << 20
 """Characters of settings that are read."""
@@ -359,13 +359,13 @@ def check_texts(texts: Sequence[str], argument: str) -> Sequence[str]:
 
 
 def document_checksum(row: DocumentRow, salt: int) -> int:
-    """Return the checksum of a row of `documents`: its CRC-32 and the salt of its index."""
-    return (row_checksum(row, 4, 6, zlib.crc32(row.content_hash)) ^ salt) - SIGN
+    """Return the checksum of a row of `documents` in the index of this salt."""
+    return row_checksum(row, *DOCUMENT_PARTS, salt, zlib.crc32(row.content_hash))
 
 
 def chunk_checksum(row: StoredChunk, salt: int) -> int:
     """Return the checksum of a row of `chunks`."""
-    return (row_checksum(row, 6, 7) ^ salt) - SIGN
+    return row_checksum(row, *CHUNK_PARTS, salt)
 
 
 def embedding_checksum(row: EmbeddingRow, salt: int) -> int:
