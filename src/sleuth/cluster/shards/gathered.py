@@ -307,13 +307,15 @@ class _Candidates(NamedTuple):
         return cls(keys[ranked], scores[ranked])
 
     def tied(self, depth: int, *, ordered: bool) -> list[int]:
-        """Return the keys whose order matters: of all ties if they must be in order, else of those beyond the depth."""
-        scores = self.scores
-        if not ordered:
-            return self.keys[scores == scores[-1]].tolist() if len(scores) > depth else []
-        is_equal = np.zeros(len(scores) + 1, np.bool_)
-        np.equal(scores[1:], scores[:-1], out=is_equal[1:-1])
-        return self.keys[is_equal[1:] | is_equal[:-1]].tolist() if len(scores) else []
+        """Return the keys of all ties, where their order matters: always, or where one decides who is within the depth.
+
+        Then the order of the others is asked for as well, as ties of a fused ranking mostly tie in its legs.
+        """
+        if len(self.scores) <= (0 if ordered else depth):
+            return []
+        is_equal = np.zeros(len(self.scores) + 1, np.bool_)
+        np.equal(self.scores[1:], self.scores[:-1], out=is_equal[1:-1])
+        return self.keys[is_equal[1:] | is_equal[:-1]].tolist()  # type: ignore[no-any-return]
 
 
 def merged(

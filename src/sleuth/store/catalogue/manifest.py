@@ -425,7 +425,7 @@ def drop(connection: Connection, names: Sequence[str]) -> None:
 
 def still_there(connection: Connection, names: Sequence[str]) -> bool:
     """Return whether the manifest names all of these."""
-    return sum(1 for _ in select_in(connection, "name", "segments", "name", names)) == len(names)
+    return len(select_in(connection, "name", "segments", "name", names)) == len(names)
 
 
 def bury_missing(connection: Connection, keys: NDArray[np.int64]) -> None:

@@ -168,10 +168,11 @@ class IndexSnapshot:
 
     def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the id, the text and the metadata of these chunks, by name."""
-        return [
-            {"id": stored.id, "text": stored.chunk.text, "metadata": stored.shown()}
-            for stored in self._stored(keys)
-        ]
+        passages = []
+        for stored in self._stored(keys):
+            id = f"{stored.document.id}#{stored.chunk.n}"
+            passages.append({"id": id, "text": stored.chunk.text, "metadata": stored.shown()})
+        return passages
 
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
         """Return the chunks with these keys, after they and their documents were compared with their checksums.

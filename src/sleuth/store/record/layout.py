@@ -396,7 +396,7 @@ def select_in(
     values: Sequence[Any],
     *,
     also: tuple[str, Any] | None = None,
-) -> Iterator[tuple[Any, ...]]:
+) -> list[tuple[Any, ...]]:
     """Rows of `table` whose `column` is one of `values`, in no order. The names are constants of this package.
 
     The list is padded to a few lengths, so that SQLite prepares few statements.
@@ -406,27 +406,15 @@ def select_in(
     """
     second, value = also or ("", None)
     condition, more = (f"{second} = ? AND ", (value,)) if second else ("", ())
+    rows: list[tuple[Any, ...]] = []
     for at in range(0, len(values), MANY):
-        yield from select_few(connection, columns, table, condition + column, values[at : at + MANY], *more)
-
-
-def select_few(
-    connection: sqlite3.Connection,
-    columns: str,
-    table: str,
-    column: str,
-    values: Sequence[Any],
-    *more: Any,
-) -> sqlite3.Cursor:
-    """Return the same for 1 to `MANY` values.
-
-    Args:
-        column: whose value is one of `values`, after conditions on the values of `more`.
-    """
-    size = min(MANY, 1 << (len(values) - 1).bit_length())
-    padded = (*more, *values, *([None] * (size - len(values))))
-    marks = ",".join("?" * size)
-    return connection.execute(f"SELECT {columns} FROM {table} WHERE {column} IN ({marks})", padded)
+        some = values[at : at + MANY]
+        size = min(MANY, 1 << (len(some) - 1).bit_length())
+        marks = ",".join("?" * size)
+        statement = f"SELECT {columns} FROM {table} WHERE {condition}{column} IN ({marks})"
+        padded = (*more, *some, *([None] * (size - len(some))))
+        rows += connection.execute(statement, padded).fetchall()
+    return rows
 
 
 def insert_embeddings(

@@ -188,7 +188,7 @@ class Writer:
             return
         connection = self._transaction.connection
         with record.translated(self._transaction.path):
-            rows = list(record.select_in(connection, "key, chunks", "documents", "id", stored))
+            rows = record.select_in(connection, "key, chunks", "documents", "id", stored)
         counters.documents -= len(rows)
         counters.chunks -= sum(chunks for _, chunks in rows)
         self._transaction.delete(KeyRange(key, key + chunks - 1) for key, chunks in rows)
