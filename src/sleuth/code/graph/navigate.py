@@ -18,6 +18,8 @@ from sleuth.remote import check_cancelled
 from sleuth.text import spellings_near
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sleuth.code.snapshots.snapshot import Snapshot
 
 _LETTERS = string.ascii_letters + string.digits + "_"
@@ -208,8 +210,16 @@ class Navigator:
         Raises:
             ArgumentError: nothing of that name is defined, or hops below 1.
         """
+        return self.impact_of(self._known(name), hops)
+
+    def impact_of(self, definitions: Iterable[Definition], hops: int = 2) -> list[Touched]:
+        """`impact` of several definitions together, without themselves.
+
+        Raises:
+            ArgumentError: hops below 1.
+        """
         check_count(hops, "hops", least=1)
-        start = self._known(name)
+        start = list(definitions)
         seen = {(d.file.key, d.index) for d in start}
         queue: deque[tuple[Definition, int, float]] = deque((d, 0, 1.0) for d in start)
         out: list[Touched] = []

@@ -1,6 +1,8 @@
 from sleuth.code.repository.blobs import object_id as object_id
 from sleuth.code.repository.commits import commits_between as commits_between
 from sleuth.code.repository.commits import read_commits as read_commits
+from sleuth.code.repository.diffs import diff_since as diff_since
+from sleuth.code.repository.diffs import lines_of_diff as lines_of_diff
 from sleuth.code.repository.extent import Bounds as Bounds
 from sleuth.code.repository.extent import why_too_large as why_too_large
 from sleuth.code.repository.git import GONE as GONE

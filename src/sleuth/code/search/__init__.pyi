@@ -11,6 +11,8 @@ from sleuth.code.search.matching_lines import LineMatch as LineMatch
 from sleuth.code.search.matching_lines import LineMatches as LineMatches
 from sleuth.code.search.matching_lines import agrep as agrep
 from sleuth.code.search.matching_lines import grep as grep
+from sleuth.code.search.neighbours import SimilarPiece as SimilarPiece
+from sleuth.code.search.neighbours import similar_pieces as similar_pieces
 from sleuth.code.search.patterns import LinePattern as LinePattern
 from sleuth.code.search.patterns import compile_pattern as compile_pattern
 from sleuth.code.search.patterns import required_literal as required_literal

@@ -21,6 +21,7 @@ from sleuth.code.snapshots.refreshing import Current as Current
 from sleuth.code.snapshots.refreshing import current_snapshot as current_snapshot
 from sleuth.code.snapshots.refreshing import snapshot_at as snapshot_at
 from sleuth.code.snapshots.shelf import Shelf as Shelf
+from sleuth.code.snapshots.snapshot import Definition as Definition
 from sleuth.code.snapshots.submodules import LEFT_OUT as LEFT_OUT
 from sleuth.code.snapshots.submodules import indexed_submodules as indexed_submodules
 from sleuth.code.snapshots.words import ANALYZERS as ANALYZERS

@@ -12,6 +12,7 @@ import typer
 from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.code_graph import path, similar, tests, unused
 from sleuth.surfaces.cli.code_history import check_messages, history, search_messages
 from sleuth.surfaces.cli.code_index import IndexRun, embed_snapshot, forget_snapshots, print_report
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
@@ -59,6 +60,10 @@ code = typer.Typer(
 )
 app.add_typer(code)
 code.command("history", epilog="[bold]Example[/bold]  sleuth code history TokenBucket.take")(history)
+code.command("path", epilog="[bold]Example[/bold]  sleuth code path serve TokenBucket.refill")(path)
+code.command("tests", epilog="[bold]Example[/bold]  sleuth code tests --files main..")(tests)
+code.command("similar", epilog="[bold]Example[/bold]  sleuth code similar src/bucket.py:10-20")(similar)
+code.command("unused", epilog="[bold]Example[/bold]  sleuth code unused --min-confidence 0.9")(unused)
 
 
 @code.command("index", epilog="[bold]Example[/bold]  sleuth code index . --rev v1.2")

@@ -1,0 +1,129 @@
+"""How one definition reaches another, by calls."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sleuth.arguments import check_count
+from sleuth.code.graph.resolve import resolver_of
+from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.snapshots.snapshot import Definition
+from sleuth.errors import ArgumentError
+from sleuth.remote import check_cancelled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+_MOST: Final = 20_000
+"""Definitions that are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """A definition on a path.
+
+    Attributes:
+        line: where it is defined.
+        called_at: the line of the call in the definition before; 0 for the first.
+        confidence: of that call; 1 for the first.
+    """
+
+    name: str
+    type: str
+    file_path: str
+    line: int
+    called_at: int = 0
+    confidence: float = 1.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, fit for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[Hop]:
+    """Return a shortest chain of calls from one definition to another, both included; empty if there is none.
+
+    A class is reached by making an object of it, and reaches what its constructor calls. Calls of an unknown receiver
+    count where the name has one meaning; their confidence is low.
+
+    Args:
+        hops: calls at most.
+
+    Raises:
+        ArgumentError: nothing of these names is defined, or hops below 1.
+    """
+    check_count(hops, "hops", least=1)
+    goals = {_key(each) for each in _definitions(snapshot, end, "end")}
+    origins = _definitions(snapshot, start, "start")
+    before: dict[tuple[int, int], tuple[Definition, Hop] | None] = {_key(each): None for each in origins}
+    queue = deque((each, 0) for each in origins)
+    while queue and len(before) < _MOST:
+        definition, distance = queue.popleft()
+        if _key(definition) in goals:
+            return _chain(before, definition)
+        if distance == hops:
+            continue
+        check_cancelled()
+        for called, line, confidence in _calls(snapshot, definition):
+            if _key(called) not in before:
+                before[_key(called)] = definition, _hop(called, line, confidence)
+                queue.append((called, distance + 1))
+    return []
+
+
+def _definitions(snapshot: Snapshot, name: str, argument: str) -> list[Definition]:
+    definitions = snapshot.definitions(name)
+    if not definitions:
+        raise ArgumentError(f"{argument} must be defined in the snapshot, got {name!r}")
+    return definitions
+
+
+def _key(definition: Definition) -> tuple[int, int]:
+    return definition.file.key, definition.index
+
+
+def _hop(definition: Definition, called_at: int = 0, confidence: float = 1.0) -> Hop:
+    symbol = definition.symbol
+    return Hop(symbol.qualified, symbol.kind, definition.file.path, symbol.line, called_at, confidence)
+
+
+def _chain(before: dict[tuple[int, int], tuple[Definition, Hop] | None], last: Definition) -> list[Hop]:
+    hops: list[Hop] = []
+    definition = last
+    while (step := before[_key(definition)]) is not None:
+        definition, hop = step
+        hops.append(hop)
+    return [_hop(definition), *reversed(hops)]
+
+
+class _KnownCall(NamedTuple):
+    """A call whose meaning is known: what is called, at which line, and how sure that is."""
+
+    definition: Definition
+    line: int
+    confidence: float
+
+
+def _calls(snapshot: Snapshot, definition: Definition) -> Iterator[_KnownCall]:
+    """Yield what a definition calls, with the line and the confidence, the most certain first."""
+    detail = snapshot.detail(definition.file)
+    bodies = [definition.symbol]
+    if definition.symbol.kind in CONTAINERS:
+        bodies = [
+            symbol
+            for symbol in detail.symbols
+            if symbol.parent == definition.index and "constructor" in symbol.labels
+        ]
+    calls = []
+    for body in bodies:
+        for reference in detail.references_between(body.start, body.end):
+            if reference.role not in ("call", "instantiation"):
+                continue
+            resolved = resolver_of(snapshot).resolve(definition.file, reference)
+            if resolved is not None:
+                calls.append(_KnownCall(resolved.definition, reference.line, resolved.confidence))
+    yield from sorted(calls, key=lambda call: (-call.confidence, call.line))

@@ -1,0 +1,286 @@
+"""Paths of calls, tests of a change, similar pieces and unused definitions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.code import CodeStorage, Snapshot, index_path
+from sleuth.code.graph import affected_tests, call_path, definitions_at, unused_definitions
+from sleuth.code.repository import lines_of_diff
+from sleuth.code.search import similar_pieces
+from sleuth.engine import default_embedder, open_code
+from sleuth.errors import ArgumentError
+from tests.commands import sleuth
+from tests.surfaces.project import git
+
+FILES = {
+    "shop/store.py": '''class Store:
+    """Keeps orders."""
+
+    def __init__(self):
+        self.rows = load()
+
+    def save(self, order):
+        self.rows.append(order)
+        return self._count()
+
+    def _count(self):
+        return len(self.rows)
+
+    def _forgotten(self):
+        return self._forgotten and 0
+
+
+def load():
+    return read_rows()
+
+
+def read_rows():
+    return []
+''',
+    "shop/service.py": """from shop.store import Store
+
+
+class Service:
+    def __init__(self, store: Store):
+        self.store = store
+
+    def order(self, item):
+        return self.store.save(check(item))
+
+
+def check(item):
+    return item
+
+
+def make():
+    return Service(Store())
+
+
+def exported_and_lonely():
+    return 1
+
+
+def _loop_a():
+    return _loop_b()
+
+
+def _loop_b():
+    return _loop_a()
+
+
+def _load_from_disk():
+    return 5
+
+
+def load_by(kind):
+    return globals()["_load_from_%s" % kind]() + load_by("disk")
+
+
+@register
+def _registered_somewhere():
+    return 2
+
+
+class Plugin(Base):
+    def on_start_of_plugin(self):
+        return 3
+""",
+    "tests/test_service.py": """from shop.service import Service, make
+from shop.store import Store
+
+
+def test_orders_are_saved():
+    service = Service(Store())
+    assert service.order(1) == 1
+
+
+def test_services_are_made():
+    assert make()
+""",
+    "tests/test_store.py": """from shop.store import Store
+
+
+def test_rows_are_counted():
+    assert Store().save(1) == 1
+""",
+    "README.md": "Call `mentioned_in_docs` first.\n",
+    "shop/more.py": "def mentioned_in_docs():\n    return 4\n",
+}
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a repository that no test changes."""
+    folder = tmp_path_factory.mktemp("graph") / "repository"
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    git(folder.parent, "init", "-q", str(folder))
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "Shop")
+    with open_code(folder / ".sleuth", create=True) as storage:
+        index_path(storage, folder, workers=1)
+    return folder
+
+
+@pytest.fixture
+def storage(root: Path) -> Iterator[CodeStorage]:
+    with open_code(root / ".sleuth") as storage:
+        yield storage
+
+
+@pytest.fixture
+def snapshot(storage: CodeStorage) -> Snapshot:
+    """Return the snapshot of the repository."""
+    (repository,) = storage.repositories()
+    return storage.open_snapshot(repository, storage.snapshot(repository))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "names", "lines"),
+    [
+        ("make", "read_rows", ["make", "Store", "load", "read_rows"], [0, 17, 5, 19]),
+        ("Service.order", "Store._count", ["Service.order", "Store.save", "Store._count"], [0, 9, 9]),
+        ("load", "load", ["load"], [0]),
+        ("_loop_a", "_loop_b", ["_loop_a", "_loop_b"], [0, 25]),
+        ("read_rows", "make", [], []),
+        ("_loop_a", "make", [], []),
+    ],
+)
+def test_a_chain_of_calls(
+    snapshot: Snapshot, start: str, end: str, names: list[str], lines: list[int]
+) -> None:
+    """The shortest chain of calls is given with the lines of its calls; loops end, and no chain is an empty one."""
+    chain = call_path(snapshot, start, end)
+    assert [hop.name for hop in chain] == names
+    assert [hop.called_at for hop in chain] == lines
+    assert all(0 < hop.confidence <= 1 for hop in chain)
+    if len(chain) > 2:
+        assert call_path(snapshot, start, end, len(chain) - 1) == chain
+        assert call_path(snapshot, start, end, len(chain) - 2) == []
+
+
+@pytest.mark.parametrize(("start", "end"), [("nothing", "load"), ("load", "nothing")])
+def test_unknown_ends_of_a_chain_are_refused(snapshot: Snapshot, start: str, end: str) -> None:
+    """A name that is not defined is named in the error."""
+    with pytest.raises(ArgumentError, match="must be defined in the snapshot, got 'nothing'"):
+        call_path(snapshot, start, end)
+
+
+def test_tests_that_reach_a_definition(snapshot: Snapshot) -> None:
+    """Tests are given with their distance, nearest first."""
+    reached = affected_tests(snapshot, snapshot.definitions("Store.save"))
+    assert [(each.name, each.hops) for each in reached] == [
+        ("test_rows_are_counted", 1),
+        ("test_orders_are_saved", 2),
+    ]
+    assert [each.name for each in affected_tests(snapshot, snapshot.definitions("Store.save"), 1)] == [
+        "test_rows_are_counted"
+    ]
+    own = affected_tests(snapshot, snapshot.definitions("test_rows_are_counted"))
+    assert [(each.name, each.hops) for each in own] == [("test_rows_are_counted", 0)]
+
+
+DIFF = """diff --git a/shop/store.py b/shop/store.py
+--- a/shop/store.py
++++ b/shop/store.py
+@@ -8 +8,2 @@ class Store:
+-        self.rows.append(order)
++        rows = self.rows
++        rows.append(order)
+@@ -20,2 +19,0 @@ def load():
+-    x
+-    y
+--- a/gone.py
++++ /dev/null
+@@ -1,2 +0,0 @@
+--- a/shop/no\u00efve file.py
++++ "b/with space.py"
+@@ -0,0 +1 @@
+"""
+
+
+def test_lines_of_a_diff() -> None:
+    """The lines of the new files count, the line before a removal, and nothing of a removed file."""
+    assert lines_of_diff(DIFF) == {
+        "shop/store.py": [range(8, 10), range(19, 20)],
+        "with space.py": [range(1, 2)],
+    }
+
+
+def test_definitions_of_changed_lines(snapshot: Snapshot) -> None:
+    """Changed lines mean the innermost definition around them; unknown files mean nothing."""
+    definitions = definitions_at(snapshot, lines_of_diff(DIFF))
+    assert [definition.symbol.qualified for definition in definitions] == ["Store.save", "load"]
+
+
+def test_definitions_that_nothing_uses(snapshot: Snapshot) -> None:
+    """Names that stand nowhere else are listed with a confidence; a name in a document, a comment or a loop is used."""
+    entries = {entry.name: (entry.confidence, bool(entry.reason)) for entry in unused_definitions(snapshot)}
+    assert entries == {
+        "Store._forgotten": (0.9, False),
+        "exported_and_lonely": (0.6, True),
+        "_load_from_disk": (0.3, True),
+        "load_by": (0.6, True),
+        "_registered_somewhere": (0.3, True),
+        "Plugin": (0.6, True),
+        "Plugin.on_start_of_plugin": (0.3, True),
+    }
+
+
+def test_similar_pieces(snapshot: Snapshot) -> None:
+    """The nearest pieces come first, without the place itself; a wrong place is refused."""
+    pieces = similar_pieces(snapshot, "tests/test_store.py", default_embedder(), 100)
+    assert [piece.score for piece in pieces] == sorted((piece.score for piece in pieces), reverse=True)
+    assert "tests/test_store.py" not in {piece.file_path for piece in pieces}
+    assert pieces[0].file_path in ("tests/test_service.py", "shop/store.py")
+    assert similar_pieces(snapshot, "tests/test_store.py", default_embedder(), 2) == pieces[:2]
+    with pytest.raises(ArgumentError, match="place must be a file"):
+        similar_pieces(snapshot, "nowhere.py:3", default_embedder())
+
+
+def run(root: Path, *arguments: str, **options: Any) -> tuple[int, str]:
+    result = sleuth("code", *arguments, cwd=root, **options)
+    return result.returncode, result.stdout
+
+
+def test_the_commands(root: Path, tmp_path: Path) -> None:
+    """Each command prints rows or JSON, and exits with 1 where there is nothing to print."""
+    code, text = run(root, "path", "make", "load")
+    assert (code, len(text.splitlines())) == (0, 3)
+    assert "shop/store.py:18" in text
+    assert run(root, "path", "load", "make")[0] == 1
+    code, text = run(root, "tests", "Store.save", "--files")
+    assert (code, text) == (0, "tests/test_store.py\ntests/test_service.py\n")
+    (tmp_path / "change.diff").write_text(DIFF, "utf-8")
+    answer = json.loads(run(root, "tests", str(tmp_path / "change.diff"), "--json")[1])
+    assert answer["changed"] == ["Store.save", "load"]
+    assert json.loads(run(root, "tests", "-", "--json", stdin=DIFF)[1]) == answer
+    assert run(root, "tests")[0] == 1
+    assert run(root, "tests", "no-such-revision")[0] == 2
+    answer = json.loads(run(root, "unused", "--json", "--min-confidence", "0.9")[1])
+    assert [entry["name"] for entry in answer["unused"]] == ["Store._forgotten"]
+    assert run(root, "similar", "Store.save", "-k", "2")[0] == 0
+
+
+def test_tests_of_what_changed_since_a_commit(root: Path, tmp_path: Path) -> None:
+    """Without an argument, the tests of what changed in the worktree are given; with a revision, since that."""
+    folder = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(root), str(folder))
+    sleuth("code", "index", ".", cwd=folder)
+    path = folder / "shop" / "store.py"
+    path.write_text(
+        path.read_text("utf-8").replace("self.rows.append(order)", "self.rows += [order]"), "utf-8"
+    )
+    names = [each["name"] for each in json.loads(run(folder, "tests", "--json")[1])["tests"]]
+    assert names == ["test_rows_are_counted", "test_orders_are_saved"]
+    git(folder, "add", ".")
+    git(folder, "commit", "-qm", "Add in another way")
+    assert run(folder, "tests")[0] == 1
+    assert run(folder, "tests", "HEAD~1", "--files")[1] == "tests/test_store.py\ntests/test_service.py\n"
