@@ -65,6 +65,32 @@ def test_terms_count_half_in_fields_of_another_language() -> None:
     assert terms.counts("port") == {("text", "port"): 1.0, ("text@de", "port"): 1.0}
 
 
+def test_stop_words_of_another_language_count_in_no_field_of_an_english_index() -> None:
+    """A question in German finds no English passage by "die" and "an"; its other words count in full."""
+    analyzers = {"text": get_analyzer("english")}
+    terms = QueryTerms(analyzers, {"text": Asked("text", lambda _: True)})
+    assert terms.counts("wie kann die Bank an der Ecke") == {
+        ("text", token): 1.0 for token in ("kann", "bank", "eck")
+    }
+    assert terms.counts("die hard") == {("text", "die"): 1.0, ("text", "hard"): 1.0}
+
+
+def test_names_as_they_are_written_have_no_stop_words() -> None:
+    """An analyzer that keeps every word keeps those of a question."""
+    analyzers = {"text": get_analyzer("plain")}
+    terms = QueryTerms(analyzers, {"text": Asked("text", lambda _: True)})
+    assert terms.counts("wie ist der Weg") == {("text", token): 1.0 for token in ("wie", "ist", "der", "weg")}
+
+
+def test_terms_for_searchers_elsewhere_are_those_of_an_index_that_holds_all() -> None:
+    """`analyse` counts what `counts` counts where each field holds each token."""
+    analyzers = {"text": get_analyzer("english"), "text@de": get_analyzer("german")}
+    terms = QueryTerms(analyzers, {name: Asked(name, lambda _: True) for name in analyzers})
+    for query in ("the port of the bank", "wo ist die Bank die Bank", "version 7 of c++", "port", ""):
+        counts = {(name, token): n for name, by in terms.analyse(query).items() for token, n in by.items()}
+        assert counts == terms.counts(query)
+
+
 def test_a_word_is_looked_up_once() -> None:
     """What a word stands for is remembered, up to a bound after which it is forgotten."""
     questions: list[str] = []

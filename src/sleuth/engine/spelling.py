@@ -6,7 +6,7 @@ import string
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from sleuth.text import spellings_near
+from sleuth.text import language_of_query, spellings_near
 
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
@@ -36,11 +36,14 @@ _ALPHABETS = (
 def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
     """Say of each word of a query that no passage holds it, with the nearest word of the passages, if one is near."""
     notes = []
+    stops = language_of_query(analyzer.runs(text)).stops if analyzer.reads_language else frozenset()
     spans = list(analyzer.spans(text))
     held = searchers.held([token for *_, token in spans], snapshot)
     for start, end, token in spans:
         word = text[start:end]
-        if token in held or len(word.split()) > 1:  # parts of a compound stand for themselves
+        if (
+            token in held or word in stops or len(word.split()) > 1
+        ):  # parts of a compound stand for themselves
             continue
         nearest = _nearest(word.casefold(), searchers, snapshot, analyzer)
         hint = f"; did you mean {nearest!r}?" if nearest else ""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from sleuth.lexical.by_language import field_language, is_language_field
+from sleuth.lexical.by_language import field_language
 from sleuth.lexical.terms import tally, terms_of_word
 from sleuth.text import MAX_TOKEN, Analyzer, QueryLanguage, WordRule, language_of_query
 
@@ -86,19 +86,18 @@ class QueryTerms(Generic[T]):
             splitting = splittings.setdefault(analyzer.splitting, _Splitting([], {}, threading.local()))
             splitting.fields.append(_Field(analyzer, indexes[name]))
         self._splittings = tuple(splittings.values())
-        self._by_language = any(map(is_language_field, analyzers))
+        self._analyzers = analyzers
+        self._languages = {name: field_language(name) for name in analyzers}
+        self._reader = next((analyzer for analyzer in analyzers.values() if analyzer.reads_language), None)
 
     def counts(self, query: str) -> dict[T, float]:
         """Return how often each term comes.
 
-        A stop word of the query's language counts in no field: in fields of other languages it is a rare word. Other
-        words count half in those.
+        A stop word of the query's language counts in no field: in texts of other languages it is a rare word. Other
+        words count half in fields of those, where a field has the language of the query.
         """
         words: list[tuple[T, ...]] = []
-        language = QueryLanguage()
-        if self._by_language:
-            runs = self._splittings[0].fields[0].analyzer.runs(query)
-            language = language_of_query(word for run in runs for word in run.split())
+        language = self._language(query)
         for splitting in self._splittings:
             known = splitting.known
             for run in splitting.fields[0].analyzer.runs(query):
@@ -107,11 +106,32 @@ class QueryTerms(Generic[T]):
                 terms = known.get(run)
                 words.append(self._look_up(run, splitting) if terms is None else terms)
         counts = tally(words)
-        if language.code:
+        if language.code in self._languages.values():
             for term in counts:
-                if field_language(term.field) != language.code:
+                if self._languages[term.field] != language.code:
                     counts[term] *= _FOREIGN
         return counts
+
+    def analyse(self, query: str) -> dict[str, dict[str, float]]:
+        """Return what each token of a query counts, by field, whether the index holds it or not."""
+        language = self._language(query)
+        is_told = language.code in self._languages.values()
+        counts: dict[str, dict[str, float]] = {}
+        for name, analyzer in self._analyzers.items():
+            share = _FOREIGN if is_told and self._languages[name] != language.code else 1.0
+            tokens: dict[str, float] = {}
+            for run in analyzer.runs(query):
+                if language.stops.isdisjoint(run.split()[:1]):
+                    for token in analyzer.tokens_of(run):
+                        tokens[token] = tokens.get(token, 0.0) + share
+            counts[name] = tokens
+        return counts
+
+    def _language(self, query: str) -> QueryLanguage:
+        """Return the language of a query; unknown where no field reads words of a language."""
+        if self._reader is None:
+            return QueryLanguage()
+        return language_of_query(word for run in self._reader.runs(query) for word in run.split())
 
     def _look_up(self, run: str, splitting: _Splitting[T]) -> tuple[T, ...]:
         """Return the terms of one run, and remember them."""

@@ -167,14 +167,8 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         return best_hits(*hits, request.k, request.ids or self._ids or _by_key, ordered=request.ordered)
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
-        """Return the terms of a query by field, each with how often it comes, whether the index holds it or not."""
-        by_analyzer: dict[Analyzer, dict[str, float]] = {}
-        terms: dict[str, dict[str, float]] = {}
-        for name, analyzer in self._analyzers.items():
-            if analyzer not in by_analyzer:
-                by_analyzer[analyzer] = _tally(analyzer.tokens(query))
-            terms[name] = dict(by_analyzer[analyzer])
-        return terms
+        """Return what each token of a query counts, by field, whether the index holds it or not."""
+        return self._query_terms.analyse(query)
 
     def totals(self) -> Tally:
         """Return the lengths of the live rows of these segments, by field."""
@@ -402,13 +396,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
                 f"allowed must hold one bitmap per segment, {len(self._segments)}, got {len(allowed)}"
             )
         return [segment.mask(bitmap) for segment, bitmap in zip(self._segments, allowed, strict=True)]
-
-
-def _tally(tokens: list[str]) -> dict[str, float]:
-    times: dict[str, float] = {}
-    for token in tokens:
-        times[token] = times.get(token, 0) + 1
-    return times
 
 
 def _mean(total: int, filled: int) -> float:

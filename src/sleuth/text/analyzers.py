@@ -115,6 +115,11 @@ class Analyzer:
         return f"{self.name}/{self._version}{_snowball() if isinstance(self._finish, Stemming) else ''}"
 
     @property
+    def reads_language(self) -> bool:
+        """Whether it reads words of a language, not names as they are written."""
+        return self._compounds
+
+    @property
     def splitting(self) -> str:
         """Says how texts are cut into runs: the same for analyzers that find the same runs."""
         return self._run.pattern
