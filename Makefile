@@ -32,12 +32,12 @@ agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of 
 	$(BIN)/python -m pytest tests/surfaces/mcp/test_conformance.py
 	$(BIN)/python -m benchmarks.mcp_start
 
-conformance: build/conformance-frameworks/.installed build ## the conformance suites of LangChain and LlamaIndex, in an environment of their own
+conformance: build/conformance-frameworks/.installed build ## the conformance suites of LangChain, Haystack and LlamaIndex, in an environment of their own
 	PYTHONPATH=. build/conformance-frameworks/bin/python -m pytest -o addopts= -o asyncio_mode=auto --noconftest tests/integrations/conformance_*.py
 
 build/conformance-frameworks/.installed: pyproject.toml
 	$(PYTHON) -m venv build/conformance-frameworks
-	build/conformance-frameworks/bin/python -m pip install --editable '.[hybrid,langchain,llama-index]' langchain-tests pytest pytest-asyncio
+	build/conformance-frameworks/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index]' langchain-tests pytest pytest-asyncio
 	touch $@
 
 cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs), and run the tests of searchers and builders over it
