@@ -334,7 +334,7 @@ def test_the_database_of_another_index_is_refused(indexed: Path, tmp_path: Path,
     with open_code(tmp_path / "other", create=True) as storage:
         index_path(storage, git.root)
     shutil.copy(tmp_path / "other" / "code.db", indexed / "code.db")
-    with pytest.raises(IndexDamagedError, match=r"of another index than the file code\.version"):
+    with pytest.raises(IndexDamagedError, match=r"of another index than its file code\.version"):
         open_code(indexed)
     (indexed / "code.version").unlink()
     open_code(indexed).close()

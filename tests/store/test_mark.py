@@ -10,6 +10,7 @@ import pytest
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store import Store
+from sleuth.store.disk import DOCUMENTS
 from sleuth.store.record import mark
 from tests.store.words import faults, put
 
@@ -27,7 +28,7 @@ def test_a_note_that_cannot_be_read_counts_as_damaged(store: Store, monkeypatch:
     with monkeypatch.context() as broken:
         broken.setattr(os, "pread", Mock(side_effect=OSError(errno.EIO, os.strerror(errno.EIO))))
         assert mark.read(store.path) == mark.Mark(None)
-    (store.path / mark.NAME).unlink()
+    (store.path / DOCUMENTS.mark).unlink()
     assert mark.read(store.path) == mark.Mark(0)
 
 
@@ -35,7 +36,7 @@ def test_a_note_that_cannot_be_read_counts_as_damaged(store: Store, monkeypatch:
 def test_a_damaged_note(store: Store, change: bytes) -> None:
     """A check reports a damaged note, and the next commit writes it again."""
     add(store, "a")
-    (store.path / mark.NAME).write_bytes(change)
+    (store.path / DOCUMENTS.mark).write_bytes(change)
     assert faults(store) == [
         "warning version: the note of the newest version is damaged; nothing is lost by that"
     ]
@@ -46,7 +47,7 @@ def test_a_damaged_note(store: Store, change: bytes) -> None:
 def test_any_other_digit_of_a_note_is_damage(store: Store) -> None:
     """A version or a salt that differs in one digit has another checksum."""
     add(store, "a")
-    note = store.path / mark.NAME
+    note = store.path / DOCUMENTS.mark
     whole = note.read_bytes()
     for place in range(len(whole) - 1):
         note.write_bytes(
@@ -61,7 +62,7 @@ def test_a_damaged_note_without_a_record_is_a_lost_index(store: Store) -> None:
     store.close()
     for file in (*store.path.glob("record.sqlite*"), *store.path.glob("segments/*")):
         file.unlink()
-    for content in ((store.path / mark.NAME).read_bytes(), b"damaged"):
-        (store.path / mark.NAME).write_bytes(content)
+    for content in ((store.path / DOCUMENTS.mark).read_bytes(), b"damaged"):
+        (store.path / DOCUMENTS.mark).write_bytes(content)
         with pytest.raises(IndexDamagedError, match="a note of version"):
             Store.open(store.path, create=True)

@@ -131,7 +131,7 @@ class Store:
     def _introduce(self, noted: mark.Mark) -> None:
         """Read what the record says of itself; see whether it is of this index, and has all that was acknowledged."""
         with self._connection() as connection:
-            opening.refuse_other(connection, self.path, noted.salt)
+            mark.refuse_other(self.path, connection.salt, noted)
             self.settings = MappingProxyType(record.read_settings(connection, self.path))
             self._lost = opening.lost(noted.version, record.read_version(connection, self.path))
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.code.snapshots import commits, identity, lifecycle, record
+from sleuth.code.snapshots import commits, lifecycle, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
 from sleuth.code.snapshots.record import CODE_SCHEMA, FileRow, Repository, SnapshotInfo
@@ -32,11 +33,13 @@ from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
 from sleuth.store import Built, Connection, Database, Watch, prove, select_in, translated
 from sleuth.store.catalogue import schema
+from sleuth.store.record import mark
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.analyse import Analysed, KeptAnalyser
     from sleuth.code.snapshots.checks import CodeChecks
 
+_LOST = "snapshots that were indexed last are lost: `sleuth code index` indexes them again"
 _OPEN = 4
 """Snapshots that stay open."""
 
@@ -83,10 +86,11 @@ class CodeStorage:
         self.memory = Memory()
         self._run: _Run | None = None
         self.watch = Watch(self.shelf.prove, self._prove_rows, self.shelf.damage)
-        holdings = identity.Holdings((), 1 << 62)
+        noted = state = mark.read(self.path, CODE_SCHEMA.names)
         with suppress(StoreError):  # what is damaged is told by whatever reads it
-            holdings = self._holdings()
-        self.lost = identity.lost(self.path, holdings)
+            state = self._state()
+        mark.refuse_other(self.path, state.salt, noted, CODE_SCHEMA.names)
+        self.lost = _LOST if (noted.version or 0) > (state.version or 0) else ""
 
     # connections
 
@@ -215,11 +219,7 @@ class CodeStorage:
 
     def repository_at(self, path: str) -> Repository | None:
         """Return the repository at that path; None for an unknown one."""
-        with self.reading() as connection:
-            row = connection.execute(
-                "SELECT id, path, url FROM repositories WHERE path = ?", (path,)
-            ).fetchone()
-        return Repository(*row) if row else None
+        return next((each for each in self.repositories() if each.path == path), None)
 
     def add_repository(self, path: str, url: str) -> Repository:
         """Return the repository at that path, adding it where it is unknown."""
@@ -262,22 +262,23 @@ class CodeStorage:
 
     def note(self) -> None:
         """Note beside the database what it holds, once that was committed."""
-        identity.note(self.path, self._holdings())
+        state = self._state()
+        mark.write(self.path, state.version or 0, state.salt, CODE_SCHEMA.names)
         self.lost = ""
 
-    def _holdings(self) -> identity.Holdings:
+    def _state(self) -> mark.Mark:
+        """Return what is noted of the database: its newest completed snapshot, and which index it is of."""
         with self.reading() as connection:
-            ids = [id for (id,) in connection.execute("SELECT id FROM repositories")]
             newest = "SELECT coalesce(max(serial), 0) FROM snapshots WHERE status = 'completed'"
-            return identity.Holdings(ids, connection.execute(newest).fetchone()[0])
+            (version,) = connection.execute(newest).fetchone()
+            first = connection.execute("SELECT id FROM repositories ORDER BY rowid LIMIT 1").fetchone()
+        return mark.Mark(version, zlib.crc32(first[0].encode()) if first else None)
 
     def skipped(self, repository: str, keys: Iterable[int]) -> list[tuple[str, str]]:
         """Return paths and reasons of the file versions that are not searched, in order of path."""
         with self.reading() as connection:
-            rows = connection.execute(
-                "SELECT key, path, skip FROM files WHERE repository = ? AND skip != '' ORDER BY path",
-                (repository,),
-            ).fetchall()
+            skipped = "SELECT key, path, skip FROM files WHERE repository = ? AND skip != '' ORDER BY path"
+            rows = connection.execute(skipped, (repository,)).fetchall()
         members = set(keys) if rows else ()
         return [(path, skip) for key, path, skip in rows if key in members]
 
@@ -432,15 +433,13 @@ class CodeStorage:
         """Keep embeddings of file versions, each of shape (chunks, dimension), where this process may write."""
         if not self.writable:
             return
-        packed = [(key, record.pack_vectors(matrix)) for key, matrix in vectors.items()]
+        into = "INSERT OR REPLACE INTO embeddings(file, fingerprint, checksum, vectors) VALUES (?, ?, ?, ?)"
+        rows = []
+        for key, matrix in vectors.items():
+            packed = record.pack_vectors(matrix)
+            rows.append((key, fingerprint, record.vectors_checksum(key, fingerprint, packed), packed))
         with self.transaction() as connection:
-            connection.executemany(
-                "INSERT OR REPLACE INTO embeddings(file, fingerprint, checksum, vectors) VALUES (?, ?, ?, ?)",
-                [
-                    (key, fingerprint, record.vectors_checksum(key, fingerprint, data), data)
-                    for key, data in packed
-                ],
-            )
+            connection.executemany(into, rows)
 
     # upkeep
 
@@ -448,7 +447,7 @@ class CodeStorage:
         """Forget the snapshots of a repository that `keep` does not name, and what only they hold; how many went."""
         self.forget()
         with self.writing():
-            identity.note(self.path, self._holdings()._replace(newest=0))
+            mark.write(self.path, 0, self._state().salt, CODE_SCHEMA.names)
             with self.transaction() as connection:
                 rows = connection.execute("SELECT id FROM snapshots WHERE repository = ?", (repository,))
                 gone = [id for (id,) in rows if id not in set(keep)]

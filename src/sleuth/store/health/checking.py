@@ -15,6 +15,7 @@ from sleuth.store.catalogue import manifest
 from sleuth.store.catalogue.lock import read_holder
 from sleuth.store.catalogue.manifest import SegmentEntry, Views
 from sleuth.store.catalogue.schema import log_bytes
+from sleuth.store.disk import files
 from sleuth.store.health import opening
 from sleuth.store.health.proofs import (
     END,
@@ -154,7 +155,7 @@ class DocumentChecks(Checks):
         if noted is None or (noted == 0 and version):
             state = "damaged" if noted is None else "missing"
             message = f"the note of the newest version is {state}; nothing is lost by that"
-            yield Finding("warning", mark.NAME, message, REBUILD)
+            yield Finding("warning", files.DOCUMENTS.mark, message, REBUILD)
         elif lost := opening.lost(noted, version):
             yield Finding(
                 "error", self.subject, lost, "add the newest documents again, then sleuth doctor --repair"
@@ -205,7 +206,9 @@ def repair(path: Path, connections: Connections, writer: Writer, views: Views) -
                 views.damage[entry.name] = wrong
     if is_restored:
         writer.repairs.restore_salt()
-        messages.append(Repair("record", f"its salt was damaged: restored from the file {mark.NAME}"))
+        messages.append(
+            Repair("record", f"its salt was damaged: restored from the file {files.DOCUMENTS.mark}")
+        )
     if bad:
         writer.repairs.forget_documents(list(bad))
         messages += [

@@ -121,20 +121,6 @@ def lost(noted: int | None, version: int) -> str:
     )
 
 
-def refuse_other(connection: Connection, folder: Path, noted: int | None) -> None:
-    """Refuse a record that has not the salt that is noted beside it; `noted` is None where none is.
-
-    Raises:
-        IndexDamagedError: the record is of another index.
-    """
-    if noted not in {None, connection.salt}:
-        raise IndexDamagedError(
-            f"the record in {folder} is of another index than its file {mark.NAME}: restore both from one copy, or, if "
-            f"the record is the right one, remove the file {mark.NAME}",
-            path=str(folder),
-        )
-
-
 def shrink(connection: Connection) -> None:
     """Give pages that deletions freed back to the disk, where they are many."""
     pages = connection.execute("PRAGMA page_count").fetchone()[0]

@@ -12,10 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from sleuth.errors import IndexUnsafeError
-from sleuth.store.disk.files import DOCUMENTS, open_file, opened_file
-
-NAME = DOCUMENTS.mark
+from sleuth.errors import IndexDamagedError, IndexUnsafeError
+from sleuth.store.disk.files import DOCUMENTS, Names, open_file, opened_file
 
 
 class Mark(NamedTuple):
@@ -23,33 +21,33 @@ class Mark(NamedTuple):
 
     Attributes:
         version: the one that was committed last; None where the mark is damaged.
-        salt: of the record; None where none was noted.
+        salt: of the record, which tells it from that of another index; None where none was noted.
     """
 
     version: int | None
     salt: int | None = None
 
 
-def write(folder: Path, version: int, salt: int | None = None) -> None:
+def write(folder: Path, version: int, salt: int | None = None, names: Names = DOCUMENTS) -> None:
     """Note that `version` of the record with this salt is committed.
 
     A mark that cannot be written is an old one: harmless.
     """
     with suppress(OSError, IndexUnsafeError):
-        fd = open_file(folder / NAME, os.O_WRONLY | os.O_CREAT)
+        fd = open_file(folder / names.mark, os.O_WRONLY | os.O_CREAT)
         try:
             os.pwrite(fd, _text(version, salt), 0)
         finally:
             os.close(fd)
 
 
-def read(folder: Path) -> Mark:
+def read(folder: Path, names: Names = DOCUMENTS) -> Mark:
     """Return what was noted last; version 0 where nothing was.
 
     Read it before the record: a commit may come in between.
     """
     try:
-        with opened_file(folder / NAME) as fd:
+        with opened_file(folder / names.mark) as fd:
             text = os.pread(fd, 64, 0)
     except FileNotFoundError:
         return Mark(0)
@@ -62,6 +60,20 @@ def read(folder: Path) -> Mark:
         if salt.isdigit() and text == _text(int(version), int(salt)):
             return Mark(int(version), int(salt))
     return Mark(None)
+
+
+def refuse_other(folder: Path, salt: int | None, noted: Mark, names: Names = DOCUMENTS) -> None:
+    """Refuse a record that has another salt than the one noted beside it.
+
+    Raises:
+        IndexDamagedError: the record is of another index.
+    """
+    if noted.salt is not None and salt is not None and noted.salt != salt:
+        raise IndexDamagedError(
+            f"the record {folder / names.record} is of another index than its file {names.mark}: restore both from one "
+            f"copy, or, if the record is the right one, remove the file {names.mark}",
+            path=str(folder),
+        )
 
 
 def _text(version: int, salt: int | None) -> bytes:
