@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 from sleuth.surfaces.mcp import CLIENTS, TOOLS
 
-GUIDE = (Path(__file__).parents[3] / "docs" / "mcp.md").read_text("utf-8")
+ROOT = Path(__file__).parents[3]
+GUIDE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
 
 
 def test_the_example_prints_what_it_says(tmp_path: Path) -> None:
@@ -32,3 +35,16 @@ def test_every_tool_and_client_is_described() -> None:
     for client in CLIENTS.values():
         cell = f"`{client.project}` " if client.project else ""
         assert re.search(rf"\| `{client.name}`.* \| {re.escape(cell)}\|", GUIDE)
+
+
+def test_the_entry_for_the_registry_is_of_this_version() -> None:
+    """`server.json` has the version of the package and the name in the README, and starts the command `mcp`."""
+    entry = json.loads((ROOT / "server.json").read_text("utf-8"))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    (package,) = entry["packages"]
+    assert {entry["version"], package["version"]} == {project["version"]}
+    assert package["identifier"] == project["name"]
+    assert f"mcp-name: {entry['name']} " in (ROOT / "README.md").read_text("utf-8")
+    assert len(entry["description"]) <= 100  # a limit of the registry
+    assert [each["value"] for each in package["packageArguments"]] == ["mcp"]
+    assert package["runtimeArguments"][0]["value"] == f"{project['name']}[mcp]"

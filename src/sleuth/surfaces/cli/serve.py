@@ -57,6 +57,14 @@ PortOption = Annotated[
 ServerKeysOption = Annotated[
     Path | None, typer.Option("--keys", help="Let in only clients with a key of this file.")
 ]
+TokenIssuerOption = Annotated[
+    str | None,
+    typer.Option("--token-issuer", help="Accept access tokens that this issuer signs at /mcp, beside keys."),
+]
+PublicUrlOption = Annotated[
+    str | None,
+    typer.Option("--public-url", help="Address at which clients reach the server; tokens must be for it."),
+]
 ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Refuse to add and delete.")]
 SourcesOption = Annotated[
     list[str] | None,
@@ -133,6 +141,8 @@ def run(
     host: HostOption = "127.0.0.1",
     port: PortOption = 8321,
     keys: ServerKeysOption = None,
+    token_issuer: TokenIssuerOption = None,
+    public_url: PublicUrlOption = None,
     read_only: ReadOnlyOption = False,
     sources: SourcesOption = None,
     model: ModelOption = None,
@@ -176,6 +186,8 @@ def run(
         host=host,
         port=port,
         keys=keys,
+        token_issuer=token_issuer,
+        public_url=public_url,
         read_only=read_only,
         sources=tuple(dict.fromkeys(sources or ["docs"])),
         model=model,

@@ -27,3 +27,4 @@ from sleuth.surfaces.http.lanes import Lane as Lane
 from sleuth.surfaces.http.sessions import Sessions as Sessions
 from sleuth.surfaces.http.sessions import write_secret as write_secret
 from sleuth.surfaces.http.settings import threads_per_worker as threads_per_worker
+from sleuth.surfaces.http.tokens import METADATA as METADATA

@@ -10,8 +10,9 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from sleuth.remote import in_thread
 from sleuth.surfaces.http import tracing
-from sleuth.surfaces.http.keys import EVERYONE, Key
+from sleuth.surfaces.http.keys import EVERYONE, PREFIX, Key
 from sleuth.surfaces.http.problems import EXPECTED, Dialect, Refusal, problem
 from sleuth.surfaces.http.service import Call, Service, logger
 from sleuth.surfaces.http.sites import check_host, check_origin
@@ -64,7 +65,7 @@ class Gate:
         with tracing.request_span(scope, call.id) as span:
             try:
                 async with asyncio.timeout(seconds + _SLACK):
-                    self._admit(call, scope, headers, body)
+                    await self._admit(call, scope, headers, body)
                     await self.app(scope, body.receive, answer.send)
             except TimeoutError:
                 await self._refuse(scope, answer, _late(body))
@@ -80,7 +81,7 @@ class Gate:
                 span.finish(scope, answer.status)
                 self._record(call, scope, answer.status, time.monotonic() - started)
 
-    def _admit(self, call: Call, scope: Scope, headers: dict[bytes, bytes], body: _BodyReader) -> None:
+    async def _admit(self, call: Call, scope: Scope, headers: dict[bytes, bytes], body: _BodyReader) -> None:
         """Check what the head of a request says.
 
         Raises:
@@ -90,13 +91,13 @@ class Gate:
         check_host(host, self._hosts)
         check_origin(headers, host, self._origins, scope["path"])
         if scope["path"] not in self.public and scope["method"] != "OPTIONS":
-            call.key = self._key(headers)
+            call.key = await self._key(headers, scope["path"])
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit() or int(declared) > body.most:
             raise _too_large(body.most)
 
-    def _key(self, headers: dict[bytes, bytes]) -> Key:
-        keys = self.service.keys
+    async def _key(self, headers: dict[bytes, bytes], path: str) -> Key:
+        keys, tokens = self.service.keys, self.service.tokens if path == AGENTS_PATH else None
         if keys is None:
             return EVERYONE
         kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")
@@ -105,8 +106,10 @@ class Gate:
                 401,
                 "KeyMissingError",
                 "send a key: `Authorization: Bearer KEY`",
-                {"www-authenticate": "Bearer"},
+                {"www-authenticate": "Bearer" if tokens is None else tokens.challenge()},
             )
+        if tokens is not None and not token.strip().startswith(PREFIX):
+            return await in_thread(tokens.key_of, token.strip())
         key = keys.find(token.strip())
         if key is None:
             raise Refusal(
@@ -141,6 +144,8 @@ class Gate:
             logger.info("request", extra={"fields": entry})
 
 
+AGENTS_PATH = "/mcp"
+"""Where access tokens are accepted, and not only keys."""
 ANSWER_PATHS = frozenset({"/v1/ask", "/answer"})
 UPLOAD_PATHS = frozenset({"/v1/documents/upload"})
 

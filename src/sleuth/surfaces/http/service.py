@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from sleuth.code import CodeStorage, Repository, Snapshot
     from sleuth.engine import Engine, Sources
     from sleuth.surfaces.http.settings import ServerSettings
+    from sleuth.surfaces.http.tokens import AccessTokens
     from sleuth.types import Ranking
 
 P = ParamSpec("P")
@@ -40,6 +41,14 @@ ANSWERS = 8
 """Answers that are written at a time, for each thread of searches: they mostly wait for a model."""
 
 
+def _access_tokens(settings: ServerSettings) -> AccessTokens | None:
+    if settings.token_issuer is None or settings.public_url is None:
+        return None
+    from sleuth.surfaces.http.tokens import AccessTokens
+
+    return AccessTokens(settings.token_issuer, settings.public_url)
+
+
 class Service:
     """An engine behind a server, with its queues, keys and counts.
 
@@ -48,6 +57,7 @@ class Service:
             of answers that a model writes.
         keys: None where the server has none.
         sessions: of readers of the page; None without keys.
+        tokens: checks access tokens for agents; None where keys alone are accepted.
         warming: the queue of what is loaded before the first request.
         is_warm: whether all of that is loaded.
         cache: answers of the newest version.
@@ -63,6 +73,7 @@ class Service:
         self.is_warm = False
         self.keys = KeyFile(settings.keys) if settings.keys else None
         self.sessions = Sessions(self.keys) if self.keys else None
+        self.tokens = _access_tokens(settings)
         self.metrics = Metrics()
         self.cache = AnswerCache(settings.cache)
         self.resources = ExitStack()

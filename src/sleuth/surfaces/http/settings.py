@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sleuth.errors import ArgumentError
+from sleuth.remote import checked_base
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -23,6 +25,8 @@ class ServerSettings:
     Attributes:
         host, port: where it listens.
         keys: the file with the keys of its clients; None lets everyone in who reaches it.
+        token_issuer: the address of who signs access tokens for `/mcp`; None accepts keys alone.
+        public_url: the address at which clients reach the server, which tokens name; needed with `token_issuer`.
         read_only: refuse to add and delete.
         sources: what requests may search: "docs", "code", "code:REPOSITORY", "web", "kb:ID".
         model: who writes answers, as of `Engine.use_model`; the best sentences are quoted where None.
@@ -43,6 +47,8 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 8321
     keys: Path | None = None
+    token_issuer: str | None = None
+    public_url: str | None = None
     read_only: bool = False
     sources: Sequence[str] = ("docs",)
     model: str | None = None
@@ -60,6 +66,7 @@ class ServerSettings:
     log_queries: bool = False
 
     def __post_init__(self) -> None:
+        self._check_tokens()
         for name, least in (
             ("threads", 1),
             ("queue", 0),
@@ -80,6 +87,21 @@ class ServerSettings:
         for name in ("deadline", "answer_deadline"):
             if not 0 < getattr(self, name) < float("inf"):
                 raise ArgumentError(f"{name} must be seconds above 0, got {getattr(self, name)!r}")
+
+    def _check_tokens(self) -> None:
+        """Refuse addresses that are not by https, and tokens beside an open door."""
+        for name in ("token_issuer", "public_url"):
+            if (value := getattr(self, name)) is None:
+                continue
+            rule = "an https address such as https://login.example.org"
+            base = checked_base(value, name, rule)
+            if base.startswith("http:") and not is_loopback(urlsplit(base).hostname or ""):
+                raise ArgumentError(f"{name} must be {rule}, got {value!r}")
+            object.__setattr__(self, name, base if name == "public_url" else value)
+        if self.token_issuer is not None and self.keys is None:
+            raise ArgumentError("keys must be given with token_issuer: without them, everyone is let in")
+        if self.token_issuer is not None and self.public_url is None:
+            raise ArgumentError("public_url must be given with token_issuer: tokens are for that address")
 
 
 def is_loopback(host: str) -> bool:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 import sleuth
 from sleuth.errors import ArgumentError, SleuthError
-from sleuth.surfaces.http import Call, Extension, Refusal, Service, call_of
+from sleuth.surfaces.http import METADATA, Call, Extension, Refusal, Service, call_of
 from sleuth.surfaces.mcp.server import build_server
 from sleuth.surfaces.mcp.tools import Tools
 from sleuth.surfaces.mcp.workspace import Workspace
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sleuth.surfaces.mcp.server import Context
 
 PATH = "/mcp"
+METADATA_PATHS = (METADATA, f"{METADATA}{PATH}")
 T = TypeVar("T")
 
 
@@ -33,13 +35,17 @@ def mcp_extension() -> Extension:
     def install(app: FastAPI, service: Service) -> None:
         managers.append(_manager(service))
         app.router.routes.append(Route(PATH, endpoint=_Endpoint(managers[0])))
+        if service.tokens is not None:
+            metadata = service.tokens.metadata
+            for path in METADATA_PATHS:
+                app.router.routes.append(Route(path, lambda _: JSONResponse(metadata)))
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
         async with managers[0].run():
             yield
 
-    return Extension(install, lifespan=lifespan)
+    return Extension(install, public=METADATA_PATHS, lifespan=lifespan)
 
 
 class _Endpoint:

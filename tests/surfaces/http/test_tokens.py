@@ -1,0 +1,235 @@
+"""Tokens of an issuer that the operator names open `/mcp`, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any, NamedTuple
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+from sleuth import Engine
+from sleuth.errors import ArgumentError
+from sleuth.surfaces.http import ServerSettings, add_key
+from sleuth.surfaces.mcp import mcp_extension
+
+from .conftest import DOCUMENTS, serving
+
+PUBLIC = "https://search.example.org"
+RESOURCE = f"{PUBLIC}/mcp"
+METADATA = "/.well-known/oauth-protected-resource"
+OPEN = {"public_url": PUBLIC, "keys": Path("k")}
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
+ACCEPT = {"accept": "application/json, text/event-stream"}
+
+
+class Issuer:
+    """An authorization server on loopback, as far as a resource server asks it.
+
+    Attributes:
+        url: its issuer identifier; keys: private keys by id; requests: paths that were asked for.
+    """
+
+    def __init__(self) -> None:
+        self.keys: dict[str, Any] = {"one": rsa.generate_private_key(public_exponent=65537, key_size=2048)}
+        self.requests: list[str] = []
+        self.claimed = ""
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                issuer.requests.append(self.path)
+                body = json.dumps(issuer.answer(self.path)).encode()
+                self.send_response(200 if body != b"null" else 404)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/realm"
+        Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, path: str) -> Any:
+        if path == "/.well-known/oauth-authorization-server/realm":
+            return {"issuer": self.claimed or self.url, "jwks_uri": f"{self.url}/keys"}
+        if path != "/realm/keys":
+            return None
+        keys = []
+        for id, key in self.keys.items():
+            kind = (
+                jwt.algorithms.RSAAlgorithm
+                if isinstance(key, rsa.RSAPrivateKey)
+                else jwt.algorithms.ECAlgorithm
+            )
+            keys.append({**kind.to_jwk(key.public_key(), as_dict=True), "kid": id, "use": "sig"})
+        return {"keys": keys}
+
+    def token(self, key: str = "one", algorithm: str = "RS256", secret: Any = None, **claims: Any) -> str:
+        """Return a signed token; a claim of None is left out."""
+        values = {
+            "iss": self.url,
+            "aud": RESOURCE,
+            "sub": "ada",
+            "exp": time.time() + 600,
+            "scope": "read",
+            **claims,
+        }
+        values = {name: value for name, value in values.items() if value is not None}
+        return jwt.encode(values, secret or self.keys[key], algorithm, {"kid": key})
+
+
+@pytest.fixture
+def issuer() -> Iterator[Issuer]:
+    started = Issuer()
+    yield started
+    started.server.shutdown()
+    started.server.server_close()
+
+
+class Guarded(NamedTuple):
+    """A client of a server, and a key of it."""
+
+    client: httpx.Client
+    key: str
+
+
+@pytest.fixture
+def server(issuer: Issuer, tmp_path: Path) -> Iterator[Guarded]:
+    """Return a server with one key whose tokens come from the issuer."""
+    index = tmp_path / "index"
+    with Engine.open(index, create=True) as engine:
+        engine.add(DOCUMENTS)
+    file = tmp_path / "keys.json"
+    key = add_key(file, "grace")
+    with serving(
+        index, extensions=[mcp_extension()], keys=file, token_issuer=issuer.url, public_url=PUBLIC
+    ) as started:
+        yield Guarded(started.client, key)
+
+
+def call(server: Guarded, token: str, path: str = "/mcp") -> Any:
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    body = CALL if path == "/mcp" else {"query": "tokens"}
+    return server.client.post(path, json=body, headers={**ACCEPT, **headers})
+
+
+def test_clients_learn_where_tokens_come_from(server: Guarded, issuer: Issuer) -> None:
+    """A request without a token is answered with the address of the metadata, which names resource and issuer."""
+    refused = call(server, "")
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"] == f'Bearer resource_metadata="{PUBLIC}{METADATA}/mcp"'
+    for path in (METADATA, f"{METADATA}/mcp"):
+        assert server.client.get(path).json() == {
+            "resource": RESOURCE,
+            "authorization_servers": [issuer.url],
+            "scopes_supported": ["read", "write"],
+            "bearer_methods_supported": ["header"],
+            "resource_name": "Sleuth",
+        }
+
+
+def test_a_token_opens_mcp_and_nothing_else(server: Guarded, issuer: Issuer) -> None:
+    """A valid token lists the tools; other paths refuse it, and keys go on to work at all paths."""
+    assert call(server, issuer.token()).status_code == 200
+    assert call(server, issuer.token(aud=["other", RESOURCE], scope=None, scp=["read"])).status_code == 200
+    assert call(server, issuer.token(), "/v1/search").status_code == 401
+    assert call(server, server.key).status_code == 200
+    assert call(server, server.key, "/v1/search").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("claims", "status"),
+    [
+        ({"aud": f"{PUBLIC}/other"}, 401),
+        ({"aud": None}, 401),
+        ({"iss": "https://evil.example.org"}, 401),
+        ({"exp": time.time() - 600}, 401),
+        ({"exp": None}, 401),
+        ({"nbf": time.time() + 6000}, 401),
+        ({"sub": None}, 401),
+        ({"scope": "profile"}, 403),
+        ({"scope": None}, 403),
+        ({"scope": ["read"], "algorithm": "RS512"}, 200),
+    ],
+)
+def test_tokens_that_do_not_fit_are_refused(
+    server: Guarded, issuer: Issuer, claims: Any, status: int
+) -> None:
+    """Another audience, issuer or time, and missing claims and scopes, are refused with where to get a token."""
+    answer = call(server, issuer.token(**claims))
+    assert answer.status_code == status
+    if status != 200:
+        challenge = answer.headers["www-authenticate"]
+        assert f'resource_metadata="{PUBLIC}{METADATA}/mcp"' in challenge
+        assert f'error="{"invalid_token" if status == 401 else "insufficient_scope"}"' in challenge
+
+
+def test_signatures_that_prove_nothing_are_refused(server: Guarded, issuer: Issuer) -> None:
+    """No signature, a shared secret, somebody else's key, an unknown key id and noise are refused."""
+    stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    plain = jwt.encode({"sub": "ada"}, "", "none")
+    shared = issuer.token(algorithm="HS256", secret="x" * 64)
+    forged = issuer.token(secret=stranger)
+    header, body, _ = issuer.token().split(".")
+    for token in (plain, shared, forged, f"{header}.{body}.", "a.b.c", "no token", "\u00e9"):
+        sent = {b"authorization": b"Bearer " + token.encode(), b"accept": ACCEPT["accept"].encode()}
+        answer = server.client.post("/mcp", json=CALL, headers=sent)
+        assert answer.status_code == 401, token
+
+
+def test_new_keys_are_fetched_and_unknown_ids_do_not_flood_the_issuer(
+    server: Guarded, issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that the issuer adds counts; tokens with unknown key ids make one request in a while."""
+    assert call(server, issuer.token()).status_code == 200
+    asked = len(issuer.requests)
+    issuer.keys["two"] = ec.generate_private_key(ec.SECP256R1())
+    for _ in range(5):
+        assert call(server, issuer.token("two", "ES256")).status_code == 401
+    assert len(issuer.requests) == asked
+    monkeypatch.setattr("sleuth.surfaces.http.tokens._REST", 0.0)
+    assert call(server, issuer.token("two", "ES256")).status_code == 200
+    assert len(issuer.requests) == asked + 2
+
+
+def test_metadata_of_another_issuer_is_not_believed(server: Guarded, issuer: Issuer) -> None:
+    """Where the metadata names another issuer, or nobody answers, the server says that it cannot check."""
+    issuer.claimed = "https://other.example.org"
+    answer = call(server, issuer.token())
+    assert answer.status_code == 503
+    assert answer.json()["code"] == "IssuerError"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"token_issuer": "https://a.example.org"}, "keys must be given"),
+        ({"token_issuer": "https://a.example.org", "keys": Path("k")}, "public_url must be given"),
+        (
+            {"token_issuer": "http://a.example.org", **OPEN},
+            "token_issuer must be",
+        ),
+        (
+            {"token_issuer": "https://u:p@a.example.org", **OPEN},
+            "token_issuer must be",
+        ),
+        (
+            {"token_issuer": "https://a.example.org", "public_url": "search", "keys": Path("k")},
+            "public_url must be",
+        ),
+    ],
+)
+def test_settings_that_would_leave_a_door_open_are_refused(settings: Any, message: str) -> None:
+    """Tokens need keys beside them, a public address, and an issuer by https."""
+    with pytest.raises(ArgumentError, match=message):
+        ServerSettings(**settings)
