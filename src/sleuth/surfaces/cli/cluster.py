@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -14,18 +14,10 @@ from sleuth.surfaces.cli.index import (
     AnalyzerOption,
     ChunkSizeOption,
     EmbedderOption,
-    ExcludeOption,
-    HiddenOption,
-    IdFieldOption,
-    IncludeOption,
-    LanguageOption,
-    MaxSizeOption,
-    MetadataFieldOption,
-    NoIgnoreOption,
     QuietOption,
     ShardsOption,
-    TextFieldOption,
     read_options,
+    takes_reading,
 )
 from sleuth.surfaces.cli.publish import AddressArgument
 from sleuth.surfaces.cli.skips import grouped
@@ -53,43 +45,26 @@ app.add_typer(cluster)
 
 
 @cluster.command("index", epilog=EXAMPLES)
+@takes_reading
 def index(
     address: AddressArgument,
     paths: Annotated[list[str], typer.Argument(help="Files and folders that all machines see.")],
+    fields: dict[str, Any],
     shards: ShardsOption = None,
     ray_address: RayAddressOption = None,
     workers: Annotated[
         int | None, typer.Option("--workers", min=1, help="Processes that build. Default: one for each core.")
     ] = None,
-    include: IncludeOption = None,
-    exclude: ExcludeOption = None,
-    text_field: TextFieldOption = None,
-    metadata_field: MetadataFieldOption = None,
-    id_field: IdFieldOption = None,
-    max_size: MaxSizeOption = None,
-    language: LanguageOption = None,
     analyzer: AnalyzerOption = None,
     chunk_size: ChunkSizeOption = None,
     embedder: EmbedderOption = None,
-    hidden: HiddenOption = None,
-    no_ignore: NoIgnoreOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Read files on a Ray cluster and publish a version. What is in the index already is skipped."""
     from sleuth.cluster.ray import index_on_ray
 
-    fields = {
-        "include": include,
-        "exclude": exclude,
-        "text_fields": text_field,
-        "metadata_fields": metadata_field,
-        "id_field": id_field,
-        "language": language,
-        "hidden": hidden,
-        "gitignore": None if no_ignore is None else not no_ignore,
-    }
-    options = cast("ReadOptions", read_options(fields, max_size, defaults=True))
+    options = cast("ReadOptions", read_options(fields, defaults=True))
     chosen = {"analyzer": analyzer, "chunk_size": chunk_size, "embedder": embedder}
     with progress_bar(visible=not (quiet or json)) as show:
         report = index_on_ray(

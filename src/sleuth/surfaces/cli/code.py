@@ -21,12 +21,13 @@ from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import (
     MOST_REFRESHED,
     NoRefreshOption,
+    Opening,
     RefreshOption,
     RepoOption,
-    SnapshotOption,
     opened,
     path_inside,
     repository_here,
+    takes_snapshot,
 )
 from sleuth.surfaces.cli.terminal import console, print_code, say, say_row
 from sleuth.surfaces.cli.watching import changes_below
@@ -159,7 +160,7 @@ def search(
 
     text = sys.stdin.read() if query == ["-"] else " ".join(query)
     request = request_of(CodeRequest, text, options)
-    with opened(index, request.repository, request.at, max_refresh, no_refresh=no_refresh) as place:
+    with opened(request.repository, request.at, max_refresh, no_refresh, index) as place:
         if messages:
             check_messages(request, budget)
             search_messages(place, text, request.k, request.paths, refresh=not no_refresh, json=json)
@@ -231,23 +232,20 @@ def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
 
 
 @code.command("map", epilog="[bold]Example[/bold]  sleuth code map --budget 2000")
+@takes_snapshot
 def repo_map(
+    opening: Opening,
     budget: Annotated[int, typer.Option("--budget", min=0, help="Tokens.")] = 1000,
     focus: Annotated[
         list[str] | None, typer.Option("--focus", help="Files or folders that matter most.")
     ] = None,
     query: Annotated[str, typer.Option("--query", help="Words that matter most.")] = "",
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Draw the definitions that matter most, within a token budget."""
     from sleuth.code import repository_map
 
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+    with opening as place:
         snapshot = place.snapshot
         drawn = repository_map(snapshot, budget, focus=focus or (), query=query)
     if json:
@@ -257,20 +255,17 @@ def repo_map(
 
 
 @code.command("refs", epilog="[bold]Example[/bold]  sleuth code refs TokenBucket.take")
+@takes_snapshot
 def refs(
     name: Annotated[str, typer.Argument(help="A name, or a dotted name such as Class.method.")],
+    opening: Opening,
     callers: Annotated[bool, typer.Option("--callers", help="Only definitions that call it.")] = False,
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Print where a name is defined, and every use of it."""
     from sleuth.code import Navigator
 
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+    with opening as place:
         snapshot = place.snapshot
         navigator = Navigator(snapshot)
         definitions = navigator.find_definition(name)
@@ -314,20 +309,17 @@ def _say_uncertain(uses: list[dict[str, Any]], name: str) -> None:
 
 
 @code.command("impact", epilog="[bold]Example[/bold]  sleuth code impact TokenBucket.take --hops 3")
+@takes_snapshot
 def impact(
     name: Annotated[str, typer.Argument(help="A name, or a dotted name such as Class.method.")],
+    opening: Opening,
     hops: Annotated[int, typer.Option("--hops", min=1, help="How many uses away.")] = 2,
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Print what a change of this definition may affect, nearest first."""
     from sleuth.code import Navigator
 
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+    with opening as place:
         navigator = Navigator(place.snapshot)
         touched = navigator.impact(name, hops)
         uncertain = navigator.uncertain_uses(name)
@@ -344,22 +336,19 @@ def impact(
 
 
 @code.command("show", epilog="[bold]Example[/bold]  sleuth code show src/bucket.py:10-20")
+@takes_snapshot
 def show(
+    opening: Opening,
     path: Annotated[
         str, typer.Argument(help="A file or folder of the snapshot; FILE:10-20 shows those lines.")
     ] = "",
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Print a file or list a folder as it was at the snapshot."""
     from sleuth.code import Navigator
 
     name, first, last = _place(path)
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+    with opening as place:
         snapshot = place.snapshot
         navigator = Navigator(snapshot)
         name = path_inside(name, Path(snapshot.repository.path))

@@ -13,10 +13,11 @@ from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
 from sleuth.surfaces.cli.snapshots import (
     MOST_REFRESHED,
     NoRefreshOption,
+    Opening,
     RefreshOption,
     RepoOption,
-    SnapshotOption,
     opened,
+    takes_snapshot,
 )
 from sleuth.surfaces.cli.terminal import say, say_row
 
@@ -25,21 +26,18 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots import Definition
 
 
+@takes_snapshot
 def path(
     start: Annotated[str, typer.Argument(metavar="A", help="A name, or a dotted name such as Class.method.")],
     end: Annotated[str, typer.Argument(metavar="B", help="The definition that is reached.")],
+    opening: Opening,
     hops: Annotated[int, typer.Option("--hops", min=1, help="Calls at most.")] = 10,
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Print how one definition reaches another: a shortest chain of calls."""
     from sleuth.code.graph import call_path
 
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+    with opening as place:
         chain = call_path(place.snapshot, start, end, hops)
     if json:
         print_json({"stale": place.stale, "path": [hop.to_dict() for hop in chain]})
@@ -70,7 +68,7 @@ def tests(
     """Print the tests that reach a definition or a change, nearest first; by default what changed since the commit."""
     from sleuth.code.graph import affected_tests
 
-    with opened(index, repo, None, max_refresh, no_refresh=no_refresh) as place:
+    with opened(repo, None, max_refresh, no_refresh, index) as place:
         definitions = _changed(place.snapshot, change)
         reached = affected_tests(place.snapshot, definitions, hops)
     if json:
@@ -110,23 +108,20 @@ def _changed(snapshot: Snapshot, change: str) -> list[Definition]:
     return definitions_at(snapshot, lines_of_diff(diff))
 
 
+@takes_snapshot
 def similar(
     place: Annotated[
         str, typer.Argument(metavar="PLACE", help="FILE:10-40, a file, or the name of a definition.")
     ],
+    opening: Opening,
     k: Annotated[int, typer.Option("-k", min=0, help="How many.")] = 10,
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Print the pieces of code that are nearest in meaning to a place."""
     from sleuth.code.search import similar_pieces
     from sleuth.engine import default_embedder
 
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as open_place:
+    with opening as open_place:
         pieces = similar_pieces(open_place.snapshot, place, default_embedder(), k)
     if json:
         print_json({"stale": open_place.stale, "pieces": [piece.to_dict() for piece in pieces]})
@@ -136,21 +131,18 @@ def similar(
         raise typer.Exit(1)
 
 
+@takes_snapshot
 def unused(
+    opening: Opening,
     least: Annotated[
         float, typer.Option("--min-confidence", min=0, max=1, help="Leave out what is less sure.")
     ] = 0.5,
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Print definitions whose name is nowhere else in the repository, and how sure it is that nothing uses them."""
     from sleuth.code.graph import unused_definitions
 
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+    with opening as place:
         entries = [entry for entry in unused_definitions(place.snapshot) if entry.confidence >= least]
     if json:
         print_json({"stale": place.stale, "unused": [entry.to_dict() for entry in entries]})

@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
+from sleuth.surfaces.cli.common import JsonOption, print_json
 from sleuth.surfaces.cli.options import FLAGS
-from sleuth.surfaces.cli.snapshots import (
-    MOST_REFRESHED,
-    NoRefreshOption,
-    RefreshOption,
-    RepoOption,
-    SnapshotOption,
-    opened,
-    path_inside,
-)
+from sleuth.surfaces.cli.snapshots import Opening, path_inside, takes_snapshot
 from sleuth.surfaces.cli.terminal import console, say, say_row
 
 if TYPE_CHECKING:
@@ -30,23 +22,20 @@ _SHORT_ID = 12
 _SHOWN_PATHS = 5
 
 
+@takes_snapshot
 def history(
     name: Annotated[str, typer.Argument(help="A file, FILE:10-20, or a name such as Class.method.")],
+    opening: Opening,
     k: Annotated[int, typer.Option("-k", "--limit", min=1, help="How many commits.")] = 20,
     text: Annotated[str, typer.Option("--text", help="Only commits that added or removed this text.")] = "",
     json: JsonOption = False,
-    repo: RepoOption = None,
-    at: SnapshotOption = None,
-    max_refresh: RefreshOption = MOST_REFRESHED,
-    no_refresh: NoRefreshOption = False,
-    index: IndexOption = None,
 ) -> None:
     """List the commits that touched a file, some lines of it or a definition, newest first."""
     from sleuth.code import commits_of
     from sleuth.code.search import base_of, places_named
 
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as opening:
-        snapshot = opening.snapshot
+    with opening as current:
+        snapshot = current.snapshot
         root = Path(snapshot.repository.path)
         place = next(places_named(snapshot, path_inside(name, root)), None)
         if place is None:
@@ -55,7 +44,7 @@ def history(
         commits = commits_of(root, path, revision=base_of(snapshot), lines=place.lines, text=text, most=k)
     if json:
         lines = list(place.lines) if place.lines else None
-        facts = {"path": path, "lines": lines, "stale": opening.stale}
+        facts = {"path": path, "lines": lines, "stale": current.stale}
         print_json(facts | {"commits": [commit._asdict() for commit in commits]})
     else:
         for commit in commits:

@@ -58,7 +58,7 @@ def grep(
     from sleuth.filters import all_of, any_of, as_filter, field
 
     compiled = compile_pattern(pattern, fixed=fixed, ignore_case=ignore_case)
-    with opened(index, repo, at, max_refresh, no_refresh=no_refresh) as place:
+    with opened(repo, at, max_refresh, no_refresh, index) as place:
         root = Path(place.snapshot.repository.path)
         names = [path_inside(str(Path.cwd() / path), root) for path in paths or ()]
         below = [

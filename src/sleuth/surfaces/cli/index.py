@@ -23,6 +23,7 @@ from sleuth.surfaces.cli.common import (
     print_json,
 )
 from sleuth.surfaces.cli.files import from_here, shown
+from sleuth.surfaces.cli.options import with_options
 from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.progress import CtrlC, Estimate, progress_bar
 from sleuth.surfaces.cli.skips import grouped
@@ -51,26 +52,6 @@ PathsArgument = Annotated[
     typer.Argument(help="Files and folders to read. Without any, only missing vectors are made."),
 ]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")]
-IncludeOption = Annotated[
-    list[str] | None, typer.Option("--include", help="Read only files that match, as in '*.md'.")
-]
-ExcludeOption = Annotated[list[str] | None, typer.Option("--exclude", help="Skip files that match.")]
-TextFieldOption = Annotated[
-    list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
-]
-MetadataFieldOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--metadata-field",
-        help="Columns or keys of a row that become metadata; numbers in CSV and TSV become numbers.",
-    ),
-]
-IdFieldOption = Annotated[str | None, typer.Option("--id-field", help="Column or key that names a row.")]
-MaxSizeOption = Annotated[float | None, typer.Option("--max-size", help="Skip files above this many MB.")]
-LanguageOption = Annotated[
-    str | None,
-    typer.Option("--language", help="Language of the documents, such as de or fr; auto detects it."),
-]
 AnalyzerOption = Annotated[
     str | None, typer.Option("--analyzer", help="english, plain or code; for a new index.")
 ]
@@ -98,19 +79,12 @@ ReEmbedOption = Annotated[
         help="Make all vectors anew, by --embedder if given, else by the index's own or the default one.",
     ),
 ]
-HiddenOption = Annotated[
-    bool | None, typer.Option("--hidden/--no-hidden", help="Read names that start with a dot, too.")
-]
 AllOption = Annotated[
     bool | None,
     typer.Option(
         "--all/--no-all",
         help="Read what is no prose, too: drawings, generated and minified text, dumps, lists of words.",
     ),
-]
-NoIgnoreOption = Annotated[
-    bool | None,
-    typer.Option("--no-ignore/--ignore", help="Read what .gitignore leaves out; .sleuthignore holds."),
 ]
 OcrOption = Annotated[
     str | None,
@@ -130,17 +104,69 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Name each 
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 
 
+def fields_of(
+    include: Annotated[
+        list[str] | None, typer.Option("--include", help="Read only files that match, as in '*.md'.")
+    ] = None,
+    exclude: Annotated[list[str] | None, typer.Option("--exclude", help="Skip files that match.")] = None,
+    text_field: Annotated[
+        list[str] | None, typer.Option("--text-field", help="Columns or keys of a row that are its text.")
+    ] = None,
+    metadata_field: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metadata-field",
+            help="Columns or keys of a row that become metadata; numbers in CSV and TSV become numbers.",
+        ),
+    ] = None,
+    id_field: Annotated[
+        str | None, typer.Option("--id-field", help="Column or key that names a row.")
+    ] = None,
+    max_size: Annotated[
+        float | None, typer.Option("--max-size", help="Skip files above this many MB.")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option("--language", help="Language of the documents, such as de or fr; auto detects it."),
+    ] = None,
+    hidden: Annotated[
+        bool | None, typer.Option("--hidden/--no-hidden", help="Read names that start with a dot, too.")
+    ] = None,
+    no_ignore: Annotated[
+        bool | None,
+        typer.Option("--no-ignore/--ignore", help="Read what .gitignore leaves out; .sleuthignore holds."),
+    ] = None,
+) -> dict[str, Any]:
+    """Return options of `ReadOptions` by name, None where they are not set.
+
+    Raises:
+        ArgumentError: a size that is none.
+    """
+    if max_size is not None and not 0 < max_size < math.inf:
+        raise ArgumentError(f"--max-size must be a number of MB above 0, got {max_size}")
+    return {
+        "include": include,
+        "exclude": exclude,
+        "text_fields": text_field,
+        "metadata_fields": metadata_field,
+        "id_field": id_field,
+        "max_bytes": None if max_size is None else int(max_size * 1_000_000),
+        "language": language,
+        "hidden": hidden,
+        "gitignore": None if no_ignore is None else not no_ignore,
+    }
+
+
+takes_reading = with_options("fields", fields_of)
+"""Gives a command the options that say which files are read, and how; it gets them as `fields`."""
+
+
 @app.command("index", epilog=EXAMPLES)
+@takes_reading
 def index(
+    fields: dict[str, Any],
     paths: PathsArgument = None,
     prune: PruneOption = False,
-    include: IncludeOption = None,
-    exclude: ExcludeOption = None,
-    text_field: TextFieldOption = None,
-    metadata_field: MetadataFieldOption = None,
-    id_field: IdFieldOption = None,
-    max_size: MaxSizeOption = None,
-    language: LanguageOption = None,
     analyzer: AnalyzerOption = None,
     chunk_size: ChunkSizeOption = None,
     chunker: ChunkerOption = None,
@@ -149,8 +175,6 @@ def index(
     timeout: TimeoutOption = 10.0,
     embedder: EmbedderOption = None,
     re_embed: ReEmbedOption = False,
-    hidden: HiddenOption = None,
-    no_ignore: NoIgnoreOption = None,
     everything: AllOption = None,
     ocr: OcrOption = None,
     defaults: DefaultsOption = False,
@@ -165,19 +189,8 @@ def index(
     Which files are read, and how, is remembered for each path: the next run need not be told again.
     """
     paths = paths or []
-    fields: dict[str, Any] = {
-        "include": include,
-        "exclude": exclude,
-        "text_fields": text_field,
-        "metadata_fields": metadata_field,
-        "id_field": id_field,
-        "language": language,
-        "hidden": hidden,
-        "all": everything,
-        "ocr": None if ocr is None else words_of(ocr),
-        "gitignore": None if no_ignore is None else not no_ignore,
-    }
-    options = read_options(fields, max_size, defaults=defaults)
+    fields |= {"all": everything, "ocr": None if ocr is None else words_of(ocr)}
+    options = read_options(fields, defaults=defaults)
     place = index_folder(folder)
     check_new_index(place, paths)
     if paths and not (quiet or json or folder) and place != Path.cwd() / NAME and place.exists():
@@ -261,23 +274,16 @@ def print_run(engine: Engine, report: IndexReport, paths: list[Path]) -> None:
     offer_code(paths)
 
 
-def read_options(
-    fields: Mapping[str, Any], max_size: float | None, *, defaults: bool
-) -> ReadOptions | dict[str, Any] | None:
+def read_options(fields: Mapping[str, Any], *, defaults: bool) -> ReadOptions | dict[str, Any] | None:
     """Return the options of reading: all of them, changes to those that are remembered, or None for the latter.
 
     Args:
         fields: options that are None where they are not set.
-        max_size: MB.
         defaults: whether to forget what is remembered.
     """
     from sleuth.ingest import ReadOptions
 
-    if max_size is not None and not 0 < max_size < math.inf:
-        raise ArgumentError(f"--max-size must be a number of MB above 0, got {max_size}")
     options = {name: value for name, value in fields.items() if value is not None}
-    if max_size is not None:
-        options["max_bytes"] = int(max_size * 1_000_000)
     checked = ReadOptions(**options)
     return checked if defaults else options or None
 

@@ -37,18 +37,33 @@ def takes(
     """
     hints = get_type_hints(kind, include_extras=True)
     values = {"k": DEFAULT_K, **defaults(kind), **own_defaults}
-    flags = {name: _parameter(name, hints[name], value) for name, value in values.items()}
+    return with_options(
+        "options", dict, {name: _parameter(name, hints[name], values[name]) for name in values}
+    )
+
+
+def with_options(
+    argument: str, make: Callable[..., Any], group: Mapping[str, Parameter] | None = None
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command a group of options that others have too; it gets what `make` returns for them as one argument.
+
+    Args:
+        argument: its name.
+        group: the options, by name, which stand before the command's own; the parameters of `make` where None, after.
+    """
+    flags = signature(make, eval_str=True).parameters if group is None else group
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = [
-            each for each in signature(command, eval_str=True).parameters.values() if each.name != "options"
+            each for each in signature(command, eval_str=True).parameters.values() if each.name != argument
         ]
         first = [each for each in own if each.default is each.empty]
         rest = [each for each in own if each.default is not each.empty]
-        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in (*first, *flags.values(), *rest)]
+        ordered = (*first, *rest, *flags.values()) if group is None else (*first, *flags.values(), *rest)
+        parameters = [each.replace(kind=each.KEYWORD_ONLY) for each in ordered]
 
         def run(**values: Any) -> None:
-            command(options={name: values.pop(name) for name in flags}, **values)
+            command(**{argument: make(**{name: values.pop(name) for name in flags})}, **values)
 
         run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, command.__module__
         run.__annotations__ = {each.name: each.annotation for each in parameters}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli.common import IndexOption
+from sleuth.surfaces.cli.options import with_options
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
 
@@ -55,19 +57,13 @@ class OpenSnapshot:
 
 @contextmanager
 def opened(
-    index: Path | None,
-    repo: str | None,
-    at: str | None,
-    most: int = MOST_REFRESHED,
-    *,
-    no_refresh: bool = False,
+    repo: RepoOption = None,
+    at: SnapshotOption = None,
+    max_refresh: RefreshOption = MOST_REFRESHED,
+    no_refresh: NoRefreshOption = False,
+    index: IndexOption = None,
 ) -> Iterator[OpenSnapshot]:
-    """Open the snapshot of a command; index it again first if few files changed.
-
-    Args:
-        at: name of a snapshot; None for the current files of the worktree.
-        most: maximum number of changed files to index first.
-    """
+    """Open the snapshot of a command; index it again first if few files changed."""
     from sleuth.code import Current, current_snapshot, snapshot_at
     from sleuth.engine import open_code
 
@@ -76,13 +72,19 @@ def opened(
         if no_refresh:
             current = Current(storage.snapshot(repository, at))
         elif at is not None:
-            current = Current(snapshot_at(storage, repository, at, most=most))
+            current = Current(snapshot_at(storage, repository, at, most=max_refresh))
         else:
-            current = current_snapshot(storage, repository, most=most)
+            current = current_snapshot(storage, repository, most=max_refresh)
         if warning := current.warning(repository):
             say(f"sleuth: stale: {warning}", err=True)
         stale = None if no_refresh and at is None else current.stale
         yield OpenSnapshot(storage, storage.open_snapshot(repository, current.snapshot), stale)
+
+
+takes_snapshot = with_options("opening", opened)
+"""Gives a command the options that choose a snapshot; it opens that by `with opening`."""
+
+Opening: TypeAlias = AbstractContextManager[OpenSnapshot]
 
 
 def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
