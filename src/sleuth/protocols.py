@@ -37,7 +37,8 @@ class Embedder(Protocol):
     convertible; an empty list gives an empty list. Failures raise EmbeddingError.
 
     An embedder may have more: `batch_size`, the texts that it takes best in one call; `cheap`, True where vectors cost
-    so little that commits wait for them and no cache keeps them; `unrelated`, the cosine that texts without anything in
+    so little that commits wait for them and no cache keeps them; `weight`, of its vectors in the default fusion, where
+    it was measured; `unrelated`, the cosine that texts without anything in
     common reach, from which `min_score` counts; `has_meaning(query)`, False for gibberish, whose vector `min_score`
     ignores; `knowledge(query)`, how well it knows the words of a query, 0 to 1; `salience(words)`, how much each word
     says in any corpus, above 0; `read` and `token_weight`, where its tokens can be matched with those of a query

@@ -74,6 +74,8 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         progress: told while rows are embedded, of the texts of one call of `build`.
         deferred: whether vectors are so expensive that commits leave them out.
         missing: why the embedder gives no vectors, with the command that mends it.
+        measured_weight: in the default fusion, where the embedder says it; None where it is estimated for each index.
+        is_weighed: whether `weight` is an estimate for this index.
     """
 
     name = "dense"
@@ -125,6 +127,10 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         self.dimension = 0
         self.deferred = self.is_slow = getattr(embedder, "cheap", False) is not True
         self.missing = str(getattr(embedder, "missing", ""))
+        self.measured_weight: float | None = getattr(embedder, "weight", None)
+        self.is_weighed = False
+        if self.measured_weight is not None:
+            self.weight = self.measured_weight
 
     @classmethod
     def open(cls, context: LegContext) -> DenseLeg | None:
@@ -134,6 +140,16 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         leg = cls(context.embedder, cache=context.cache)
         leg._cache = context.cache if leg.deferred else None
         return leg
+
+    def apart(self) -> DenseLeg:
+        """Return a leg over the same embedder and cache, for rows that are not in the index."""
+        return DenseLeg(
+            self.embedder,
+            fields=self.fields,
+            cache=self._cache,
+            batch_size=self._batch_size,
+            threads=self._threads,
+        )
 
     def searcher(
         self,

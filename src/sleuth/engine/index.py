@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from sleuth.engine.embedders import RecordCache, stand_in, words_only
-from sleuth.engine.legs import fill, inspect, open_legs
+from sleuth.engine.legs import fill, inspect, legs_that_rank, open_legs
 from sleuth.engine.narrowing import Scope
 from sleuth.engine.opening import OpenOptions, check_settings, open_index
 from sleuth.engine.reranking import default_model
 from sleuth.engine.search import SearchersOfNewest, check_legs
+from sleuth.engine.weights import apply_estimate, estimate_weight
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
 
@@ -85,6 +86,12 @@ class StoreBackend:
         return search()
 
     def embed(self, progress: Progress | None, *, timeout: float) -> int:
+        """Build the rows of legs that commits left out, and weigh vectors that are new."""
+        count = self.make_vectors(progress, timeout=timeout)
+        estimate_weight(self, timeout=timeout)
+        return count
+
+    def make_vectors(self, progress: Progress | None, *, timeout: float) -> int:
         """Build the rows of legs that commits left out."""
         legs = [leg for leg in self.legs if leg.deferred and not leg.missing]
         return sum(fill(self.store, leg, progress, timeout=timeout) for leg in legs)
@@ -92,6 +99,7 @@ class StoreBackend:
     def status(self) -> dict[str, Any]:
         """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
         status = self.store.status()
+        weights = {name: leg.weight for name, leg in legs_that_rank(self.legs).items()}
         return {
             "path": str(status.path),
             "documents": status.counts.documents,
@@ -111,6 +119,7 @@ class StoreBackend:
                     "segments": leg.segments,
                     "bytes": leg.bytes,
                     "fingerprint": leg.fingerprint,
+                    "weight": weights.get(leg.name),
                 }
                 for leg in status.legs
             },
@@ -157,6 +166,7 @@ class IndexBackend(StoreBackend):
         super().__init__(
             store, legs, SearchersOfNewest(legs), embedder=embedder, chunker=chunker, repairs=repairs
         )
+        apply_estimate(self)
 
     @classmethod
     def open(cls, path: str | Path, options: OpenOptions) -> IndexBackend:

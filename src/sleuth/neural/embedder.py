@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.neural.folder import ModelFolder
+from sleuth.neural.known import known_model
 from sleuth.neural.session import OnnxSession
 from sleuth.vectors import unit
 
@@ -29,6 +30,7 @@ class OnnxEmbedder:
 
     Attributes:
         folder: of the model.
+        weight: of its vectors in the default fusion, where it was measured.
         batch_size: texts that are embedded, and kept in the cache of an index, at a time.
 
     Raises:
@@ -52,6 +54,8 @@ class OnnxEmbedder:
             raise ArgumentError(f"embedder must be an encoder, got the cross-encoder {self.folder.name!r}")
         self.query_prefix = self.folder.query_prefix if query_prefix is None else query_prefix
         self.passage_prefix = self.folder.passage_prefix if passage_prefix is None else passage_prefix
+        known = known_model(self.folder.name)
+        self.weight = None if known is None else known.weight
         self._session = OnnxSession(self.folder, threads)
         self._turn = Lock()
 

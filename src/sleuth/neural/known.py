@@ -15,6 +15,7 @@ class KnownModel(NamedTuple):
         purpose: one clause.
         pooling: how the vectors of tokens become one: "mean" or "cls"; "" for a cross-encoder.
         query_prefix, passage_prefix: put before texts, as the card of the model asks.
+        weight: of its vectors in the default fusion, where it was measured (docs/neural.md).
         is_multilingual: whether it knows other languages than English.
     """
 
@@ -24,11 +25,12 @@ class KnownModel(NamedTuple):
     query_prefix: str = ""
     passage_prefix: str = ""
     is_multilingual: bool = False
+    weight: float | None = None
 
 
 KNOWN = {
     "all-MiniLM-L6-v2": KnownModel(
-        "sentence-transformers/all-MiniLM-L6-v2", "encoder, English, the fastest", "mean"
+        "sentence-transformers/all-MiniLM-L6-v2", "encoder, English, the fastest", "mean", weight=1.5
     ),
     "bge-small-en-v1.5": KnownModel("BAAI/bge-small-en-v1.5", "encoder, English", "cls", _SEARCH),
     "e5-small-v2": KnownModel("intfloat/e5-small-v2", "encoder, English", "mean", "query: ", "passage: "),

@@ -276,7 +276,7 @@ class RankingLeg(IndexLeg, Generic[Q]):
         takes_vectors: whether a vector of the embedder of the index is a query in its form.
     """
 
-    weight: ClassVar[float] = 1.0
+    weight: float = 1.0
     meaning: ClassVar[str] = ""
     is_certain: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True

@@ -105,10 +105,11 @@ def print_status(index: dict[str, Any]) -> None:
         writer = f"process {holder['pid']} on {holder['host']} ({holder['program']}) since {holder['since']}"
         facts.add_row("writer", escape(clean_text(writer)))
     legs = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("leg", "passages", "segments", "size"):
+    for column in ("leg", "passages", "segments", "size", "weight"):
         legs.add_column(column, justify="left" if column == "leg" else "right")
     for name, leg in index["legs"].items():
-        legs.add_row(name, f"{leg['passages']:,}", str(leg["segments"]), human_bytes(leg["bytes"]))
+        weight = "" if leg["weight"] is None else f"{leg['weight']:g}"
+        legs.add_row(name, f"{leg['passages']:,}", str(leg["segments"]), human_bytes(leg["bytes"]), weight)
     console().print(facts)
     say()
     console().print(legs)

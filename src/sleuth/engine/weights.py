@@ -1,0 +1,201 @@
+"""Estimates what vectors are worth in an index, without judgements, and keeps the estimate in the index.
+
+A known item is a passage that is searched for by a sentence that was taken out of it. Where vectors find passages as
+well as words do, they weigh as much in the default fusion as good vectors should; where they find none, nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from sleuth.dense import DenseLeg
+from sleuth.errors import EmbeddingError, StoreError
+from sleuth.logs import logger_of
+from sleuth.store import LegRequest, LegSearcher, RankingLeg, Rows, SegmentView
+
+if TYPE_CHECKING:
+    from sleuth.engine.backend import Backend
+    from sleuth.store import IndexSnapshot
+
+logger = logger_of("engine")
+
+WEIGHT_NOTE: Final = "vector weight"
+"""Names the estimate among the notes of an index."""
+PASSAGES: Final = 1_000
+"""Passages among which known items are searched for."""
+TOGETHER: Final = 20
+"""Of these, how many follow each other, so that few places of the record are read."""
+ITEMS: Final = 60
+FEWEST: Final = 20
+"""Known items below which nothing is estimated."""
+LEAST: Final = 0.2
+"""Mean reciprocal rank of words below which known items say nothing, as with passages of one sentence."""
+RATIOS: Final = (0.1, 0.8, 1.05)
+WEIGHTS: Final = (0.0, 0.4, 2.0)
+"""The weight by the mean reciprocal rank of meaning, divided by that of words; linear between these points. Chosen over
+collections and embedders, left out in turn (docs/neural.md)."""
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+_POOL = 200
+
+
+@dataclass(frozen=True, slots=True)
+class WeightEstimate:
+    """What the vectors of an index are worth.
+
+    Attributes:
+        embedder: its fingerprint.
+        weight: of the dense leg in the default fusion.
+        words, meaning: mean reciprocal rank of the known items, by words and by vectors.
+        items: number of known items.
+    """
+
+    embedder: str
+    weight: float
+    words: float
+    meaning: float
+    items: int
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A row and a sentence that was taken out of it."""
+
+    row: int
+    query: str
+    rest: str
+
+
+def apply_estimate(backend: Backend) -> None:
+    """Give the dense leg of an index the weight that was estimated for its embedder, if there is an estimate."""
+    leg = _unmeasured(backend)
+    if leg is None:
+        return
+    with backend.store.reader() as snapshot:
+        note = snapshot.notes().get(WEIGHT_NOTE, "")
+    try:
+        estimate = WeightEstimate(**json.loads(note))
+        weight = min(max(float(estimate.weight), WEIGHTS[0]), WEIGHTS[-1])
+    except (ValueError, TypeError):  # there is none, or it was not written here
+        return
+    if estimate.embedder == leg.embedder.fingerprint:
+        leg.weight, leg.is_weighed = weight, True
+
+
+def estimate_weight(backend: Backend, *, timeout: float) -> None:
+    """WeightEstimate the weight of the dense leg of an index that has vectors and no estimate yet, and keep it there.
+
+    Args:
+        timeout: seconds to wait for another writer.
+    """
+    leg = _unmeasured(backend)
+    if leg is None or leg.is_weighed or leg.missing:
+        return
+    words = next((each for each in backend.legs if isinstance(each, RankingLeg) and each.is_certain), None)
+    try:
+        with backend.store.reader() as snapshot:
+            rows = sample(snapshot, leg.name)
+        estimate = None if words is None else estimate_over(rows, words, leg)
+        if estimate is None:
+            return
+        with backend.store.writer(timeout=timeout) as writer:
+            writer.note(WEIGHT_NOTE, json.dumps(asdict(estimate)))
+    except (EmbeddingError, StoreError) as error:
+        logger.warning("The weight of the vectors was not estimated: %s", error)
+        return
+    apply_estimate(backend)
+
+
+def estimate_over(rows: Rows, words: RankingLeg[Any], leg: DenseLeg) -> WeightEstimate | None:
+    """Return what vectors are worth among these rows; None where there are too few known items."""
+    items = known_items(rows.texts["text"]) if len(rows) else []
+    if len(items) < FEWEST:
+        return None
+    texts = list(rows.texts["text"])
+    for item in items:
+        texts[item.row] = item.rest
+    rows = replace(rows, texts={**rows.texts, "text": texts})
+    by_words, by_meaning = (_found(each, rows, items) for each in (words, leg.apart()))
+    if by_words < LEAST:
+        return None
+    weight = round(float(np.interp(by_meaning / by_words, RATIOS, WEIGHTS)), 2)
+    return WeightEstimate(leg.embedder.fingerprint, weight, by_words, by_meaning, len(items))
+
+
+def known_items(texts: Sequence[str]) -> list[KnownItem]:
+    """Return known items of some texts, always the same ones.
+
+    What is taken out is a sentence of 5 to 40 words, or 4 to 8 words in a row of a text without several sentences.
+    """
+    chance = random.Random(5)  # noqa: S311 - the same items each time
+    items: list[KnownItem] = []
+    for row in chance.sample(range(len(texts)), len(texts)):
+        text = texts[row]
+        sentences = [some for some in _SENTENCES.split(text) if len(some.split()) >= 5]
+        short = [some for some in sentences if len(some.split()) <= 40]
+        if len(sentences) > 1 and short:
+            start = text.index(sentence := chance.choice(short))
+            end = start + len(sentence)
+        else:
+            words = list(re.finditer(r"\S+", text))
+            first = chance.randint(0, max(0, len(words) - 8))
+            if len(words) < 16:
+                continue
+            start, end = words[first].start(), words[first + chance.randint(3, 7)].end()
+        rest = f"{text[:start]} {text[end:]}"
+        if len(rest.split()) > 5:
+            items.append(KnownItem(row, text[start:end], rest))
+        if len(items) == ITEMS:
+            break
+    return items
+
+
+def sample(snapshot: IndexSnapshot, leg: str) -> Rows:
+    """Return rows of an index that a leg covers, as if they were all: the whole of a small index."""
+    keys = sorted(key for view in snapshot.segments(leg) for key in view.keys.tolist())
+    chance = random.Random(3)  # noqa: S311 - the same rows each time
+    starts = range(0, len(keys), TOGETHER)
+    starts_of_some = sorted(chance.sample(starts, min(len(starts), PASSAGES // TOGETHER)))
+    texts: list[dict[str, str]] = []
+    metadata: list[Any] = []
+    for rows in _ranges(snapshot, keys, starts_of_some):
+        for place in range(len(rows)):
+            texts.append({name: column[place] for name, column in rows.texts.items()})
+            metadata.append(rows.metadata[place])
+    names = dict.fromkeys(name for fields in texts for name in fields)
+    columns = {name: [fields.get(name, "") for fields in texts] for name in names}
+    return Rows(np.arange(1, len(texts) + 1), None, columns, metadata)
+
+
+def _ranges(snapshot: IndexSnapshot, keys: Sequence[int], starts: Sequence[int]) -> Iterator[Rows]:
+    for start in starts:
+        some = keys[start : start + TOGETHER]
+        yield from snapshot.stream(some[0], some[-1])
+
+
+def _found(leg: RankingLeg[Any], rows: Rows, items: Sequence[KnownItem]) -> float:
+    """Return the mean reciprocal rank of known items among these rows, by one leg."""
+    data = leg.build(rows)
+    view = SegmentView("sample", rows.keys, None, None, data.arrays, data.meta)
+    searcher: LegSearcher[Any] = leg.searcher([view])
+    ranks = []
+    for item in items:
+        hits = searcher.pool(searcher.ask(item.query), LegRequest(_POOL, exact=True))
+        places = np.flatnonzero(hits.keys == rows.keys[item.row])
+        ranks.append(1 / (1 + int(places[0])) if len(places) else 0.0)
+    return float(np.mean(ranks))
+
+
+def _unmeasured(backend: Backend) -> DenseLeg | None:
+    """Return the dense leg of an index whose embedder has no measured weight; None where there is none."""
+    for leg in backend.legs:
+        if isinstance(leg, DenseLeg) and leg.deferred and leg.measured_weight is None:
+            return leg
+    return None
