@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,3 +38,16 @@ def test_every_command_has_an_example() -> None:
                 word for word in example.partition("  ")[0].partition("|")[0].split() if word.startswith("--")
             }
             assert used <= flags, example
+
+
+def test_help_loads_no_arrays() -> None:
+    """The list of commands needs neither numpy nor the engine: it is read before anything is done."""
+    code = (
+        "import sys; sys.argv = ['sleuth', '--help']\n"
+        "from sleuth.surfaces.cli.main import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'numpy', 'sqlite3', 'sleuth.engine.search'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

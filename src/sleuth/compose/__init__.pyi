@@ -16,8 +16,6 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.compose.dedupe import by_metadata as by_metadata
 from sleuth.compose.fuse import FORMULAS as FORMULAS
-from sleuth.compose.fuse import RANK_CONSTANT as RANK_CONSTANT
-from sleuth.compose.fuse import Method as Method
 from sleuth.compose.fuse import Pool as Pool
 from sleuth.compose.fuse import best_places as best_places
 from sleuth.compose.fuse import normalise as normalise
@@ -26,4 +24,6 @@ from sleuth.compose.items import best_first as best_first
 from sleuth.compose.items import rescored as rescored
 from sleuth.compose.labelled import KEY as KEY
 from sleuth.compose.labelled import LabelledRetriever as LabelledRetriever
+from sleuth.compose.methods import RANK_CONSTANT as RANK_CONSTANT
+from sleuth.compose.methods import Method as Method
 from sleuth.compose.rerank import reranked as reranked

@@ -13,19 +13,18 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
 from sleuth.types import Explanation
 
-Method: TypeAlias = Literal["minmax", "zscore", "rrf", "max", "combmnz"]
 Order: TypeAlias = Callable[[NDArray[np.int64]], Sequence[Any]]
 """Tie-break order of keys: returns a sortable value for each, such as its id."""
 
-RANK_CONSTANT = 60
 FORMULAS: Mapping[str, str] = {
     "minmax": "sum over legs of weight * (score - least) / (greatest - least) of the leg's pool",
     "zscore": "sum over legs of weight * (score - least) / deviation of the leg's pool",

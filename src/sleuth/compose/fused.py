@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sleuth.arguments import check_count
-from sleuth.compose.fuse import RANK_CONSTANT, Fused, Method, Pool, fuse_hits
+from sleuth.compose.fuse import Fused, Pool, fuse_hits
+from sleuth.compose.methods import RANK_CONSTANT, Method
 from sleuth.compose.slices import run_slices
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.remote import async_twin

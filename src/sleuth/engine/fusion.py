@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from numbers import Real
 from typing import Any
 
 from sleuth.arguments import check_count
-from sleuth.compose import RANK_CONSTANT, Method, fuse_hits
-from sleuth.engine.legs import WEIGHTS, leg_kind, ranking_legs
+from sleuth.compose import RANK_CONSTANT, Method
 from sleuth.errors import ArgumentError
-from sleuth.store import RankingLeg
 
 MOST = 1 << 40
 """As many passages as no index holds."""
@@ -37,18 +36,20 @@ class Fusion:
     """
 
     method: Method = "minmax"
-    weights: Mapping[str, float] = field(default_factory=lambda: dict(WEIGHTS))
+    weights: Mapping[str, float] = field(default_factory=lambda: dict(_default_weights()))
     pool: int = 200
     rank_constant: float = RANK_CONSTANT
     tokens: float | None = None
     is_default: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        from sleuth.compose import fuse_hits
+
         if not isinstance(self.weights, Mapping):
             raise ArgumentError(f"weights must be a mapping of legs to numbers, got {self.weights!r}")
         for leg, weight in self.weights.items():
             if not _is_ranking(leg):
-                raise ArgumentError(f"fusion must weigh legs among {', '.join(ranking_legs())}, got {leg!r}")
+                raise ArgumentError(f"fusion must weigh legs among {', '.join(_legs())}, got {leg!r}")
             _check_number(f"fusion weight of {leg}", weight)
         if self.tokens is not None:
             _check_number("tokens", self.tokens)
@@ -56,8 +57,8 @@ class Fusion:
             raise ArgumentError(f"pool must be an int from 1 to {MOST}, got {self.pool!r}")
         _check_number("rank_constant", self.rank_constant)
         fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
-        object.__setattr__(self, "weights", {**dict.fromkeys(WEIGHTS, 1.0), **self.weights})
-        object.__setattr__(self, "is_default", self.weights == WEIGHTS)
+        object.__setattr__(self, "weights", {**dict.fromkeys(_default_weights(), 1.0), **self.weights})
+        object.__setattr__(self, "is_default", self.weights == _default_weights())
 
     def __str__(self) -> str:
         settings: dict[str, float] = {**self.weights, "pool": self.pool}
@@ -84,7 +85,7 @@ class Fusion:
                 match = None
                 break
             if name in values or not (name in _NUMBERS or _is_ranking(name)):
-                names = ", ".join((*ranking_legs(), *_NUMBERS))
+                names = ", ".join((*_legs(), *_NUMBERS))
                 raise ArgumentError(
                     f"fusion must name each of {names} once at most, got {name!r} in {text!r}"
                 )
@@ -94,16 +95,33 @@ class Fusion:
                 f"fusion must be written as in 'minmax(lexical=1,dense=0.4,pool=200)', got {text!r}"
             )
         numbers = {name: values.pop(name) for name in _NUMBERS if name in values}
-        weights = values or (WEIGHTS if match[1] == "minmax" else {})
+        weights = values or (_default_weights() if match[1] == "minmax" else {})
         return cls(match[1], weights, **numbers)  # type: ignore[arg-type]
 
 
 def _is_ranking(leg: str) -> bool:
     """Return whether a leg of this name ranks."""
+    from sleuth.engine.legs import leg_kind
+    from sleuth.store import RankingLeg
+
     try:
         return issubclass(leg_kind(leg), RankingLeg)
     except ArgumentError:
         return False
+
+
+def _legs() -> Sequence[str]:
+    """Return the names of all legs that rank; they are loaded when a fusion is made, not to read the help."""
+    from sleuth.engine.legs import ranking_legs
+
+    return ranking_legs()
+
+
+def _default_weights() -> Mapping[str, float]:
+    """Return the weights of the built-in legs."""
+    from sleuth.engine.legs import WEIGHTS
+
+    return WEIGHTS
 
 
 def _check_number(name: str, value: Any) -> None:
@@ -117,13 +135,15 @@ def _shortest(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(float(value))
 
 
-_DEFAULT = Fusion()
+@cache
+def _default() -> Fusion:
+    return Fusion()
 
 
 def as_fusion(value: Fusion | str | None) -> Fusion:
     """Return a fusion from what users give: one, its printed form, or None for the default."""
     if value is None:
-        return _DEFAULT
+        return _default()
     if isinstance(value, str):
         return Fusion.parse(value)
     if not isinstance(value, Fusion):

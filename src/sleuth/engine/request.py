@@ -10,7 +10,6 @@ from pydantic import Field
 
 from sleuth.engine.expansion import Expansion, check_expansion
 from sleuth.engine.fusion import Fusion, as_fusion
-from sleuth.engine.search import check_deadline
 from sleuth.errors import ArgumentError
 from sleuth.filters import Filter
 from sleuth.protocols import Reranker
@@ -89,6 +88,8 @@ class SearchRequest(BaseRequest):
     ] = None
 
     def __post_init__(self) -> None:
+        from sleuth.engine.search import check_deadline
+
         super(SearchRequest, self).__post_init__()
         check_expansion(self.expand)
         check_deadline(self.deadline)
