@@ -19,7 +19,7 @@ from sleuth import Engine
 from sleuth.compose import fuse_hits
 from sleuth.dense import late
 from sleuth.engine import WEIGHTS, PoolRequest, Searchers, agreement, trust_in
-from sleuth.evaluate import document_of, open_collection
+from sleuth.evaluate import open_collection
 from sleuth.store import Hits, IndexSnapshot
 from sleuth.text import Analyzer, get_analyzer
 
@@ -111,7 +111,7 @@ class Asked:
         """Return the document of each passage."""
         new = [key for key in keys if key not in self._documents]
         for key, item in zip(new, self.lab.snapshot.items(new, [0.0] * len(new)), strict=True):
-            self._documents[key] = document_of(item.id)
+            self._documents[key] = item.document_id
         return [self._documents[key] for key in keys]
 
     def fused(

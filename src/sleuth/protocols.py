@@ -18,7 +18,8 @@ class Retriever(Protocol):
     """Answers a query with a ranking. Combinations of retrievers are retrievers.
 
     Contract: at most `k` items, best first, ties by id; a `k` above what there is returns all there is; `k` of 0
-    returns none; `k` below 0 or not an int raises ArgumentError; the ranking for k is the head of that for k + 1.
+    returns none; `k` below 0 or not an int raises ArgumentError; the ranking for k is the head of that for k + 1. Only
+    surplus passages of one document (`Engine.retrieve`) wait behind the first ten, again best first.
     The filter is honoured before the cut or refused with FilterError, never dropped. Safe to call from threads.
     """
 

@@ -19,7 +19,6 @@ from sleuth.errors import EvaluationError, SleuthError
 from sleuth.evaluate import (
     best_passages,
     compare,
-    document_of,
     make_run,
     open_collection,
     randomisation_p,
@@ -101,7 +100,6 @@ def test_a_document_has_the_score_of_its_best_passage() -> None:
     """A document has the rank and score of its first passage."""
     items = [RetrievedItem(id=id, text="", score=s) for id, s in [("a#0", 3.0), ("a#1", 2.0), ("b#0", 1.0)]]
     assert best_passages(Ranking(items), 2) == {"a": 3.0, "b": 1.0}
-    assert document_of("x#1#2") == "x#1"
 
 
 def test_the_order_of_a_ranking_is_judged() -> None:

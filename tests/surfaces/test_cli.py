@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -77,6 +78,20 @@ def test_search_json(indexed: Path) -> None:
     assert item["score"] > 0
     start, end = item["snippet"]["spans"][0]
     assert item["snippet"]["text"][start:end].lower() == "tokens"
+
+
+def test_search_names_copies(home: Path) -> None:
+    """A result says how many copies it has and where; with --all-copies they are results."""
+    page = "Buckets smooth bursts of requests, since each takes one token, and a clock puts new tokens in."
+    (home / "docs" / "page.html").write_text(f"<p>{page}</p>")
+    (home / "docs" / "page.txt").write_text(page)
+    sleuth("index", "docs", cwd=home)
+    output = sleuth("search", "buckets smooth bursts", cwd=home).stdout
+    assert re.search(r"^   and 1 copy: docs/page\.(txt|html)$", output, re.M)
+    assert re.findall(r"^ *\d+ docs/page\.", output, re.M) == [" 1 docs/page."]
+    output = sleuth("search", "--all-copies", "buckets smooth bursts", cwd=home).stdout
+    assert len(re.findall(r"^ *\d+ docs/page\.", output, re.M)) == 2
+    assert "copy" not in output
 
 
 def test_search_explains(indexed: Path) -> None:

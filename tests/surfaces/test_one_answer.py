@@ -28,6 +28,10 @@ from tests.commands import sleuth
 from tests.neural import tiny
 from tests.surfaces.http.conftest import Local, serving
 
+GUIDE = (
+    "Buckets of tokens smooth bursts of requests: each request takes one token, and a clock puts new tokens into the "
+    "bucket until it is full; a request that meets an empty bucket waits or is refused."
+)
 DOCUMENTS = [
     Document("A token bucket limits the rate of requests.", {"source": "bucket.md", "title": "Limits", "year": 2020}),
     Document("Put the token into the leaky bucket.", {"source": "leaky.md", "year": 2021, "lang": "en"}),
@@ -36,6 +40,8 @@ DOCUMENTS = [
     Document("Block-max pruning skips blocks of postings.", {"source": "pruning.md", "year": 2022}),
     Document("Cats sleep most of the day.", {"source": "cats.md", "lang": "en", "tags": ["animals", "rest"]}),
     Document("Der Eimer hält fünfzig Marken.", {"source": "eimer.md", "lang": "de"}),
+    Document(f"{GUIDE}", {"source": "guide.html"}),
+    Document(f"{GUIDE} See also the glossary.".upper(), {"source": "guide.txt"}),
     Document("Run serve -k 3 --limit 5 to see three.", {"source": "flags.md", "year": 2023}),
 ]  # fmt: skip
 
@@ -91,6 +97,8 @@ QUESTIONS = [
     Question("token bucket", {"legs": ["dense"], "exact": True, **DOCS}),
     Question("token bucket", {"fusion": "rrf", "deadline": 30, **DOCS}),
     Question("token bucket", {"expand": "document", **DOCS}),
+    *(Question("buckets of tokens", {**each, **more}) for each in ({}, {"all_copies": True}) for more in ({}, DOCS)),
+    Question("token bucket", {"per_document": 1}),
     Question("token bucket", {"sources": ["code"]}),
     *(Question(query, {"sources": ["docs", "code"]}) for query in ("where are tokens added", "Cats", "serve_request")),
     *(Question("function that adds tokens", {"k": k, "explain": True}) for k in (1, 2, 7)),
@@ -206,6 +214,9 @@ def test_every_door_gives_the_same_answer(place: Place, question: Question) -> N
     """Ids and notes are equal at each door, whatever the question asks for."""
     answers = {door.__name__: door(place, question) for door in (python, command, http, mcp, page)}
     assert answers == dict.fromkeys(answers, answers["python"])
+    if question.query == "buckets of tokens":
+        both = {"guide.html#0", "guide.txt#0"} <= set(answers["python"].ids)
+        assert both is ("all_copies" in question.options)
     if question.query in GIBBERISH:
         assert answers["python"].ids == []
 

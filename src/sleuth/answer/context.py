@@ -7,7 +7,6 @@ TACL 2024).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -15,13 +14,10 @@ from typing import Any, Literal, NamedTuple
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.errors import ArgumentError
+from sleuth.text import Repeats
 from sleuth.types import RetrievedItem
 
 Order = Literal["ends", "best-first"]
-
-_SHINGLE = 5
-_SAME = 0.8
-"""Share of the shorter text's shingles that the longer one holds too, from which on it says the same."""
 
 _OVERHEAD = 24
 """Tokens that the fence and the source line of a passage take, about."""
@@ -117,28 +113,9 @@ def best_at_ends(ranked: Sequence[Passage]) -> list[Passage]:
 
 
 def drop_repeats(items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
-    """`items` without those that say what a better one says: four fifths of the shingles of the shorter are
-    shared.
-    """
-    distinct: list[RetrievedItem] = []
-    seen: list[frozenset[tuple[str, ...]]] = []
-    for item in items:
-        own = shingles(item.text)
-        if own and any(len(own & other) >= _SAME * min(len(own), len(other)) for other in seen):
-            continue
-        distinct.append(item)
-        seen.append(own)
-    return distinct
-
-
-def shingles(text: str) -> frozenset[tuple[str, ...]]:
-    """Return the runs of five words in a text; all its words in one run if there are fewer; empty without
-    words.
-    """
-    words = re.findall(r"\w+", text.casefold())
-    if len(words) < _SHINGLE:
-        return frozenset([tuple(words)] if words else [])
-    return frozenset(tuple(words[i : i + _SHINGLE]) for i in range(len(words) - _SHINGLE + 1))
+    """Return `items` without those whose text repeats that of a better one."""
+    repeats = Repeats()
+    return [item for item in items if repeats.add(item.text) is None]
 
 
 def cut_text(text: str, budget: int, count_tokens: CountTokens) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count
 from sleuth.remote import async_twin
+from sleuth.text import Repeats
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -17,9 +18,15 @@ if TYPE_CHECKING:
 Identity = Callable[[RetrievedItem], Hashable]
 
 
-def by_text(item: RetrievedItem) -> Hashable:
-    """Identify an item by its text, ignoring case and spaces; an empty text equals no other."""
-    return " ".join(item.text.casefold().split()) or None
+def by_text() -> Identity:
+    """Identify an item of one list by the text that its own repeats (`sleuth.text.Repeats`)."""
+    repeats = Repeats()
+
+    def identity(item: RetrievedItem) -> Hashable:
+        place = repeats.add(item.text)
+        return len(repeats) - 1 if place is None else place
+
+    return identity
 
 
 def by_metadata(key: str) -> Identity:
@@ -33,16 +40,18 @@ def by_metadata(key: str) -> Identity:
 
 
 def deduplicate(
-    items: Iterable[RetrievedItem], identity: Identity = by_text, *, most: int = 1
+    items: Iterable[RetrievedItem], identity: Identity | None = None, *, most: int = 1
 ) -> list[RetrievedItem]:
     """Drop items that equal `most` earlier ones; keep the order.
 
     Args:
         items: best first.
-        identity: items with equal values are equal; an item with None equals no other.
+        identity: items with equal values are equal; an item with None equals no other. Without it, items whose text
+            is nearly the same are equal.
         most: how many equal items to keep, at least 1: 2 with `by_metadata("source")` keeps two passages a document.
     """
     check_count(most, "most", least=1)
+    identity = by_text() if identity is None else identity
     seen: dict[Hashable, int] = {}
     distinct: list[RetrievedItem] = []
     for item in items:
@@ -65,7 +74,7 @@ class DedupedRetriever:
     """
 
     retriever: Retriever
-    identity: Identity = by_text
+    identity: Identity | None = None
     most: int = 1
     pool: int = 1000
 

@@ -63,6 +63,7 @@ from sleuth.engine.ranking import Pools as Pools
 from sleuth.engine.refresh import Changes as Changes
 from sleuth.engine.refresh import changes_of as changes_of
 from sleuth.engine.refresh import index_changes as index_changes
+from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
 from sleuth.engine.reranking import QueryCache as QueryCache
 from sleuth.engine.scope import prefix_of as prefix_of
 from sleuth.engine.search import Searchers as Searchers

@@ -24,7 +24,7 @@ from sleuth.engine.fusion import Fusion
 from sleuth.engine.index import IndexBackend
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.opening import OpenOptions
-from sleuth.engine.request import SearchRequest
+from sleuth.engine.request import PER_DOCUMENT, SearchRequest
 from sleuth.engine.searching import IndexSearch
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter, to_text
@@ -141,6 +141,8 @@ class Engine(Answering):
         deadline: float | None = None,
         syntax: bool = False,
         min_score: float | None = None,
+        all_copies: bool = False,
+        per_document: int = PER_DOCUMENT,
         rerank: Reranker | str | None = None,
     ) -> Ranking:
         """Return the best `k` passages for `query` in the newest committed version, as hooks of plugins leave them.
@@ -164,6 +166,10 @@ class Engine(Answering):
             min_score: leave out passages that have less in common with the query, from 0, which leaves out those that
                 have nothing in common, to 1, all words or the same meaning. None leaves out no single passage; where
                 none has anything in common with the query, as with gibberish, nothing is found.
+            all_copies: show also passages whose text repeats that of a better one, such as a page as HTML and as plain
+                text. Else a hit names its copies (`RetrievedItem.copies`), which are left out.
+            per_document: how many of the first ten passages one document may have, 0 for no limit. What gives way
+                follows behind them, so nothing is lost; if the other documents cannot fill ten places, it stays.
             rerank: orders the best passages again: a `Reranker`, or the name of a model that is installed
                 (`sleuth models`); "" for none. Where it is None, and neither `legs` nor `fusion` is named, a known
                 encoder that is installed reranks an index without vectors of a model (`status` names it). An encoder
@@ -194,6 +200,8 @@ class Engine(Answering):
             deadline=deadline,
             syntax=syntax,
             min_score=min_score,
+            all_copies=all_copies,
+            per_document=per_document,
             rerank=rerank,
         )
         return self.run(request)

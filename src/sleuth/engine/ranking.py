@@ -101,6 +101,7 @@ class RankedRows:
     Attributes:
         explain: the explanation of hit i; of use while the version is open.
         hits: the pool of each leg that was asked.
+        deeper: returns the best so many rows of the same ranking; of use while the version is open.
     """
 
     keys: list[int]
@@ -108,6 +109,7 @@ class RankedRows:
     parts: tuple[PartReport, ...]
     explain: Callable[[int], Explanation]
     hits: Mapping[str, Hits]
+    deeper: Callable[[int], RankedRows]
 
 
 def rank(
@@ -135,33 +137,24 @@ def rank(
         RetrievalError: no leg answered.
     """
     # An inexact leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
-    depth = k if len(legs) == 1 and version.legs[legs[0]].is_exact else max(k, fusion.pool)
+    is_exact = len(legs) == 1 and version.legs[legs[0]].is_exact
+    depth = k if is_exact else max(k, fusion.pool)
     ordered = len(legs) == 1 or explain or fusion.method == "rrf"
     pools = version.pools(query, legs, PoolRequest(depth, tree, len(legs) > 1, ordered, exact, conditions))
     if not pools.hits:
         reasons = "; ".join(f"{part.name}: {part.error}" for part in pools.parts)
         raise RetrievalError(f"no part answered: {reasons}", context={"query": query, "k": k})
-    if len(legs) == 1:
-        return _alone(version, pools, legs[0], k)
-    weights = weigh(version, query, pools, fusion, legs)
-    matcher = weights.matcher
-    fused = fuse_hits(
-        pools.hits,
-        weights.legs,
-        fusion.method,
-        max(k, matcher.depth) if matcher else k,
-        rank_constant=fusion.rank_constant,
-        order=version.order,
-    )
-    if matcher and len(fused) > 1:
-        return _matched(version, fused, pools, query, k, weights=weights)
-    return RankedRows(
-        fused.keys.tolist(),
-        fused.scores.tolist(),
-        tuple(pools.parts),
-        lambda i: _unfold(version, fused, pools, weights, i),
-        pools.hits,
-    )
+    weights = None if len(legs) == 1 else weigh(version, query, pools, fusion, legs)
+
+    def best(most: int) -> RankedRows:
+        if is_exact and most > depth:
+            options: dict[str, Any] = {"explain": explain, "exact": exact, "conditions": conditions}
+            return rank(version, query, most, tree, legs=legs, fusion=fusion, **options)
+        if weights is None:
+            return _alone(version, pools, legs[0], most, best)
+        return _fused(version, query, most, pools, weights=weights, fusion=fusion, deeper=best)
+
+    return best(k)
 
 
 class LegWeights(NamedTuple):
@@ -210,7 +203,9 @@ def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Seq
     return LegWeights(weights, reasons)
 
 
-def _alone(version: Rankable, pools: Pools, leg: str, k: int) -> RankedRows:
+def _alone(
+    version: Rankable, pools: Pools, leg: str, k: int, deeper: Callable[[int], RankedRows]
+) -> RankedRows:
     """Return the best `k` rows of the only leg that was asked; its own report says nothing that they do not."""
     hits = pools.hits[leg]
     keys = hits.keys[:k].tolist()
@@ -220,15 +215,39 @@ def _alone(version: Rankable, pools: Pools, leg: str, k: int) -> RankedRows:
         tuple(part for part in pools.parts if part.name != leg),
         lambda i: version.explain(leg, pools.queries[leg], keys[i]),
         pools.hits,
+        deeper,
     )
 
 
-def _matched(
-    version: Rankable, fused: Fused, pools: Pools, query: str, k: int, *, weights: LegWeights
+def _fused(
+    version: Rankable,
+    query: str,
+    k: int,
+    pools: Pools,
+    *,
+    weights: LegWeights,
+    fusion: Fusion,
+    deeper: Callable[[int], RankedRows],
 ) -> RankedRows:
-    """Return the best `k` of a fused ranking, after the first of them were compared with the query once more."""
+    """Return the best `k` rows of several legs; the first of them are compared with the query once more."""
     matcher, weight = weights.matcher, weights.match_weight
-    assert matcher is not None  # noqa: S101 - for the type checker
+    fused = fuse_hits(
+        pools.hits,
+        weights.legs,
+        fusion.method,
+        max(k, matcher.depth) if matcher else k,
+        rank_constant=fusion.rank_constant,
+        order=version.order,
+    )
+    if matcher is None or len(fused) <= 1:
+        return RankedRows(
+            fused.keys.tolist(),
+            fused.scores.tolist(),
+            tuple(pools.parts),
+            lambda i: _unfold(version, fused, pools, weights, i),
+            pools.hits,
+            deeper,
+        )
     values = version.match(weights.matching, query, fused.keys[: matcher.depth])
     scores = fused.scores.copy()
     scores[: len(values)] = matcher.lift(scores[: len(values)], values, weight)
@@ -242,7 +261,7 @@ def _matched(
         return matcher.explain(float(scores[place]), float(values[place]), below.value, weight, below)
 
     best, values_of_best = fused.keys[places].tolist(), scores[places].tolist()
-    return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits)
+    return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits, deeper)
 
 
 def _unfold(version: Rankable, fused: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from sleuth.arguments import check_count
 from sleuth.engine.expansion import Expansion, check_expansion
 from sleuth.engine.fusion import Fusion, as_fusion
 from sleuth.errors import ArgumentError
 from sleuth.filters import Filter
 from sleuth.protocols import Reranker
 from sleuth.request import BaseRequest, Wire
+
+PER_DOCUMENT = 3
+"""Passages of one document among the first ten, where nobody says how many."""
+
+WITHOUT_VARIETY: Final[Mapping[str, Any]] = {"all_copies": True, "per_document": 0}
+"""Options of a search whose hits are the best ones, whatever they repeat."""
 
 _Count = Annotated[int, Field(ge=1)]
 
@@ -78,6 +85,12 @@ class SearchRequest(BaseRequest):
             description="Omit passages with less in common with the query, from 0 (nothing) to 1 (all words).",
         ),
     ] = None
+    all_copies: Annotated[
+        bool, Field(description="Show also passages that repeat the text of a better one.")
+    ] = False
+    per_document: Annotated[
+        int, Field(ge=0, description="Passages of one document among the first ten; 0 for no limit.")
+    ] = PER_DOCUMENT
     rerank: Annotated[
         Reranker | str | None,
         Wire(str | None),
@@ -94,6 +107,7 @@ class SearchRequest(BaseRequest):
         check_expansion(self.expand)
         check_deadline(self.deadline)
         as_fusion(self.fusion)
+        object.__setattr__(self, "per_document", check_count(self.per_document, "per_document"))
         if self.min_score is not None and not (
             type(self.min_score) in (int, float) and 0 <= self.min_score <= 1
         ):
@@ -102,6 +116,10 @@ class SearchRequest(BaseRequest):
             raise ArgumentError(
                 f"rerank must be a Reranker, the name of a model or None, got {self.rerank!r}"
             )
+
+    def variety(self) -> dict[str, Any]:
+        """Return the options that say which hits a list shows, as `sleuth.compose.choose` takes them."""
+        return {"all_copies": self.all_copies, "per_document": self.per_document}
 
     def check_offered(self, rerankers: Collection[str]) -> None:
         """Refuse a reranker that a server does not offer: a name makes it load a model.

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.engine.expansion import grow
+from sleuth.compose import FEW, choose_among
+from sleuth.engine.candidates import Candidates
 from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.ranking import RankedRows, rank
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
-    from sleuth.types import RetrievedItem
 
 NEAR = 0.6
 """Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
@@ -38,10 +38,10 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         raise ArgumentError(
             f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
         )
-    k, least = min(request.k, MOST), request.min_score
+    k = min(request.k, MOST)
     deadline, fusion = check_deadline(request.deadline), as_fusion(request.fusion)
     reranking = Reranking.of(request, deadline, view.backend)
-    depth = max(k, reranking.depth)
+    depth = max(min(2 * k, k + FEW), reranking.depth) if reranking.depth else k
     tree = as_filter(request.filter)
     with view.reader() as snapshot:
         searchers = view.searchers_of(snapshot)
@@ -55,10 +55,13 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             notes += more
             if not query.text.strip():
                 return Ranking((), notes=notes)
+        rows = k if len(legs) == 1 else max(k, FEW)  # fused rows cost next to nothing
+        if request.min_score is not None or reranking.depth:
+            rows = max(depth, fusion.pool)
         ranked = rank(
             searchers.pinned(snapshot, deadline),
             query.text,
-            k if least is None and not reranking.depth else max(depth, fusion.pool),
+            rows,
             tree,
             legs=legs,
             fusion=fusion,
@@ -66,16 +69,25 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             exact=request.exact,
             conditions=query.conditions,
         )
-        if query.is_lookup and not ranked.keys:
-            ranked = looked_up(ranked, query.conditions, searchers, snapshot, tree)
-        elif not query.is_lookup:
-            ranked = in_common(view, searchers, query.text, ranked, snapshot=snapshot, least=least)
-        items = _items(snapshot, ranked, depth, request)
+        is_listing = query.is_lookup and not ranked.keys
+
+        def admit(ranked: RankedRows) -> RankedRows:
+            if is_listing:
+                return looked_up(ranked, query.conditions, searchers, snapshot, tree)
+            if query.is_lookup:
+                return ranked
+            least = request.min_score
+            return in_common(view, searchers, query.text, ranked, snapshot=snapshot, least=least)
+
+        candidates = Candidates(ranked, rows, admit, snapshot=snapshot, request=request)
+        is_reranked = reranking.depth > 0 and not (query.is_lookup and reranking.is_default)
+        items = candidates.best(depth) if is_reranked or is_listing else candidates.varied(k)
         if not items and tree is not None:
             notes += _note_on_case(tree, searchers, snapshot)
-    if not (query.is_lookup and reranking.is_default):
+    if is_reranked:
         reranked = reranking.apply(query.text, items)
-        items, notes = list(reranked.items), [*notes, *reranked.notes]
+        items = list(reranked.items) if is_listing else choose_among(reranked.items, k, **request.variety())
+        notes = [*notes, *reranked.notes]
     return Ranking(items[:k], ranked.parts, notes)
 
 
@@ -207,17 +219,3 @@ def _holds_a_word(view: IndexView, query: str, snapshot: IndexSnapshot) -> bool:
         return selection.count().passages > 0
     except RetrievalError:  # a shard is missing: nobody knows what it holds
         return True
-
-
-def _items(
-    snapshot: IndexSnapshot, ranked: RankedRows, most: int, request: SearchRequest
-) -> list[RetrievedItem]:
-    """Return the first passages of a ranking, explained and grown as the request says."""
-    keys = ranked.keys[:most]
-    items = read_items(snapshot, keys, ranked.scores[:most])
-    if request.explain:
-        for i, item in enumerate(items):
-            item.extra["explanation"] = ranked.explain(i)
-    if request.expand is not None:
-        items = grow(snapshot, snapshot.rows(keys), items, request.expand)
-    return items

@@ -17,12 +17,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose import FusedRetriever, LabelledRetriever
+from sleuth.compose import FusedRetriever, LabelledRetriever, choose_among
 from sleuth.engine.answers import Answering
 from sleuth.engine.codebase import embedder_for
 from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
-from sleuth.engine.request import SearchRequest
+from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
 from sleuth.engine.reranking import Reranking
 from sleuth.engine.scale import FIRST, has_words_in_common, is_gibberish, on_one_scale
 from sleuth.engine.search import check_deadline
@@ -119,8 +119,11 @@ class Sources(Answering):
                 backend = None if self.engine is None else self.engine.backend
                 reranking = Reranking.of(request, check_deadline(request.deadline), backend)
                 request = replace(request, rerank="")  # no source reranks its own hits
+        variety, k = request.variety(), request.k
+        if len(names) > 1:  # the hits of all are chosen together
+            request, k = replace(request, **WITHOUT_VARIETY), 2 * k
         asked = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
-        k = request.k if reranking is None else max(request.k, reranking.depth)
+        k = k if reranking is None else max(k, reranking.depth)
         if len(asked) == 1:
             ranking = asked[names[0]].retrieve(request.query, k, filter=request.filter)
         else:
@@ -128,10 +131,13 @@ class Sources(Answering):
         if not request.explain:
             for item in ranking:
                 item.extra.pop("explanation", None)
-        if reranking is None or not (reranking.depth and request.k):
-            return ranking
-        items, notes = reranking.apply(request.query, ranking.items)
-        return Ranking(items[: request.k], ranking.parts, [*ranking.notes, *notes])
+        items, notes = ranking.items, ranking.notes
+        if reranking is not None and reranking.depth and request.k:
+            reranked = reranking.apply(request.query, items)
+            items, notes = tuple(reranked.items), (*notes, *reranked.notes)
+        if len(names) > 1:
+            items = tuple(choose_among(items, request.k, **variety))
+        return Ranking(items[: request.k], ranking.parts, notes)
 
     def _on_one_scale(self, retrievers: Mapping[str, Retriever], request: SearchRequest, k: int) -> Ranking:
         """Ask several sources at the same time; return the best `k` items of all."""

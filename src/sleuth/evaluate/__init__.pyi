@@ -11,7 +11,6 @@ from sleuth.evaluate.plots import check_plot as check_plot
 from sleuth.evaluate.plots import plot as plot
 from sleuth.evaluate.runs import Run as Run
 from sleuth.evaluate.runs import best_passages as best_passages
-from sleuth.evaluate.runs import document_of as document_of
 from sleuth.evaluate.runs import in_order as in_order
 from sleuth.evaluate.runs import make_run as make_run
 from sleuth.evaluate.runs import read_run as read_run

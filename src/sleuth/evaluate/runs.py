@@ -16,11 +16,6 @@ Run = dict[str, dict[str, float]]
 """Query id to document id to score; higher is better."""
 
 
-def document_of(item_id: str) -> str:
-    """Return the document of a passage: the part of its id before the last "#"."""
-    return item_id.rpartition("#")[0] or item_id
-
-
 def make_run(
     retriever: Retriever,
     queries: Mapping[str, str],
@@ -56,7 +51,7 @@ def best_passages(ranking: Ranking, k: int) -> dict[str, float]:
     """Return the scores of the first `k` documents of a ranking of passages."""
     scores: dict[str, float] = {}
     for place, item in enumerate(ranking):
-        id = document_of(item.id)
+        id = item.document_id
         if id not in scores:
             if len(scores) == k:
                 break

@@ -72,7 +72,9 @@ class LocalIndex(Protocol):
     def add(self, documents: Iterable[Document]) -> Added: ...
     def delete(self, ids: Iterable[str]) -> list[str]: ...
     def documents(self, under: str | None = None) -> Sequence[IndexedDocument]: ...
-    def retrieve(self, query: str, k: int = 10, *, filter: Filter | None = None) -> Ranking: ...
+    def retrieve(
+        self, query: str, k: int = 10, *, filter: Filter | None = None, all_copies: bool, per_document: int
+    ) -> Ranking: ...
 
 
 class LocalKnowledgeBase:
@@ -141,7 +143,11 @@ class LocalKnowledgeBase:
         except FilterError as error:
             raise _invalid(str(error), "Retrieve") from error
         ranking = self._engine.retrieve(
-            text, count, filter=None if condition is None else _unowned(condition)
+            text,
+            count,
+            filter=None if condition is None else _unowned(condition),
+            all_copies=True,
+            per_document=0,
         )
         source = _required_source(condition)
         return {"retrievalResults": [_result(item, base, source) for item in ranking]}

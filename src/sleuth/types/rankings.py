@@ -37,6 +37,12 @@ class Explanation:
         }
 
 
+def document_of(id: str) -> str:
+    """Return the id of the document of a passage: its id without "#3"."""
+    document, _, number = id.rpartition("#")
+    return document if document and number.isdecimal() else id
+
+
 class RetrievedItem(BaseModel):
     """A ranked passage.
 
@@ -45,7 +51,8 @@ class RetrievedItem(BaseModel):
         text: the passage.
         metadata: what loaders and users wrote.
         score: higher is better; None where a source ranks without scores.
-        extra: for plugins; `explanation` holds an `Explanation` where one was asked for.
+        extra: for plugins; `explanation` holds an `Explanation` where one was asked for, `copies` the ids of passages
+            that are left out of the ranking because they repeat this one.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -59,8 +66,12 @@ class RetrievedItem(BaseModel):
     @property
     def document_id(self) -> str:
         """The id of the document that holds the passage, as `Engine.get` and `delete` take it: `id` without "#3"."""
-        document, _, number = self.id.rpartition("#")
-        return document if document and number.isdecimal() else self.id
+        return document_of(self.id)
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """The ids of passages that are left out of the ranking because they repeat this one."""
+        return tuple(self.extra.get("copies", ()))
 
     def _repr_html_(self) -> str:
         """Return the passage for notebooks, with id and score."""
@@ -129,6 +140,8 @@ _SHOWN: Final = 200
 
 class Ranking(Sequence[RetrievedItem]):
     """Items best first, equal scores by id, with a report of the parts that made it. Immutable.
+
+    In a list of more than ten,
 
     Attributes:
         items: the hits.

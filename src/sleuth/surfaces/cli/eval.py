@@ -155,7 +155,11 @@ class Configured:
 
     def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
         """Rank as `Engine.retrieve` does, with the fixed options."""
-        return self.engine.retrieve(query, k, filter=filter, legs=self.legs, fusion=self.fusion)
+        from sleuth.engine import WITHOUT_VARIETY  # a copy of a relevant passage is relevant
+
+        return self.engine.retrieve(
+            query, k, filter=filter, legs=self.legs, fusion=self.fusion, **WITHOUT_VARIETY
+        )
 
 
 def search(

@@ -6,6 +6,7 @@ import re
 import shutil
 import textwrap
 import unicodedata
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +25,7 @@ from sleuth.surfaces.cli.files import file_of, place, request_here
 from sleuth.surfaces.cli.options import takes
 from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.text import clean_text
+from sleuth.types import document_of
 
 if TYPE_CHECKING:
     from sleuth.engine import Answering
@@ -36,6 +38,9 @@ OPEN, CLOSE = "\ue000", "\ue001"
 CODE_LINES = 8
 """Maximum number of lines of a piece of code in the output."""
 
+COPIES = 3
+"""Maximum number of documents with copies of a passage in the output."""
+
 _RANKS = 0.04
 """Scores below this come mostly from ranks; they differ only from the third digit on."""
 
@@ -45,6 +50,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth search -k 3 --filter "type:markdown" install
   sleuth search '"token bucket" -leaky title:limits'     a phrase, no "leaky", "limits" in the title
   sleuth search --in docs --in code "token bucket"      documents and code; also web and kb:ID
+  sleuth search --all-copies "token bucket"      also passages that repeat a better one
   sleuth search --explain "token bucket"         why each passage ranks where it does
   sleuth search --json "token bucket" | jq -r '.items[].file'
 """
@@ -126,9 +132,19 @@ def print_item(engine: Answering, query: str, number: int, item: RetrievedItem) 
     else:
         for line in snippet_lines(engine, query, item, width - 4):
             say(f"   {line}")
+    if item.copies:
+        say(styled(f"   {copies_line(item.copies)}", "dim"))
     if item.explanation is not None:
         print_explanation(item.explanation)
     say()
+
+
+def copies_line(ids: Sequence[str]) -> str:
+    """Say in one line how many copies of a passage are left out, and of which documents they are."""
+    documents = list(dict.fromkeys(map(document_of, ids)))
+    names = ", ".join(clean_text(name) for name in documents[:COPIES])
+    more = ", …" if len(documents) > COPIES else ""
+    return f"and {len(ids)} {'copy' if len(ids) == 1 else 'copies'}: {names}{more}"
 
 
 def print_code(engine: Answering, query: str, item: RetrievedItem) -> None:

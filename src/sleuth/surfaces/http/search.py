@@ -82,6 +82,9 @@ class Item(BaseModel):
     text: str
     metadata: dict[str, Any]
     score: float | None
+    copies: list[str] | None = Field(
+        default=None, description="Ids of passages that are left out because they repeat this one."
+    )
     snippet: Excerpt | None = None
     explanation: dict[str, Any] | None = None
 
@@ -205,6 +208,8 @@ def plain_item(item: RetrievedItem, body: SearchBody, call: Call) -> dict[str, A
         "metadata": item.metadata,
         "score": item.score,
     }
+    if item.copies:
+        values["copies"] = item.copies
     if body.snippets:
         snippet = call.service.engine.snippet(body.query, item)
         values["snippet"] = {"text": snippet.text, "spans": snippet.spans}

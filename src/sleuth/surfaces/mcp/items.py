@@ -75,6 +75,8 @@ def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) 
     )
     facts = {key: metadata[key] for key in fields if metadata.get(key) not in (None, "")}
     outline = metadata.get("signature") or sources.snippet(query, item, width=OUTLINE).text
+    if item.copies:
+        facts["copies"] = list(item.copies)
     why = {} if item.explanation is None else {"explanation": item.explanation.to_dict()}
     return Graded(
         whole={**name, **facts, "text": item.text, **why},

@@ -13,6 +13,7 @@ from sleuth.surfaces.page import views
 from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.state import PAGE, PageState
 from sleuth.text import escape_text
+from sleuth.types import document_of
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
@@ -142,7 +143,7 @@ def _document(call: Call, state: PageState, id: str) -> views.SourceView | None:
     if not cited:
         return None
     item = cited[0]
-    whole = call.engine.get(document_id(id)) or cited
+    whole = call.engine.get(document_of(id)) or cited
     title = str(item.metadata.get("title") or views.place_of(id, item.metadata).name)
     page = item.metadata.get("page")
     download = f"/original?{urlencode({'id': id})}#page={page}" if page else ""
@@ -150,12 +151,6 @@ def _document(call: Call, state: PageState, id: str) -> views.SourceView | None:
     return views.source_view(
         item, lines, numbers[item.id], state.query, call.engine, title=title, download=download
     )
-
-
-def document_id(id: str) -> str:
-    """Return the id of the document of a passage."""
-    document, mark, number = id.rpartition("#")
-    return document if mark and number.isdigit() else id
 
 
 def original(call: Call, id: str) -> Path | None:

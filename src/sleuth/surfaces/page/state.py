@@ -110,6 +110,11 @@ class PageState:
         """Return this state with the score of a result explained."""
         return replace(self, why=number)
 
+    def with_copies(self) -> PageState:
+        """Return this state with copies of results as results of their own."""
+        others = tuple(option for option in self.options if option[0] != "all_copies")
+        return replace(self, options=(*others, ("all_copies", "true")), page=1, why=0)
+
     def answered(self) -> PageState:
         """Return this state with the answer written into the page."""
         return replace(self, with_answer=True)

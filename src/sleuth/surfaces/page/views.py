@@ -73,6 +73,7 @@ class HitView:
         url: of its source view, at its lines.
         lines: what is shown of it; of code, with line numbers from `first`.
         more: lines of it that are not shown.
+        copies: passages that repeat it and are left out.
         why: how its score comes about, where it was asked for.
     """
 
@@ -91,6 +92,7 @@ class HitView:
     symbol_url: str = ""
     why: Reason | None = None
     outside: str = ""
+    copies: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,7 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
         symbol=escape_text(symbol),
         symbol_url="/symbol?" + urlencode({"name": symbol}) if symbol else "",
         why=None if item.explanation is None else reason_of(item.explanation),
+        copies=len(item.copies),
         outside=source if source.startswith(("http://", "https://")) else "",
     )
 

@@ -1,0 +1,90 @@
+"""The hits that a list shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth import RetrievedItem
+from sleuth.compose import choose_among
+from tests.text.test_repeats import prose
+
+
+def item(id: str, text: int | None = None) -> RetrievedItem:
+    """Return an item whose text is like that of others with the same number; another text for each id without one."""
+    return RetrievedItem(id=id, text=" ".join(prose(hash(id) if text is None else text, 40)))
+
+
+def ids(
+    items: Sequence[RetrievedItem], k: int = 10, *, all_copies: bool = False, per_document: int = 3
+) -> list[str]:
+    """Return the ids of the hits to show."""
+    return [each.id for each in choose_among(items, k, all_copies=all_copies, per_document=per_document)]
+
+
+def test_copies_give_way_and_are_named() -> None:
+    """A hit names the passages that repeat it; with all copies they are hits."""
+    items = [item("a.html#0", 1), item("b#0", 2), item("a.txt#4", 1), item("c#0", 3), item("a.info#9", 1)]
+    shown = choose_among(items, 3, all_copies=False, per_document=3)
+    assert [(each.id, each.copies) for each in shown] == [
+        ("a.html#0", ("a.txt#4", "a.info#9")),
+        ("b#0", ()),
+        ("c#0", ()),
+    ]
+    assert ids(items, 3, all_copies=True) == ["a.html#0", "b#0", "a.txt#4"]
+    assert items[0].copies == ()
+
+
+def test_one_document_has_three_of_the_first_ten() -> None:
+    """Further passages of a document follow behind the first ten, in their order."""
+    long = [item(f"long#{n}") for n in range(8)]
+    others = [item(f"other-{n}#0") for n in range(12)]
+    expected = [*(f"long#{n}" for n in range(3)), *(f"other-{n}#0" for n in range(7))]
+    assert ids(long + others) == expected
+    rest = [*(f"long#{n}" for n in range(3, 8)), *(f"other-{n}#0" for n in range(7, 12))]
+    assert ids(long + others, 100) == expected + rest
+    assert ids(long + others, per_document=0) == [each.id for each in (long + others)[:10]]
+    assert ids(long + others, 5, per_document=1) == ["long#0", *(f"other-{n}#0" for n in range(4))]
+
+
+def test_too_few_documents_leave_the_order() -> None:
+    """Where the others cannot fill ten places, the best of the long document do, in the order of the ranking."""
+    items = [*(item(f"long#{n}") for n in range(9)), item("b#0"), *(item(f"long#{n}") for n in range(9, 30))]
+    assert ids(items) == [each.id for each in items[:10]]
+    assert ids(items, 40) == [each.id for each in items]
+
+
+def test_a_document_of_rows_is_no_limit() -> None:
+    """Rows of a file are documents of their own, and hits of code and the web have no passages."""
+    items = [*(item(f"b.csv#{n}#0") for n in range(6)), *(item(f"src/a.py:{n}") for n in range(6))]
+    assert ids(items, 12) == [each.id for each in items]
+
+
+@pytest.mark.parametrize("k", [0, 1, 3, 10, 11, 50, 130])
+@pytest.mark.parametrize("per_document", [0, 1, 3])
+@pytest.mark.parametrize("all_copies", [False, True])
+@given(data=st.data())
+def test_a_list_begins_a_longer_one(k: int, per_document: int, all_copies: bool, data: st.DataObject) -> None:
+    """The list for k begins any longer one, holds no id twice, and the longest lacks copies alone."""
+    documents = data.draw(st.lists(st.integers(0, 7), max_size=140))
+    items = [item(f"d{document}#{place}", place % 90) for place, document in enumerate(documents)]
+    options: dict[str, Any] = {"all_copies": all_copies, "per_document": per_document}
+    shown = choose_among(items, 1_000, **options)
+    assert ids(items, k, **options) == [each.id for each in shown[:k]]
+    names = [each.id for each in shown]
+    copies = [copy for each in shown for copy in each.copies]
+    assert sorted(names + copies) == sorted(each.id for each in items)
+    assert not (copies and all_copies)
+
+
+@given(st.lists(st.integers(0, 9), max_size=140), st.integers(1, 4))
+def test_the_best_hundred_stay_the_best_hundred(documents: list[int], per_document: int) -> None:
+    """A limit for a document changes the order among the best hundred and nothing else."""
+    items = [item(f"d{document}#{place}") for place, document in enumerate(documents)]
+    shown = ids(items, 200, all_copies=True, per_document=per_document)
+    assert sorted(shown[:100]) == sorted(each.id for each in items[:100])
+    assert shown[100:] == [each.id for each in items[100:]]
