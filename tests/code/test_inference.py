@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, Navigator
-from sleuth.code.graph import element_of, read_chain, type_name
+from sleuth.code.graph import element_of, read_chain, resolver_of, type_name
 from tests.code.conftest import open_project
 from tests.code.test_graph import resolved
 
@@ -142,3 +142,45 @@ def test_uncertain_uses_stand_apart(storage: CodeStorage, tmp_path: Path) -> Non
 
     assert uses("A.launch") == [("known.launch()", True), ("unknown.launch()", False)]
     assert uses("A.go") == [("known.go()", True), ("unknown.go()", False)]
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "expected"),
+    [
+        (
+            "use.py",
+            "from models import A\n\nif __name__ == '__main__':\n    from models import Far\n\n    top = Far()\n    top.go()\n",
+            {"top.go": "Far.go"},
+        ),
+        (
+            "use.py",
+            "from models import A, Far\n\ntry:\n    top = A()\nexcept ValueError:\n    pass\n\n\ndef run():\n    top.go()\n\n\ndef other():\n    top = Far()\n    top.go()\n",
+            {"top.go": "A.go Far.go"},
+        ),
+        (
+            "use.py",
+            "from models import A, Far\n\nfor top in []:\n    top.go()\n\nif True:\n    top = A()\n    top.go()\n    top = Far()\n    top.go()\n",
+            {"top.go": " A.go Far.go"},
+        ),
+        (
+            "use.ts",
+            "import { A, Far } from './models';\nif (true) {\n  const top = new Far();\n  top.go();\n}\n",
+            {"top.go": "Far.go"},
+        ),
+    ],
+)
+def test_variables_of_a_file_have_their_values(
+    storage: CodeStorage, tmp_path: Path, name: str, source: str, expected: dict[str, str]
+) -> None:
+    """A variable outside of functions has the class of its last value before the use; one of a function hides it."""
+    language = "python" if name.endswith(".py") else "typescript"
+    models, text = CLASSES[language]
+    snapshot = open_project(storage, tmp_path / "top", {models: text, name: source})
+    file = snapshot.file(name)
+    meant: dict[str, list[str]] = {}
+    for reference in snapshot.detail(file).references:
+        if reference.role == "call" and reference.qualifier:
+            target = resolver_of(snapshot).resolve(file, reference)
+            known = target.definition.symbol.qualified if target is not None else ""
+            meant.setdefault(f"{reference.qualifier}.{reference.name}", []).append(known)
+    assert {use: " ".join(names) for use, names in meant.items()} == expected

@@ -155,15 +155,16 @@ class Inference:
             return None
         symbols = detail.symbols
         at = site.symbol
-        while at >= 0:
-            if symbols[at].kind not in CONTAINERS:
+        while True:
+            if at < 0 or symbols[at].kind not in CONTAINERS:
                 here = [b for b in bindings if b.symbol == at and not b.defines and b.kind != "member"]
                 before = [b for b in here if b.line <= site.line] or here
                 telling = [b for b in before if b.type] or [b for b in before if b.value]
                 if before:
                     return (telling or before)[-1]
+            if at < 0:  # the top of the file
+                return None
             at = symbols[at].parent
-        return None
 
     def _bound(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
         """Return the type that a binding declares, or that of the value."""

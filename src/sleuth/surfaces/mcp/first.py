@@ -6,6 +6,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from threading import Event, Lock
 from typing import TYPE_CHECKING
@@ -101,6 +102,16 @@ class FirstIndex:
         except (SleuthError, OSError) as error:
             elsewhere = f"`sleuth mcp --root {self._root} --index FOLDER` keeps the index elsewhere"
             self._failure = f"not possible: {error}; {elsewhere}"
+
+
+def load() -> None:
+    """Import the modules that index and search code."""
+    with suppress(ImportError):  # the first call says what is missing
+        from sleuth.code import SnapshotRetriever
+        from sleuth.code.snapshots import FirstRun
+        from sleuth.engine import Sources
+
+        del SnapshotRetriever, FirstRun, Sources
 
 
 def _progress(coverage: Coverage | None) -> str:

@@ -66,6 +66,7 @@ class Tools:
     def prepare(self) -> None:
         """Begin to open the index and to compare it with its files, so that the first call need not wait."""
         if self._allowed is None:
+            self._workspace.warm()
             self._workspace.stale(wait=0.0)
 
     @property

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
 from sleuth.surfaces.freshness import WAIT, Refresher, Stale
-from sleuth.surfaces.mcp.first import FirstIndex
+from sleuth.surfaces.mcp.first import FirstIndex, load
+from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -69,6 +70,11 @@ class Workspace:
         if len(served) == 1:
             return served[0].path
         return str(self.root or self.index.parent)
+
+    def warm(self) -> None:
+        """Begin to load what a first index and its search need, so that the first call need not wait for it."""
+        if self._index_first:
+            THREADS.submit(load)
 
     def ready(self, texts: Iterable[str]) -> bool:
         """Return whether something can answer; where nothing is indexed, begin with what these texts are about.
