@@ -15,6 +15,7 @@ from sleuth.types import RetrievedItem
 
 __all__ = [
     "BaseResult",
+    "Grade",
     "RetrieveResult",
     "RetrievedItem",
     "ReturnMode",
@@ -44,6 +45,17 @@ class ReturnMode(StrEnum):
     """The response and the ids it used."""
     WITH_ITEMS = "with_items"
     """The retrieved items too."""
+
+
+class Grade(StrEnum):
+    """How well an answer fits its question, in the words that every surface shows."""
+
+    LIKELY = "likely answers"
+    """Quotes that are likely to answer; of a model, an answer whose statements are all supported by what they cite."""
+    MAY_HELP = "may help"
+    """Quotes that may help; of a model, an answer with statements that nothing supports."""
+    NOTHING_CLOSE = "nothing close"
+    """No passage fits the question."""
 
 
 class StatusDetail(BaseModel):
@@ -130,7 +142,7 @@ class SearchResult(BaseResult):
         response: the answer, with citations such as [1] where the synthesizer makes them.
         used_source_ids: ids of retrieved items that the answer used, in order of first use.
         items: the retrieved items, with `ReturnMode.WITH_ITEMS` only.
-        extra: for synthesizers; the built-in one writes `synthesizer`, `answered`, `sources` and `citations`.
+        extra: for synthesizers; the built-in ones write `synthesizer`, `grade`, `quotes`, `sources` and `citations`.
     """
 
     query: str = ""
@@ -138,6 +150,12 @@ class SearchResult(BaseResult):
     used_source_ids: list[str] = Field(default_factory=list)
     items: list[RetrievedItem] | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def grade(self) -> Grade | None:
+        """How well the answer fits; None for an error, or if a plugin wrote it."""
+        grade = self.extra.get("grade")
+        return None if grade is None else Grade(grade)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""

@@ -28,8 +28,8 @@ def test_ask_without_a_model(home: Path) -> None:
     done = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="")
     assert done.returncode == 0, done.stderr
     first, second, *rest = done.stdout.splitlines()
-    assert first.startswith("No language model is configured.")
-    assert second == "- Tokens are refilled every second. [1]"
+    assert first == "Likely answers, quoted, since no language model is configured:"
+    assert second == "- Tokens are refilled every second. A bucket holds fifty tokens. [1]"
     assert any(line.startswith("[1] ") and "guide.md:" in line for line in rest)
 
 

@@ -1,15 +1,30 @@
-"""Evidence measures whether passages cover a question; without evidence the engine declines to answer."""
+"""Evidence measures how well a quote and its passage fit a question; the grade follows from it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer import WORDS_AND_MEANING, WORDS_ONLY, Evidence, plain_words, question_words, weigh_evidence
+from sleuth.answer import (
+    NO_EVIDENCE,
+    WORDS_AND_MEANING,
+    WORDS_ONLY,
+    Evidence,
+    ExtractiveSynthesizer,
+    Part,
+    Quote,
+    Sentence,
+    plain_words,
+    question_words,
+    weigh_evidence,
+)
+from sleuth.results import Grade
 from sleuth.testing.ollama import embed
+from sleuth.types import RetrievedItem
 from tests.answer.conftest import item
 
 ITEMS = [
@@ -22,18 +37,28 @@ def even(terms: Iterable[str]) -> dict[str, float]:
     return dict.fromkeys(terms, 1.0)
 
 
+def weighed(
+    question: str,
+    items: Sequence[RetrievedItem],
+    rarity: Callable[[Iterable[str]], dict[str, float]] = even,
+    embedder: Embedder | None = None,
+) -> Evidence:
+    """Weigh the whole first passage as a quote."""
+    part = Part(0, len(items[0].text), items[0].text, "sentence")
+    quote = Quote(Sentence(0, part, 1.0, frozenset()), part.text)
+    return weigh_evidence(question, items, quote, analyze=plain_words, rarity=rarity, embedder=embedder)
+
+
 def test_shares_of_the_question() -> None:
-    """Coverage counts a passage with its title, a sentence alone, and the lead over the next three passages."""
-    evidence = weigh_evidence("limits tokens blue zebra", ITEMS, analyze=plain_words, rarity=even)
-    assert (evidence.passage, evidence.sentence, evidence.meaning) == (0.75, 0.25, 0.0)
+    """Coverage counts a passage with its title, and the lead over the next three passages."""
+    evidence = weighed("limits tokens blue zebra", ITEMS)
+    assert (evidence.passage, evidence.meaning) == (0.75, 0.0)
     assert evidence.lead == pytest.approx(0.75 * (1 - 1 / 6))
 
 
 def test_rare_words_count_more() -> None:
     """A missing word lowers the coverage by its idf."""
-    evidence = weigh_evidence(
-        "tokens zebra", ITEMS, analyze=plain_words, rarity=lambda terms: {"tokens": 1.0, "zebra": 3.0}
-    )
+    evidence = weighed("tokens zebra", ITEMS, lambda terms: {"tokens": 1.0, "zebra": 3.0})
     assert evidence.passage == 0.25
 
 
@@ -47,7 +72,7 @@ def test_identifiers_are_words() -> None:
         path="src/rate_limit.py",
         symbol="x",
     )
-    evidence = weigh_evidence("refill bucket tokens limit", [code], analyze=plain_words, rarity=even)
+    evidence = weighed("refill bucket tokens limit", [code])
     assert evidence.passage == 1.0
 
 
@@ -65,8 +90,8 @@ class Embedder:
 
 def test_near_words_count() -> None:
     """With an embedder, a missing word counts by the similarity of the nearest word in the passage."""
-    without = weigh_evidence("filled", ITEMS, analyze=plain_words, rarity=even)
-    with_words = weigh_evidence("filled", ITEMS, analyze=plain_words, rarity=even, embedder=Embedder())
+    without = weighed("filled", ITEMS)
+    with_words = weighed("filled", ITEMS, embedder=Embedder())
     assert without.passage == 0.0
     assert with_words.passage == pytest.approx(1.0)
 
@@ -76,7 +101,7 @@ def test_forms_of_a_word_count() -> None:
     passage = item("a", "The harbour is located in Bergen.")
 
     def covered(question: str) -> float:
-        return weigh_evidence(question, [passage], analyze=plain_words, rarity=even).passage
+        return weighed(question, [passage]).passage
 
     assert covered("location") == pytest.approx(2 * 5 / 15)  # "locat" of "location" and "located"
     assert covered("locust") == 0.0  # begins alike, and is another word
@@ -93,8 +118,8 @@ class Weighing(Embedder):
 def test_words_count_by_what_they_say() -> None:
     """A missing word lowers the coverage by its salience where an embedder has learnt it, whatever its idf."""
     question = "kind tokens"
-    evidence = weigh_evidence(question, ITEMS, analyze=plain_words, rarity=even, embedder=Weighing())
-    other = weigh_evidence(question, ITEMS, analyze=plain_words, rarity=even, embedder=Embedder())
+    evidence = weighed(question, ITEMS, embedder=Weighing())
+    other = weighed(question, ITEMS, embedder=Embedder())
     assert evidence.passage >= 0.9
     assert other.passage < 0.8
 
@@ -104,7 +129,7 @@ def test_nouns_of_german_are_no_names() -> None:
     passage = item("a", "Die Miete beträgt 900 Euro.", 1.0, language="de")
 
     def names(question: str) -> float:
-        return weigh_evidence(question, [passage], analyze=plain_words, rarity=even).names
+        return weighed(question, [passage]).names
 
     assert names("Wie hoch ist die Wohnung?") == 1.0
     assert names("Kostet die DHBW 900 Euro?") == 0.5
@@ -115,7 +140,7 @@ def test_names_count_as_they_are_written() -> None:
 
     def names(question: str) -> float:
         passage = item("a", "Capitals cost Germany 10 more than words.", 1.0)
-        return weigh_evidence(question, [passage], analyze=plain_words, rarity=even).names
+        return weighed(question, [passage]).names
 
     assert names("What is the capital of France?") == 0.0
     assert names("Do capitals cost Germany more than France?") == 0.5
@@ -123,16 +148,32 @@ def test_names_count_as_they_are_written() -> None:
 
 
 def test_nothing_to_weigh() -> None:
-    """Without passages or words the evidence is zero, and both thresholds decline it."""
-    assert weigh_evidence("", ITEMS, analyze=plain_words, rarity=even) == Evidence()
-    assert weigh_evidence("tokens", [], analyze=plain_words, rarity=even) == Evidence()
-    assert max(WORDS_AND_MEANING.probability(Evidence()), WORDS_ONLY.probability(Evidence())) < 0.05
+    """Without words or passages there is no evidence, and no grader finds anything close."""
+    assert weighed("", ITEMS) == NO_EVIDENCE
+    assert ExtractiveSynthesizer().assess("tokens", []).evidence == NO_EVIDENCE
+    for grader in (WORDS_AND_MEANING, WORDS_ONLY):
+        assert grader.grade(NO_EVIDENCE) is Grade.NOTHING_CLOSE
     assert question_words("What is it?", plain_words) == {"what": "what", "is": "is", "it": "it"}
 
 
+def test_a_quote_must_have_the_form_that_is_asked_for() -> None:
+    """A quote without a number, or one that says the contrary, is never a likely answer, however well it fits else."""
+    full = Evidence(1.0, 1.0, 1.0, 1.0, 1.0, fits=1.0)
+    assert WORDS_ONLY.grade(full) is Grade.LIKELY
+    assert WORDS_ONLY.grade(replace(full, fits=0.0)) is Grade.MAY_HELP
+    for question, text, fits in (
+        ("Which port does the server use?", "The server uses port 8321.", 1.0),
+        ("Which port does the server use?", "The server uses a free port.", 0.0),
+        ("Which option shows only merges?", "--merges: Print only merges.", 1.0),
+        ("Which option shows only merges?", "--no-merges: Do not print merges.", 0.0),
+        ("How do I turn off colours?", "Use --color to choose colours.", 0.0),
+    ):
+        assert weighed(question, [item("a", text)]).fits == fits
+
+
 @pytest.mark.parametrize("embedder", ["wordllama", ""])
-def test_an_engine_declines(tmp_path: Path, embedder: str) -> None:
-    """The engine answers a question that the documents cover, and declines another one with its evidence."""
+def test_an_engine_grades(tmp_path: Path, embedder: str) -> None:
+    """A question that documents answer has likely answers; for another one nothing is close but the nearest titles."""
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:
         engine.add(
             [
@@ -144,17 +185,17 @@ def test_an_engine_declines(tmp_path: Path, embedder: str) -> None:
             ]
         )
         answered = engine.search("How often is the bucket refilled?")
-        assert answered.extra["answered"] is True
-        assert answered.extra["evidence"] > 0.5
+        assert answered.grade is (Grade.LIKELY if embedder else Grade.MAY_HELP)
+        assert "The bucket is refilled every second." in answered.response
         for question in ("What is the capital of France?", "Who owns the cats of Paris?"):
             declined = engine.search(question)
-            assert declined.extra.get("answered", False) is False
-            assert declined.extra.get("evidence", 0.0) < 0.5
+            assert declined.grade in (None, Grade.NOTHING_CLOSE)
             assert declined.used_source_ids == []
+        assert "- cats.md" in declined.response
 
 
-def test_an_engine_declines_in_other_languages(tmp_path: Path) -> None:
-    """A German passage is read with German stems and stop words, also where answers are declined."""
+def test_an_engine_grades_in_other_languages(tmp_path: Path) -> None:
+    """A German passage is read with German stems and stop words, also for its grade."""
     with Engine.open(tmp_path / "i", create=True) as engine:
         engine.add(
             [
@@ -170,4 +211,4 @@ def test_an_engine_declines_in_other_languages(tmp_path: Path) -> None:
         )
         answer = engine.search("Wie viele Marken hält der Eimer?")
         assert "fünfzig Marken" in answer.response
-        assert engine.search("Wer ist der Bürgermeister von Wien?").extra["answered"] is False
+        assert engine.search("Wer ist der Bürgermeister von Wien?").grade is Grade.NOTHING_CLOSE

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import Weights, extract, passage_priors, plain_words, score_sentences, split_sentences
+from sleuth.answer import Weights, choose, passage_priors, plain_words, score_sentences, split_sentences
 from sleuth.testing.ollama import embed
 from sleuth.types import RetrievedItem
 from tests.answer.conftest import item
@@ -52,7 +52,7 @@ def test_bm25_is_the_textbook_one() -> None:
 def test_spans_are_true() -> None:
     """The span of a sentence is its place in the passage."""
     for sentence in score_sentences("tokens bucket", ITEMS):
-        assert ITEMS[sentence.item].text[sentence.start : sentence.end] == sentence.text
+        assert ITEMS[sentence.item].text[sentence.part.start : sentence.part.end] == sentence.text
         assert sentence.matches <= {"tokens", "bucket"} and sentence.matches
 
 
@@ -153,7 +153,7 @@ def test_definitions_of_one_name_do_not_disagree() -> None:
         definition("a.wait", 'def wait():\n    """Waits for 5 seconds."""', 2.0),
         definition("b.wait", 'def wait():\n    """Waits for 9 seconds."""', 1.9),
     ]
-    chosen = extract.choose(score_sentences("how long does wait wait", items), 3)
+    chosen = choose("how long does wait wait", score_sentences("how long does wait wait", items), items, 3)
     assert chosen
     assert not any(statement.differing for statement in chosen)
 
@@ -161,7 +161,7 @@ def test_definitions_of_one_name_do_not_disagree() -> None:
 def test_repeats_are_passed_over() -> None:
     """A sentence with the same words as a chosen one is skipped."""
     items = [item("a", "Ice melts in warm water."), item("b", "In warm water ice melts. Ice floats.")]
-    chosen = extract.choose(score_sentences("does ice float or melt", items), 3)
+    chosen = choose("", score_sentences("does ice float or melt", items), items, 3)
     assert [one.sentence.text for one in chosen] == ["Ice melts in warm water.", "Ice floats."]
 
 
@@ -170,7 +170,7 @@ def test_parts_far_below_the_best_are_left_out() -> None:
     items = [item("a", "Ice melts in warm water.", 3.0), item("b", "Warm coats are sold here.", 1.0)]
     ranked = score_sentences("does ice melt in warm water", items)
     assert len(ranked) == 2
-    assert [one.sentence.text for one in extract.choose(ranked, 3)] == ["Ice melts in warm water."]
+    assert [one.sentence.text for one in choose("", ranked, items, 3)] == ["Ice melts in warm water."]
 
 
 def test_parts_with_few_words_of_the_question_are_left_out() -> None:
@@ -178,7 +178,7 @@ def test_parts_with_few_words_of_the_question_are_left_out() -> None:
     texts = ("Tokens of a bucket are refilled slowly.", "Tokens cost nothing.")
     items = [item(text[:9], text, 2.0) for text in texts]
     ranked = score_sentences("How slowly are the tokens of a bucket refilled?", items)
-    assert [statement.sentence.text for statement in extract.choose(ranked, 3)] == [texts[0]]
+    assert [statement.sentence.text for statement in choose("", ranked, items, 3)] == [texts[0]]
 
 
 def test_headings_count_for_what_is_below_them() -> None:
@@ -215,6 +215,6 @@ def test_order_is_total(texts: list[str], question: str) -> None:
     """Results are sorted by score and then by position, equally in every run."""
     items = [item(str(n), text) for n, text in enumerate(texts)]
     sentences = score_sentences(question, items)
-    keys = [(-s.score, s.item, s.start) for s in sentences]
+    keys = [(-s.score, s.item, s.part.start) for s in sentences]
     assert keys == sorted(keys)
     assert sentences == score_sentences(question, items)

@@ -10,14 +10,15 @@ import pytest
 from sleuth import Engine
 from sleuth.answer import (
     DISAGREEMENT,
-    EXTRACTIVE_NOTE,
+    INTRODUCTIONS,
+    NEAREST,
     REFUSAL,
     ExtractiveSynthesizer,
     LLMSynthesizer,
-    claims,
     trim_pieces,
 )
 from sleuth.errors import ArgumentError
+from sleuth.results import Grade
 from sleuth.text import get_analyzer
 from sleuth.types import RetrievedItem
 from tests.answer.conftest import Scripted, item
@@ -42,13 +43,14 @@ def test_model_answers_and_cites() -> None:
     assert result.response == "The bucket is refilled every second [1], and belongs to a key [2]."
     assert result.used_source_ids == ["limits.md#0", "keys.md#0"]
     assert result.extra["synthesizer"] == "llm"
-    assert result.extra["answered"] is True
+    assert result.grade is Grade.LIKELY
     assert [source["number"] for source in result.extra["sources"]] == [1, 2, 3]
     assert result.extra["sources"][0] == {
         "number": 1,
         "ids": ["limits.md#0"],
         "source": "limits.md",
         "title": "Limits",
+        "heading": "",
     }
     assert generator.prompts[0].count("begins ===") == 3
 
@@ -63,7 +65,7 @@ def test_unknown_citations_are_reported() -> None:
 def test_refusal_is_reported() -> None:
     """If the model says that the passages do not answer the question, the result says so."""
     result = LLMSynthesizer(Scripted(REFUSAL)).synthesize("q", ITEMS)
-    assert result.extra["answered"] is False
+    assert result.grade is Grade.NOTHING_CLOSE
     assert result.used_source_ids == []
 
 
@@ -89,8 +91,8 @@ def test_extractive_answer() -> None:
     result = ExtractiveSynthesizer().synthesize("What belongs to the bucket?", ITEMS, on_text=said.append)
     assert result.response == "\n".join(
         [
-            EXTRACTIVE_NOTE,
-            "- The bucket is refilled every second. [1]",
+            INTRODUCTIONS[Grade.MAY_HELP],
+            "- The bucket is refilled every second. Refusals are logged. [1]",
             "- A bucket belongs to a key. [2]",
         ]
     )
@@ -112,9 +114,16 @@ def test_citations_of_the_source_are_not_ours() -> None:
 
 
 def test_extractive_refusal() -> None:
-    """If no sentence shares a word with the question, the answer says that there is none."""
+    """If no sentence shares a word with the question, the answer says so and offers the nearest titles."""
     result = ExtractiveSynthesizer().synthesize("zebra", ITEMS)
-    assert (result.response, result.extra["answered"], result.used_source_ids) == (REFUSAL, False, [])
+    assert result.response.splitlines() == [
+        INTRODUCTIONS[Grade.NOTHING_CLOSE],
+        NEAREST,
+        "- Limits (limits.md)",
+        "- keys.md",
+        "- other",
+    ]
+    assert (result.grade, result.used_source_ids) == (Grade.NOTHING_CLOSE, [])
 
 
 def test_parts_about_other_names_are_not_quoted() -> None:
@@ -125,7 +134,7 @@ def test_parts_about_other_names_are_not_quoted() -> None:
     assert result.used_source_ids == ["a"]
     asked = item("a", "Ask it anything:\n\n```\nask('the capital of France')\n```\n", 2.0)
     result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [asked, other])
-    assert not result.extra["answered"]
+    assert result.grade is Grade.NOTHING_CLOSE
 
 
 def test_arguments() -> None:
@@ -201,20 +210,6 @@ def test_what_is_no_disagreement(question: str, one: str, other: str) -> None:
     items = [item("a", one, 2.0), item("b", other, 1.9)]
     result = ExtractiveSynthesizer(analyze=get_analyzer("english").tokens).synthesize(question, items)
     assert result.extra["disagreement"] is False
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Tokens are refilled every 10 s.", "Tokens are refilled every 20 s."),
-        ("Keys are shown in logs.", "Keys are not shown in logs."),
-        ("The owner of the key is Alice.", "The owner of the key is Bob."),
-    ],
-)
-def test_claims(one: str, other: str) -> None:
-    """Statements with the same other words are distinguished by their numbers, negations and names."""
-    assert claims(one) != claims(other)
-    assert claims(one) == claims(one.replace("are", "were").replace("is", "was"))
 
 
 def test_code_stays_code() -> None:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from sleuth.answer import EXTRACTIVE_NOTE
+from sleuth.answer import INTRODUCTIONS
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, GenerationError, RetrievalError
 from sleuth.hooks import hook
 from sleuth.llm import Ollama
 from sleuth.manager import IndianaJones
-from sleuth.results import RetrieveResult, SearchResult
+from sleuth.results import Grade, RetrieveResult, SearchResult
 from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document
 
@@ -55,9 +55,11 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
 
 
 def test_without_a_model_sentences_answer(engine: Engine) -> None:
-    """A new engine quotes the best sentences, cites them, and says so."""
+    """A new engine quotes the best sentences, cites them, and says that they are likely answers."""
     result = engine.search("How often is the bucket refilled?")
-    assert result.response.startswith(f"{EXTRACTIVE_NOTE}\n- The bucket is refilled every second. [1]")
+    assert result.response.startswith(
+        f"{INTRODUCTIONS[Grade.LIKELY]}\n- The bucket is refilled every second. [1]"
+    )
     assert result.used_source_ids[0].startswith("limits.md")
     assert result.items is None
     assert result.extra["sources"][0]["source"].startswith("limits.md")

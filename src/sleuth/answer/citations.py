@@ -17,6 +17,10 @@ _CITED_AFTER_SPACE = re.compile(rf"(?<!\s)\s*+{_CITED.pattern}")
 _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]{4,}")
 
 
+SUPPORTED = 0.5
+"""Share of a statement's numbers and longer words that a cited passage must hold to support it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A statement and a passage that it cites.
@@ -51,12 +55,20 @@ class CitationReport:
     Attributes:
         citations: in order of the answer.
         unknown: numbers that it cites and no passage has.
-        uncited: sentences that cite nothing, where others do.
+        uncited: sentences that cite nothing.
     """
 
     citations: tuple[Citation, ...] = ()
     unknown: tuple[int, ...] = ()
     uncited: tuple[str, ...] = ()
+
+    @property
+    def unsupported(self) -> tuple[str, ...]:
+        """Sentences that cite nothing, or only passages that hold less than half of their numbers and longer words."""
+        best: dict[str, float] = {}
+        for citation in self.citations:
+            best[citation.statement] = max(best.get(citation.statement, 0.0), citation.support)
+        return (*(text for text, support in best.items() if support < SUPPORTED), *self.uncited)
 
     @property
     def used_ids(self) -> list[str]:

@@ -55,6 +55,7 @@ class Passage:
             "ids": list(self.ids),
             "source": self.source,
             "title": str(metadata.get("title") or ""),
+            "heading": str(metadata.get("heading") or ""),
         }
         if "source_type" in metadata:
             values["source_type"] = str(metadata["source_type"])

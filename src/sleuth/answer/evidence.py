@@ -1,4 +1,4 @@
-"""Evidence: how well passages cover a question, so that an answer can be declined.
+"""Evidence: how well a quote and its passage fit a question, and the grade that follows from it.
 
 Measured by `benchmarks/answers.py`; the table is in `docs/answers.md`.
 """
@@ -11,14 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from operator import eq
+from typing import Final
 
-from sleuth.answer.meaning import ask, unit_query, unit_vectors
+from sleuth.answer.meaning import ask, unit_vectors
 from sleuth.answer.names import names_and_numbers_of
+from sleuth.answer.questions import fits_question, question_type
+from sleuth.answer.quotes import Quote
 from sleuth.answer.sentences import split_sentences
+from sleuth.answer.words import Analyze, readable
 from sleuth.protocols import Embedder
+from sleuth.results import Grade
 from sleuth.types import RetrievedItem
 
-Analyze = Callable[[str], Sequence[str]]
 Rarity = Callable[[Iterable[str]], Mapping[str, float]]
 """Terms to what each is worth: its idf in the corpus, the largest for a term that the corpus does not hold."""
 
@@ -34,116 +38,116 @@ ALIKE = 0.6
 RIVALS = 3
 """Passages with which the best one is compared."""
 
-_IDENTIFIER = re.compile(r"([a-z0-9])(?=[A-Z])|(?<![_./])[_./]+(?=\w)")
-"""Where the words of an identifier or a path meet."""
-
 _WORD = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for the best passage as an answer. Each value lies in 0 to 1.
+    """What speaks for a quote as an answer. Each value lies in 0 to 1.
 
     Attributes:
         passage: share of the question's words that the passage and its title hold, each weighed by how much it says in
             any corpus, where an embedder has learnt that; else by its idf. A word that is missing counts by its nearest
             word of the passage: in meaning, where an embedder compares words, else by its first letters.
-        sentence: the same for the best sentence of the passage, without the title, weighed by idf.
-        meaning: cosine of the question with the sentence nearest to it; 0 without an embedder.
+        meaning: cosine of the question with the quoted sentence; 0 without an embedder.
         lead: by how much the best passage beats the mean of the next three, as a share of its score, times `passage`:
             in a small corpus, a passage leads that has little to do with the question.
         names: share of the idf of the question's names and numbers that the passage and its title hold as written; 1 if
             it has none. A near word stands for no name: "Germany" does not answer for "France".
+        defines: 1 if the question asks what something is, and the quote defines it.
+        fits: 0 if the quote lacks the form that the question asks for, such as a number, or says the contrary, else 1.
     """
 
     passage: float = 0.0
-    sentence: float = 0.0
     meaning: float = 0.0
     lead: float = 0.0
     names: float = 0.0
+    defines: float = 0.0
+    fits: float = 0.0
+
+
+NO_EVIDENCE: Final = Evidence()
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
-    """A logistic model of "the passages answer this question", over `Evidence`.
+class Grader:
+    """A logistic model of "the quotes answer this question", over `Evidence`, and the grades by its probability.
 
     Attributes:
-        passage, sentence, meaning, lead, names: weight of each value.
-        bias: its constant: at a probability of .5, a question is declined.
+        passage, meaning, lead, names, defines: weight of each value.
+        bias: its constant.
+        likely: probability from which on quotes that fit are likely to answer.
+        may_help: the same for quotes that may help.
     """
 
     passage: float
-    sentence: float
     meaning: float
     lead: float
     names: float
+    defines: float
     bias: float
+    likely: float
+    may_help: float
 
     def probability(self, evidence: Evidence) -> float:
-        """Return how likely the passages answer the question, 0 to 1."""
+        """Return how likely the quotes answer the question, 0 to 1."""
         logit = (
             self.bias
             + self.passage * evidence.passage
-            + self.sentence * evidence.sentence
             + self.meaning * evidence.meaning
             + self.lead * evidence.lead
             + self.names * evidence.names
+            + self.defines * evidence.defines
         )
         return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+
+    def grade(self, evidence: Evidence) -> Grade:
+        """Return the grade of quotes with this evidence."""
+        probability = self.probability(evidence)
+        if probability < self.may_help:
+            return Grade.NOTHING_CLOSE
+        return Grade.LIKELY if evidence.fits and probability >= self.likely else Grade.MAY_HELP
 
 
 def weigh_evidence(
     question: str,
     items: Sequence[RetrievedItem],
+    quote: Quote,
     *,
     analyze: Analyze,
-    rarity: Rarity,
+    rarity: Rarity | None = None,
     embedder: Embedder | None = None,
 ) -> Evidence:
-    """Measure how well the best of `items` covers the question.
+    """Measure how well a quote of one of `items` fits the question.
 
     Args:
         items: passages, best first.
         analyze: text to terms, as the passages were indexed.
-        rarity: idf of terms in the corpus.
+        rarity: idf of terms in the corpus; without it, words that the embedder does not weigh count alike.
         embedder: compares words that differ; a local one, since it sees every word of the passage.
     """
     words = question_words(question, analyze)
-    if not items or not words:
-        return Evidence()
-    idf = rarity(words)
-    weights = {term: idf.get(term, 0.0) for term in words}
-    total = sum(weights.values()) or 1.0
-    heading, text = readable(items[0])
+    if not words:
+        return NO_EVIDENCE
+    sentence = quote.sentence
+    item = items[sentence.item]
+    weights: Mapping[str, float] = rarity(words) if rarity else dict.fromkeys(words, 1.0)
+    heading, text = readable(item)
     title = set(analyze(heading))
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
     covers = _coverage(words, sentences, analyze, embedder)
     salience = _salience(words, embedder) or weights
     held = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
-    passage = sum(weight * held[term] for term, weight in salience.items()) / (sum(salience.values()) or 1.0)
-    sentence = max(sum(weight * cover[term] for term, weight in weights.items()) for cover in covers)
-    names = question_names(question, analyze, str(items[0].metadata.get("language") or ""))
+    passage = sum(salience.get(term, 0.0) * held[term] for term in words) / (sum(salience.values()) or 1.0)
+    names = question_names(question, analyze, str(item.metadata.get("language") or ""))
     return Evidence(
         passage=passage,
-        sentence=sentence / total,
-        meaning=_meaning(question, sentences, embedder),
+        meaning=max(0.0, sentence.meaning),
         lead=passage * _lead(items),
         names=_held(names, weights, title.union(*map(analyze, sentences))),
+        defines=float(question_type(question) == "definition" and sentence.form == 1),
+        fits=float(fits_question(question, replace(sentence.part, text=quote.text))),
     )
-
-
-def readable(item: RetrievedItem) -> tuple[str, str]:
-    """Return title and text of a passage as words; of code, its path and its text with identifiers cut into words."""
-    if item.metadata.get("source_type") != "code":
-        return str(item.metadata.get("title") or ""), item.text
-    heading = f"{item.metadata.get('path', '')} {item.metadata.get('symbol', '')}"
-    heading, words = (_IDENTIFIER.sub(r"\1 ", text) for text in (heading, item.text))
-    return heading, f"{item.text}\n\n{words}"
-
-
-def terms_of(item: RetrievedItem, analyze: Analyze) -> set[str]:
-    """Return the terms of a passage and its title."""
-    return {term for text in readable(item) for term in analyze(text)}
 
 
 def question_words(question: str, analyze: Analyze) -> dict[str, str]:
@@ -218,13 +222,6 @@ def _nearest_form(word: str, others: Sequence[str]) -> float:
     return nearest if nearest >= ALIKE else 0.0
 
 
-def _meaning(question: str, sentences: Sequence[str], embedder: Embedder | None) -> float:
-    if embedder is None:
-        return 0.0
-    near = unit_vectors(embedder, list(sentences)) @ unit_query(embedder, question)
-    return max(0.0, float(near.max()))
-
-
 def _lead(items: Sequence[RetrievedItem]) -> float:
     scores = [item.score or 0.0 for item in items[: RIVALS + 1]]
     if scores[0] <= 0:
@@ -232,9 +229,9 @@ def _lead(items: Sequence[RetrievedItem]) -> float:
     return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
 
 
-WORDS_AND_MEANING = Threshold(passage=3.2, sentence=4.04, meaning=3.68, lead=4.48, names=0.85, bias=-6.83)
+WORDS_AND_MEANING = Grader(4.99, 4.77, 3.35, 1.96, 2.82, bias=-8.89, likely=0.71, may_help=0.15)
 """With an embedder that compares words."""
-WORDS_ONLY = Threshold(passage=0.52, sentence=2.75, meaning=0.0, lead=9.3, names=1.13, bias=-3.594)
+WORDS_ONLY = Grader(5.18, 0.0, 4.09, 1.25, 2.79, bias=-5.83, likely=0.71, may_help=0.15)
 """Without one."""
-WORDS_ELSEWHERE = replace(WORDS_ONLY, bias=-2.975)
+WORDS_ELSEWHERE = replace(WORDS_ONLY, bias=-5.2)
 """In other languages than English: their words have more forms and compounds, so that fewer are shared."""

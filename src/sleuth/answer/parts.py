@@ -1,8 +1,10 @@
 """Parts of a passage that can stand alone as an answer.
 
-A part is a sentence, a list item, a row of a table with the names of its columns, or a block of code. What ends with
-a colon takes the list, code or table that follows it along. Headings, questions, anchors, link definitions and pictures
-are left out; a question stands above what follows it as a heading does.
+A part is a sentence, a list item, a row of a table with the names of its columns, or a block of code. A sentence before
+code takes the code along, and what ends with a colon takes the list or table that follows it along. A term above its
+description, such as an option of a manual page, stands before the first sentence of that description. Headings,
+questions, anchors, link definitions and pictures are left out; a question stands above what follows it as a heading
+does.
 """
 
 from __future__ import annotations
@@ -24,6 +26,8 @@ _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]|[ \t]*={3,}[ \t]*$|[ \t]*-{3,}[ \t]*$|[ \t]*[~^\"'`*+#]{4,}[ \t]*$")
 _ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
+_TURNING = re.compile(r"(?i)\b(?:prev|previous)\b.*\bnext\b")
+"""A row of links to the pages before and after."""
 _RULE = re.compile(r"[ \t:|+=]*+-[ \t:|+=-]*+$")
 _NOISE = re.compile(
     r"[ \t]*(?:<a\s(?=[^>]*?(?:name|id)=)[^>]*+>(?:</a>)?|\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\]\([^)]*\)|<[^>]+>|"
@@ -41,6 +45,11 @@ _CODE_BEGINS = re.compile(
     r"[ \t]*\.\.\s(?:code|code-block|sourcecode|parsed-literal|prompt)::|[ \t]+:[\w-]+:"
 )
 """Lines between a colon and the code that it announces: a directive, and its options."""
+_OPTION = re.compile(r"`{0,2}(?:--?[\w?#@]|[A-Z][A-Z0-9_]{2,}\b)")
+"""How the name of an option, or of a variable in capitals, begins."""
+_PHRASE = re.compile(r"[^\s.!?:;,|](?:[^\n!?:;,|]{0,58}[^\s.!?:;,|])?")
+"""A line that may be a term: short, without punctuation that a sentence has."""
+_CODE_SIGN = re.compile(r"[-_.(\[<=/*\d]")
 _UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#])\1{2,}[ \t]*$")
 _LINES: dict[BlockKind, re.Pattern[str]] = {
     "skip": re.compile(f"{_HEADING.pattern}|{_NOISE.pattern}"),
@@ -80,7 +89,8 @@ class Part:
         start, end: characters of the passage, half open.
         text: what it says, without markup; code as it stands.
         kind: what it is.
-        heading: the heading or the question above it in the passage; of a definition, file and name; "" without one.
+        heading: the heading or the question above it in the passage, and the term that it describes; of a definition,
+            file and name; "" without one.
     """
 
     start: int
@@ -110,13 +120,13 @@ def answer_parts(text: str) -> list[Part]:
     parts: list[Part] = []
     header: list[str] = []
     headings: list[tuple[int, str]] = []
-    announced = 0
+    announced, section, terms = 0, "", list[str]()
     for place, block in enumerate(blocks):
         body = text[block.start : block.end]
         if block.kind == "row":
             cells = _cells(body)
             if place and blocks[place - 1].kind == "row" and header:
-                if not _RULE.match(body):
+                if not (_RULE.match(body) or _TURNING.search(body)):
                     parts.append(Part(block.start, block.end, _row(header, cells), "table"))
             else:
                 header = cells
@@ -125,12 +135,18 @@ def answer_parts(text: str) -> list[Part]:
                 continue
             parts.append(Part(block.start, block.end, body.strip("\n"), "code"))
         elif block.kind == "skip":
-            headings.append((block.end, without_markup(body.partition("\n")[0].strip(" \t#="))))
-        elif block.kind in ("prose", "item"):
-            found = list(_sentences(text, block, blocks[place + 1 :]))
-            if found and (term := _term_above(text, blocks[place - 1 : place])):
-                found[0] = replace(found[0], text=f"`{term}`: {found[0].text}")
-            parts += found
+            section = without_markup(body.partition("\n")[0].strip(" \t#="))
+            headings.append((block.end, section))
+            terms = [term] if (term := _described(body)) else []
+        elif term := _term(text, block, blocks[place + 1 : place + 2]):
+            terms.append(term)
+            headings.append((block.end, f"{section} {' '.join(terms)}".lstrip()))
+        else:
+            sentences = list(_sentences(text, block, blocks[place + 1 :]))
+            if sentences and terms:
+                sentences[0] = replace(sentences[0], text=f"{', '.join(terms)}: {sentences[0].text}")
+                terms = []
+            parts += sentences
             announced = parts[-1].end if parts else 0
     headings += [(part.end, part.text) for part in parts if _is_question(part)]
     said = [part for part in parts if not _is_question(part)]
@@ -138,10 +154,23 @@ def answer_parts(text: str) -> list[Part]:
     return [replace(part, heading=_heading_of(part, sorted(headings))) for part in whole or said]
 
 
-def _term_above(text: str, above: Sequence[_Block]) -> str:
-    """Return what the directive right above describes; "" if there is none."""
-    match = _TERM.match(text[above[-1].start : above[-1].end]) if above else None
-    return match[1].strip() if match else ""
+def _described(body: str) -> str:
+    """Return what a directive of reStructuredText describes; "" if it describes nothing."""
+    match = _TERM.match(body)
+    return f"`{match[1].strip()}`" if match else ""
+
+
+def _term(text: str, block: _Block, after: Sequence[_Block]) -> str:
+    """Return the term that a block of one line is, if what follows may describe it; "" if it is none."""
+    line = text[block.start : block.end].strip()
+    term = without_markup(line)
+    if not after or not term or "\n" in line or after[0].kind not in ("prose", "item"):
+        return ""
+    if _OPTION.match(term) and (term[-1] not in ".:" or term.endswith("...")):
+        return term if "`" in term else f"`{term}`"
+    if block.kind == "item" or after[0].kind == "item" or not _PHRASE.fullmatch(term):
+        return ""
+    return f"`{term}`" if _CODE_SIGN.search(term) and "`" not in term else term
 
 
 def _is_question(part: Part) -> bool:
@@ -205,8 +234,8 @@ def _sentences(text: str, block: _Block, after: list[_Block]) -> Iterator[Part]:
         sentence = without_markup(text[start:end])
         if not any(char.isalnum() for char in sentence):
             continue
-        open_ended = bool(after) and after[0].kind == "code" and sentence[-1].isalnum()
-        if number == len(spans) - 1 and (sentence.endswith(":") or open_ended):
+        is_before_code = bool(after) and after[0].kind == "code"
+        if number == len(spans) - 1 and (sentence.endswith(":") or is_before_code):
             follows = list(_following(text, block, after))
             if follows:
                 last_block = follows[-1]

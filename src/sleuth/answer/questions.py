@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Final, Literal, NamedTuple
 
 from sleuth.answer.names import names_of
 from sleuth.answer.parts import Part
 
-QuestionType = Literal["who", "when", "where", "number", "steps", "definition", "reason", "other"]
+QuestionType = Literal[
+    "who", "when", "where", "number", "option", "steps", "definition", "reason", "whether", "other"
+]
 
 _PATTERNS: dict[QuestionType, str] = {
     "number": r"\bhow (?:many|much|old|far|long|large|big|tall|high|fast|often)\b"
-    r"|\bwhat (?:percentage|number|size)\b",
+    r"|\b(?:what|which) (?:percentage|number|size|port|exit (?:status|code)|default (?:port|size|value|number))\b",
     "when": r"\bwhen\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b",
     "where": r"^\W*where\b|\bin (?:what|which) (?:file|folder|directory|place|city|country)\b",
     "who": r"\b(?:who|whom|whose)\b",
     "reason": r"\bwhy\b|\bwhat (?:causes|is the reason)\b",
+    "option": r"\b(?:which|what)\b[\w\s-]{0,30}?\b(?:options?|flags?|switch(?:es)?|arguments?|parameters?|settings?)\b",
     "steps": r"\bhow (?:do|does|can|should|could|would|to)\b|\b(?:which|what) command\b",
     "definition": r"^\W*what(?:'s| is| are| does \w+ mean)\b|^\W*(?:define|explain)\b",
+    "whether": r"^\W*(?:is|are|was|were|do|does|did|can|could|has|have|had|should|will|would|may|might|must)\b"
+    r"|: (?:is|are|do|does|can)\b",
 }
 _TYPES = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _PATTERNS.items()}
 """In the order in which they are tried."""
@@ -49,14 +55,84 @@ _SUBJECT = re.compile(
     r"^\W*(?:what(?:'s| is| are| does)|define|explain)\s+(?:an?\s+|the\s+)?|(?<!\s)\s++(?:mean|stand for)\b",
     re.IGNORECASE,
 )
+_FINDING = re.compile(
+    r"\b(?:conclu|suggest|show|demonstrat|indicat|reveal|support|confirm|associated|significant|correlat|appears? to|"
+    r"result|finding|found that|yes\b|no\b|not\b|can(?:not)?\b|must\b|never\b|always\b)",
+    re.IGNORECASE,
+)
+_AIM = re.compile(
+    r"^\W*to (?:\w+ly )?(?:determin|evaluat|investigat|assess|examin|compar|test|explor|describ|study|analy|identify)|"
+    r"\b(?:aim|objective|purpose|goal)s?\b.{0,40}\b(?:was|is|were|to)\b|"
+    r"\b(?:un(?:known|clear|certain)|controversial|questioned|hypothes|whether)|"
+    r"\bwe (?:sought|aimed|investigated|examined|explored|tested|assessed|evaluated|compared|searched)\b",
+    re.IGNORECASE,
+)
+"""How a text says what it asks, which is no answer."""
+_PERSON = re.compile(r"\b[A-Z][\w'.-]+(?: (?:[A-Z]\.|[a-z]{1,3}))? [A-Z][\w'-]+")
+_OPTION = re.compile(r"\W*(?:--?[\w?#@]|[\w.-]+`?:\s)")
+"""How the entry of an option or a setting begins."""
 _IS = re.compile(r"is|are|was|means?|refers?|stands?|denotes?|describes?|consists?|defines?")
 
 _FORMS: dict[QuestionType, re.Pattern[str]] = {
     "number": _NUMBER,
     "when": _TIME,
     "reason": _REASON,
-    "steps": _STEPS,
 }
+
+TYPED = frozenset({"who", "when", "where", "number"})
+"""Types whose answer has a form of its own: a quote without a name, a time, a place or a number does not answer."""
+
+ENTRIES = frozenset({"definition", "option", "whether"})
+"""Types whose answer has a place of its own: the sentence that defines, the entry of an option, the conclusion."""
+
+_NO = (
+    r"--?no-|\bno[nt]?\b|\bnever\b|\bwithout\b|n't\b|\bcannot\b|\bexcept\b|"
+    r"\b(?:disab|ignor|exclu|suppress|omit|skip|prevent)\w*"
+)
+
+
+class Polarity(NamedTuple):
+    """A rule about words of a question that turn its meaning round; patterns without regard to case.
+
+    Attributes:
+        asked: words of the question.
+        needed: what a quote must hold then; "" for nothing.
+        refused: what it must not hold; "" for nothing.
+    """
+
+    asked: str
+    needed: str
+    refused: str
+
+
+_POLARITIES: Final = (
+    Polarity(
+        asked=rf"{_NO}|\bturns? off\b|\bleaves? out\b|\bkeeps? from\b|\bwithout\b",
+        needed=rf"{_NO}|\boff\b|\bfalse\b|\bleaves? out\b|\binstead\b|\bregardless\b|\binsensitive\b",
+        refused="",
+    ),
+    Polarity(
+        asked=r"\bonly\b|\bjust\b|\benables?\b|\bturns? on\b",
+        needed="",
+        refused=r"--?no-|\bskip|\bexclud|\bomit|\bdisab",
+    ),
+)
+
+
+def holds_polarity(question: str, text: str) -> bool:
+    """Return whether a quote does not say the contrary: "--no-merges" is no answer to "only merges"."""
+    rules = [rule for rule in _POLARITIES if re.search(rule.asked, question, re.IGNORECASE)]
+    return all(
+        re.search(rule.needed, text, re.IGNORECASE)
+        and not (rule.refused and re.search(rule.refused, text, re.IGNORECASE))
+        for rule in rules
+    )
+
+
+def fits_question(question: str, part: Part) -> bool:
+    """Return whether a part has the name, time, place or number that is asked for, and does not say the contrary."""
+    kind = question_type(question)
+    return holds_polarity(question, part.text) and (kind not in TYPED or suits(kind, part, question) > 0)
 
 
 def question_type(question: str) -> QuestionType:
@@ -71,27 +147,57 @@ def suits(kind: QuestionType, part: Part, question: str) -> float:
         kind: of the question, as `question_type` says.
         question: names in it are no answer to "who".
     """
-    if kind == "definition":
-        return _defines(part.text, question)
-    if kind in ("who", "where"):
-        asked = question.casefold()
-        named = any(name.casefold() not in asked for name in names_of(part.text))
-        return float(named or (kind == "where" and _PLACE.search(part.text) is not None))
-    if kind == "steps" and (part.kind == "code" or "\n" in part.text):
-        return 1.0
+    if kind in _JUDGED:
+        return _JUDGED[kind](part, question)
     form = _FORMS.get(kind)
     return float(form is not None and form.search(part.text) is not None)
 
 
-def _defines(text: str, question: str) -> float:
+def _is_step(part: Part, _: str) -> float:
+    return float(part.kind == "code" or "\n" in part.text or _STEPS.search(part.text) is not None)
+
+
+def _concludes(part: Part, _: str) -> float:
+    return float(_FINDING.search(part.text) is not None and _AIM.search(part.text) is None)
+
+
+def _is_entry(part: Part, _: str) -> float:
+    return float(_OPTION.match(part.text) is not None)
+
+
+def _names_someone(part: Part, question: str) -> float:
+    """Return 1 for a name of several words that the question lacks, and half for one of one word."""
+    asked = question.casefold()
+    if any(name.casefold() not in asked for name in _PERSON.findall(part.text)):
+        return 1.0
+    return 0.5 * any(name.casefold() not in asked for name in names_of(part.text))
+
+
+def _names_a_place(part: Part, question: str) -> float:
+    return float(_PLACE.search(part.text) is not None or _names_someone(part, question) > 0)
+
+
+def _defines(part: Part, question: str) -> float:
     """Return 1 for "Subject is …", and half for another sentence that begins with the subject."""
     subject = " ".join(_SUBJECT.sub("", question).split()).rstrip("?!. ")
     if not subject:
         return 0.0
-    name = re.escape(subject.casefold().removesuffix("s"))
+    words = map(re.escape, re.findall(r"\w+", subject.casefold().removesuffix("s")))
+    name = r"[\s_-]?".join(words)
     begins = re.match(
-        rf"(?>\W*?(?=\w|{name}))(?:(?:an?|the)\s++[`*]*)?{name}\w{{0,2}}\W+(\w+)", text.casefold()
+        rf"(?>\W*?(?=\w))(?:(?:an?|the)\s++[`*]*)?{name}\w{{0,2}}(\W+)(\w+)", part.text.casefold()
     )
     if begins is None:
         return 0.0
-    return 1.0 if _IS.fullmatch(begins.group(1)) else 0.5
+    return 1.0 if _IS.fullmatch(begins[2]) or begins[1].startswith((":", "`:")) else 0.5
+
+
+_JUDGED: Final[Mapping[QuestionType, Callable[[Part, str], float]]] = {
+    "definition": _defines,
+    "option": _is_entry,
+    "steps": _is_step,
+    "where": _names_a_place,
+    "whether": _concludes,
+    "who": _names_someone,
+}
+"""Types whose form takes more than one pattern."""

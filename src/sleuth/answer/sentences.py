@@ -73,14 +73,14 @@ def _paragraphs(text: str, start: int, end: int) -> list[Span]:
 
 
 def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
+    opener = _OPENER.match(text, after, end)
+    following = text[opener.end()] if opener is not None and opener.end() < end else ""
     if after >= end or text[mark] != ".":
-        return True
+        return not (after - mark > 1 and following.islower())  # as in: "Why?" he said
     word = text[max(begin, mark - _LONGEST_WORD) : mark].rsplit(None, 1)[-1:] or [""]
     last = word[0].lstrip("\"'“‘«([")
     if last.lower() in _ABBREVIATIONS or (len(last) == 1 and last.isupper()):
         return False
-    opener = _OPENER.match(text, after, end)
-    following = text[opener.end()] if opener is not None and opener.end() < end else ""
     return not following.islower()
 
 

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from sleuth.answer.extract import Analyze, plain_words
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
+from sleuth.answer.words import Analyze, plain_words
 from sleuth.remote import async_twin
 from sleuth.text import clean_text
 from sleuth.types import Document

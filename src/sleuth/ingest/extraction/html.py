@@ -27,7 +27,7 @@ _BLOCKS: Final = frozenset({
     "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
 })
 # fmt: on
-_LINES: Final = frozenset({"li", "dt", "dd", "tr", "caption", "thead", "tbody", "tfoot"})
+_LINES: Final = frozenset({"li", "tr", "caption", "thead", "tbody", "tfoot"})
 _tag = re.compile(r"<(/?)([a-z][a-z0-9:-]*)", re.IGNORECASE)
 _NOT_NESTED: Final = frozenset({
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",

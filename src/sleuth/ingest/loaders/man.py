@@ -24,8 +24,8 @@ _ACCENTS: Final = {"'": "\u0301", "`": "\u0300", "^": "\u0302", ":": "\u0308", "
 """Combining marks by the sign that names a letter with an accent: `\\['e]`."""
 _PLAIN: Final = {"-": "-", "e": "\\", "\\": "\\", "~": " ", " ": " ", "0": " ", "'": "'", "`": "`", ".": "."}
 _HEADINGS: Final = {"SH": "# ", "Sh": "# ", "SS": "## ", "Ss": "## "}
-_OPEN: Final = frozenset({"nf", "EX", "Bd"})
-_CLOSE: Final = frozenset({"fi", "EE", "Ed"})
+_OPEN: Final = frozenset({"nf", "EX", "Bd", "Vb"})
+_CLOSE: Final = frozenset({"fi", "EE", "Ed", "Ve"})
 _NAMING: Final = frozenset({"TH", "Dt"})
 _SILENT: Final = frozenset({
     "ad", "br", "ce", "de", "Dd", "Dt", "El", "Bl", "ft", "hy", "ie", "if", "el", "IX", "in", "LP", "mk", "na", "ne",
@@ -77,6 +77,8 @@ def _said(name: str, words: list[str]) -> str:
     if name in ("Xr", "MR") and len(words) > 1:
         page, section, *rest = words
         return f"{page}({section}){''.join(rest)}"
+    if name == "IP":
+        words = words[:1]  # the second word is the width of an indent
     if name in ("It", "IP"):
         return f"- {' '.join(word for word in words if word != '•')}" if words else "-"
     alternating = len(name) == 2 and name.isupper() and set(name) <= set("BIR")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 ASK_EXAMPLES = """[bold]Examples[/bold]
 
-  sleuth ask "how often are tokens refilled?"        the sentences that answer best, no model needed
+  sleuth ask "how often are tokens refilled?"        quotes that fit, no model needed
 
   sleuth ask --model llama3.1 "how does a login work?"      Ollama writes the answer
 
@@ -180,13 +180,15 @@ def reason(error: RetrievalError) -> SleuthError:
 
 
 def check(result: SearchResult) -> None:
-    """Exit with the code of a search that found nothing or got an invalid question."""
+    """Exit with the code of a search that found nothing close or got an invalid question."""
+    from sleuth.results import Grade
+
     if result.is_error():
         if result.detail is not None and result.detail.code in ("empty", "invalid"):
             raise ArgumentError(result.detail.message)
         say(clean_text(result.detail.message if result.detail else "No answer."), err=True)
         raise typer.Exit(1)
-    if result.extra.get("answered") is False:
+    if result.grade is Grade.NOTHING_CLOSE:
         raise typer.Exit(1)
 
 
@@ -219,7 +221,10 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
         number = styled(f"[{source['number']}]", "dim")
         kind = styled(f"  {source['source_type']}", "dim") if "source_type" in source else ""
         cited = [items[id] for id in source["ids"] if id in items]
-        say(f"{number} {styled(source_from_here(engine, source['source'], cited), 'head')}{title}{kind}")
+        heading = styled(f"  § {clean_text(source['heading'])}", "dim") if source["heading"] else ""
+        say(
+            f"{number} {styled(source_from_here(engine, source['source'], cited), 'head')}{title}{heading}{kind}"
+        )
         if show_context:
             say(clean_text("\n".join(item.text for item in cited)) + "\n")
     if not shown and result.response:
@@ -228,6 +233,8 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
         say(f"sleuth: {clean_text(note)}", err=True)
     if result.detail is not None and result.is_ok():
         say(f"sleuth: {result.detail.message}", err=True)
+    for statement in result.extra.get("unsupported", ()):
+        say(f"sleuth: nothing that the answer cites supports: {clean_text(statement)}", err=True)
     if unknown := result.extra.get("unknown_citations"):
         listed = ", ".join(map(str, unknown))
         say(f"sleuth: the model cites passages that do not exist: {listed}", err=True)

@@ -14,6 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from sleuth.engine import SearchRequest
 from sleuth.errors import SleuthError
+from sleuth.results import Grade
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import JsonRoute
@@ -46,10 +47,11 @@ class AskResponse(BaseModel):
     Attributes:
         status: "error" where there is none, as for an empty question; `detail` says why.
         response: the answer; its citations are numbers in brackets, as [1].
-        answered: false where the passages do not answer the question.
+        grade: how well it fits the question; null where a plugin wrote it, or for an error.
         synthesizer: "llm" or "extractive".
-        sources: what was read, by number.
-        citations: where `response` cites which source.
+        sources: what was read, by number, with path, title and heading.
+        citations: where `response` cites which source; without a model these are the quotes.
+        unsupported: sentences that nothing they cite supports.
         used_source_ids: ids of the passages that are cited.
         notes: sentences for whoever wrote the question.
         items: the passages, where they were asked for.
@@ -59,10 +61,11 @@ class AskResponse(BaseModel):
     detail: dict[str, Any] | None
     query: str
     response: str
-    answered: bool | None
+    grade: Grade | None
     synthesizer: str | None
     sources: list[dict[str, Any]]
     citations: list[dict[str, Any]]
+    unsupported: list[str]
     used_source_ids: list[str]
     notes: list[str]
     items: list[dict[str, Any]] | None
@@ -190,9 +193,10 @@ def answer_values(result: SearchResult, call: Call) -> dict[str, Any]:
         context["failed"] = [part | {"error": HIDDEN_ERROR} for part in context["failed"]]
     return {
         **values,
-        "answered": extra.get("answered"),
+        "grade": extra.get("grade"),
         "synthesizer": extra.get("synthesizer"),
         "sources": extra.get("sources", []),
         "citations": extra.get("citations", []),
+        "unsupported": extra.get("unsupported", []),
         "notes": extra.get("notes", []),
     }

@@ -49,7 +49,7 @@ async function* eventsOf(address, signal) {
 }
 
 function finish(section, text, result) {
-  if (result.status === "error" || result.answered === false) section.classList.add("declined");
+  if (result.status === "error" || result.grade === "nothing close") section.classList.add("declined");
   const sources = new Map((result.sources ?? []).map((source) => [source.number, source]));
   text.replaceChildren(...linked(result.response || result.detail?.message || "", sources));
   const cited = new Set((result.citations ?? []).map((citation) => citation.number));

@@ -1,0 +1,210 @@
+"""Questions with gold answers over six kinds of sources, none of them a part of the project.
+
+Questions about manual pages, manuals, FAQs and code stand in `data/answer_questions.json`: they were written before the
+texts were looked at, and those without answers have none in them. Questions of XQuAD (encyclopedia) and PubMedQA
+(papers) are asked twice, as they are and with their text taken away, so that near misses are left.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sysconfig
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks.packages import unpacked
+from sleuth import Document, Engine, index_path, open_code, open_sources
+from sleuth.types import RetrievedItem
+
+QUESTIONS: Final = Path(__file__).parent / "data" / "answer_questions.json"
+ASKED: Final = 150
+"""Questions of XQuAD and PubMedQA, each as it is, and as many others without their text."""
+
+# fmt: off
+PAGES: Final = """
+    bash cp mv rm ls du df free head tail tac sort uniq wc cut paste tr join comm split csplit cat tee find xargs
+    locate grep sed gawk tar gzip bzip2 xz zip unzip curl wget rsync ssh sshd ssh-keygen ssh-agent ssh-add ssh_config
+    sshd_config scp sftp chmod chown chgrp mkdir rmdir touch stat file ln readlink timeout env nice nohup kill ps top
+    date sleep seq diff diff3 cmp patch dpkg dpkg-query dpkg-deb apt apt-get apt-cache apt.conf sources.list passwd
+    shadow group useradd usermod userdel groupadd su sudo mount umount fstab lsblk fdisk dmesg logger flock hostname
+    hosts crontab make cmake gcc ld ar nm objdump strip perl openssl gpg less more man column fold fmt expand od base64
+    sha256sum dd truncate shuf factor numfmt uptime who id test expr printf echo signal socket tcp ip udp hier regex
+    utf-8 locale busctl watch vmstat""".split()  # noqa: SIM905 - a list would take 150 lines
+MODULES: Final = """
+    shutil textwrap heapq queue fnmatch tarfile bisect html/__init__ collections/__init__ contextlib secrets datetime
+    statistics pathlib http/client http/server calendar random zipfile json/__init__ json/decoder json/encoder
+    functools tempfile subprocess logging/__init__ csv argparse configparser threading socketserver smtplib
+    urllib/request urllib/parse email/message glob gzip uuid pprint string copy difflib enum dataclasses ast inspect
+    pickle typing weakref ipaddress hashlib hmac getpass cmd shelve sched timeit trace""".split()  # noqa: SIM905
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question.
+
+    Attributes:
+        source: kind of the source that it is asked of.
+        text: the question.
+        answers: texts of which a right quote holds at least one, or long texts of which it is a sentence; none if the
+            source does not answer it.
+        without: a document that is taken away, "" for none.
+        is_judged: whether it judges a choice; else it takes part in it.
+    """
+
+    source: str
+    text: str
+    answers: tuple[str, ...]
+    without: str = ""
+    is_judged: bool = False
+
+    def is_in(self, quotes: Iterable[str]) -> bool:
+        """Return whether one of these quotes answers."""
+        return any(_answers(answer, quote) for quote in quotes for answer in self.answers)
+
+
+def _answers(answer: str, quote: str) -> bool:
+    if len(answer) < 150:
+        return _plain(answer) in _plain(quote)
+    sentences = re.split(r"(?<=[.!?])\s+", quote)
+    return any(len(sentence) > 25 and _plain(sentence) in _plain(answer) for sentence in sentences)
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.sub(r"[`*\u200b]", "", text).split()).casefold()
+
+
+class Asking:
+    """An index with questions: searches one kind of source.
+
+    Attributes:
+        name: of the kind.
+        questions: half of them judged.
+        engine: an `Engine`, or `Sources` for code.
+    """
+
+    def __init__(self, name: str, questions: list[Question], engine: Any) -> None:
+        self.name, self.questions, self.engine = name, questions, engine
+
+    def options(self, question: Question) -> dict[str, Any]:
+        """Return the filter that takes a text away."""
+        return {"filter": {"doc": {"$ne": question.without}}} if question.without else {}
+
+    def items(self, question: Question, k: int = 10) -> list[RetrievedItem]:
+        return list(self.engine.retrieve(question.text, k, **self.options(question)))
+
+
+@contextmanager
+def opened(
+    name: str, xquad: Path | None, pubmed: Path | None, embedder: str | None = None
+) -> Iterator[Asking]:
+    """Index one kind of source in a folder of its own, and remove that at the end.
+
+    Args:
+        name: of `names`.
+        embedder: as of `Engine.open`.
+    """
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if name == "code":
+            library = Path(sysconfig.get_path("stdlib"))
+            for module in MODULES:
+                copy = folder / "src" / f"{module.replace('/', '_')}.py"
+                copy.parent.mkdir(exist_ok=True)
+                copy.write_bytes((library / f"{module}.py").read_bytes())
+            with open_code(folder / "index", create=True) as storage:
+                index_path(storage, folder / "src", workers=1)
+            sources = stack.enter_context(open_sources(folder / "index", ["code"]))
+            yield Asking(name, own_questions(name), sources)
+            return
+        engine = stack.enter_context(Engine.open(folder / "index", create=True, embedder=embedder))
+        if name in _FILES:
+            engine.index(sorted(_FILES[name]()))
+            yield Asking(name, own_questions(name), engine)
+            return
+        documents, questions = read_xquad(xquad) if name == "encyclopedia" else read_pubmed(pubmed)
+        engine.add(documents)
+        yield Asking(name, questions, engine)
+
+
+def names(xquad: Path | None, pubmed: Path | None) -> list[str]:
+    """Return the kinds of sources that can be asked."""
+    return [*(["encyclopedia"] if xquad else []), *(["papers"] if pubmed else []), *_FILES, "code"]
+
+
+def own_questions(name: str) -> list[Question]:
+    rows = json.loads(QUESTIONS.read_text("utf8"))[name]
+    return [
+        Question(name, row["question"], tuple(row["answers"]), is_judged=number % 2 == 1)
+        for number, row in enumerate(rows)
+    ]
+
+
+def read_xquad(folder: Path | None, language: str = "en") -> tuple[list[Document], list[Question]]:
+    """Read paragraphs and questions of github.com/google-deepmind/xquad."""
+    assert folder is not None
+    documents, questions = list[Document](), list[Question]()
+    for article in json.loads((folder / f"xquad.{language}.json").read_text("utf8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            id = f"{language}{len(documents)}"
+            metadata = {"title": article.get("title", ""), "doc": id, "language": language}
+            documents.append(Document(paragraph["context"], metadata, id=id))
+            questions += [
+                Question("encyclopedia", row["question"], tuple(a["text"] for a in row["answers"]), id)
+                for row in paragraph["qas"]
+            ]
+    return documents, _twice(questions)
+
+
+def read_pubmed(file: Path | None) -> tuple[list[Document], list[Question]]:
+    """Read `ori_pqal.json` of github.com/pubmedqa/pubmedqa: results and conclusions of abstracts answer."""
+    assert file is not None
+    documents, questions = list[Document](), list[Question]()
+    for id, row in json.loads(file.read_text("utf8")).items():
+        documents.append(Document("\n\n".join([*row["CONTEXTS"], row["LONG_ANSWER"]]), {"doc": id}, id=id))
+        labelled = zip(row["LABELS"], row["CONTEXTS"], strict=True)
+        results = [text for label, text in labelled if re.search("RESULT|CONCLU|FINDING", label.upper())]
+        answers = [text.ljust(150) for text in (row["LONG_ANSWER"], *results)]
+        questions.append(Question("papers", row["QUESTION"], tuple(answers), id))
+    return documents, _twice(questions)
+
+
+def _twice(questions: list[Question]) -> list[Question]:
+    """Return a sample of questions as they are, another one without its texts, and questions of other sources."""
+    rows = random.Random(5).sample(questions, 2 * ASKED)
+    foreign = [*own_questions("man pages"), *own_questions("FAQs")][:40]
+    chosen = [
+        *(Question(row.source, row.text, row.answers) for row in rows[:ASKED]),
+        *(Question(row.source, row.text, (), row.without) for row in rows[ASKED:]),
+        *(Question(rows[0].source, row.text, ()) for row in foreign),
+    ]
+    return [
+        Question(row.source, row.text, row.answers, row.without, number % 2 == 1)
+        for number, row in enumerate(chosen)
+    ]
+
+
+def _man_pages() -> Iterator[Path]:
+    root = Path("/usr/share/man")
+    for name in [*PAGES, "git*"]:
+        yield from (path for section in "1578" for path in root.glob(f"man{section}/{name}.{section}*"))
+
+
+def _manuals() -> Iterator[Path]:
+    yield from unpacked("deb:debian-handbook").rglob("html/en-US/*.html")
+    yield from unpacked("deb:python3.11-doc").rglob("_sources/library/*.txt")
+
+
+def _faqs() -> Iterator[Path]:
+    pages = unpacked("deb:debian-faq").rglob("*.html")
+    yield from (page for page in pages if not page.is_symlink() and page.stem != "index")
+    yield from unpacked("deb:python3.11-doc").rglob("_sources/faq/*.txt")
+
+
+_FILES: Final = {"man pages": _man_pages, "manuals": _manuals, "FAQs": _faqs}

@@ -1,0 +1,221 @@
+"""Whether two sentences say the same, or give different values of one thing.
+
+Two sentences disagree if their words agree but for one value: an amount, a date, a name, a negation, or the word after
+"is". Markup, case, punctuation and the spelling of units do not count, nor do words that many properties have, such as
+"limit" and "at most". Sentences with a condition are never compared: they speak of different cases.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from sleuth.answer.context import shingles
+from sleuth.answer.names import names_of
+from sleuth.answer.words import Analyze
+from sleuth.types import RetrievedItem
+
+_MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
+_NUMBERS: Final = {
+    "zero": 0, "one": 1, "once": 1, "two": 2, "twice": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
+    "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "hundred": 100,
+}  # fmt: skip
+_VALUE = re.compile(
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:of )?(?:{_MONTHS})|(?:{_MONTHS}) \d{{1,2}}(?:st|nd|rd|th)?)\b|"
+    rf"[$€£]?(?<![\w.,:-])[-+]?\d+(?:[.,:]\d+)*(?:[ -]?(?:%|[^\W\d_]{{1,12}}\b)|(?![\w-]))|"
+    rf"\b(?:{'|'.join(_NUMBERS)})\b(?:[ -][^\W\d_]{{1,12}}\b)?",
+    re.IGNORECASE,
+)
+"""A date, or a number with the word after it."""
+_SCALES: Final = {
+    "second": "ms millisecond:.001 s sec second:1 min minute:60 h hr hour:3600 d day:86400 week:604800",
+    "byte": "byte:1 k kb kib kilobyte:1e3 m mb mib meg megabyte:1e6 g gb gib gigabyte:1e9 tb tib terabyte:1e12",
+}
+"""Spellings of units in singular and lower case, with their worth."""
+_UNITS: Final = {
+    name: (float(worth), unit)
+    for unit, spellings in _SCALES.items()
+    for names, worth in re.findall(r"([a-z ]+):([\d.e]+)", spellings)
+    for name in names.split()
+}
+_NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing)\b|n't\b", re.IGNORECASE)
+_CONDITION = re.compile(
+    r"\b(?:if|when|whenever|while|unless|until|otherwise|except|instead|for example|e\.g\.|such as|some|"
+    r"before|after|other|another|previous|version|since|used to|formerly|first|next)\b",
+    re.IGNORECASE,
+)
+"""Sentences that hold one of these speak of one case among several."""
+_FULL_NAME = re.compile(r"\b[A-Z][\w'-]+(?:\s+[A-Z][\w'-]+)+|(?<![.!?:] )(?<!^)\b[A-Z][\w'-]+")
+"""Names of several words, also where a sentence begins, and of one word inside it."""
+_NAME_ASKED = re.compile(r"\b(?:who|whom|whose|where|which)\b", re.IGNORECASE)
+_COPULA: Final = frozenset(
+    {"is", "are", "was", "were", "be", "as", "on", "in", "under", "by", "at", "to", "with", "run", "runs"}
+)
+"""Words before a word that may be a value."""
+_BOUNDS: Final = {
+    "most": {"most", "maximum", "max", "limit", "limited", "up", "exceed", "longer", "larger", "more", "upper"},
+    "least": {"least", "minimum", "min", "fewer", "shorter", "smaller", "lower"},
+    "default": {"default", "defaults"},
+}  # fmt: skip
+"""Properties that a thing has beside each other: none of them contradicts another one."""
+_GENERAL: Final = frozenset(
+    """
+    size large long length limit maximum minimum most least default value number total allow allowed permitted set take
+    takes last lasts hold holds have has be may can must will about exactly only per each every all use uses used time
+    times amount count larger than more up to is are was were it this that the a an of for and or by in on at with from
+    as""".split()  # noqa: SIM905 - a list would take 80 lines
+)
+"""Words that many sentences have, whatever they are about."""
+
+
+class Value(NamedTuple):
+    """A number, date or name, and its unit; "" for none."""
+
+    value: str | float
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence, read for comparison.
+
+    Attributes:
+        words: its terms, without values and general words.
+        values: numbers and dates in order.
+        names: in lower case.
+        is_negated: whether it denies.
+        bounds: which of the properties of `_BOUNDS` it speaks of.
+        tokens: all its words in lower case.
+    """
+
+    words: frozenset[str]
+    values: tuple[Value, ...]
+    names: frozenset[str]
+    is_negated: bool
+    bounds: frozenset[str]
+    tokens: tuple[str, ...]
+
+
+def read_claim(text: str, analyze: Analyze, language: str = "") -> Claim:
+    """Read a sentence for comparison, without its markup.
+
+    Args:
+        language: ISO 639-1 code; "" for English.
+    """
+    plain = re.sub(r"[`*_\"]", "", text)
+    valueless = _VALUE.sub(" ", plain)
+    tokens = tuple(re.findall(r"\w+", plain.casefold()))
+    rest = _NEGATION.sub(" ", _FULL_NAME.sub(" ", valueless))
+    general = {term for word in _GENERAL for term in (word, *analyze(word))}
+    return Claim(
+        words=frozenset(analyze(rest)) - general,
+        values=tuple(_value(match[0].casefold()) for match in _VALUE.finditer(plain)),
+        names=frozenset(
+            name.casefold() for name in (*_FULL_NAME.findall(valueless), *names_of(valueless, language))
+        ),
+        is_negated=_NEGATION.search(plain) is not None,
+        bounds=frozenset(bound for bound, words in _BOUNDS.items() if words & set(tokens)),
+        tokens=tokens,
+    )
+
+
+def _value(text: str) -> Value:
+    month = re.search(_MONTHS, text)
+    number = re.search(r"\d+(?:[.,:]\d+)*|[a-z]+", text)
+    if number is None:
+        return Value(text)
+    if month is not None:
+        return Value(re.sub(r"\D", "", text), month[0])
+    digits, rest = number[0], text[number.end() :].strip(" -")
+    unit = rest.removesuffix("s") if len(rest) > 3 else rest
+    plain = re.sub(r",(?=\d{3}\b)", "", digits)
+    if digits not in _NUMBERS and not re.fullmatch(r"\d+(?:\.\d+)?", plain):  # a time of day, a version
+        return Value(digits, unit)
+    amount = float(_NUMBERS.get(digits, plain))
+    scale, base = _UNITS.get(unit, (1.0, unit or (text[0] if text[0] in "$€£" else "")))
+    return Value(amount * scale, base)
+
+
+def say_the_same(one: Claim, other: Claim) -> bool:
+    """Return whether two sentences of mostly the same words agree in every value, name and negation."""
+    return (
+        set(one.values) == set(other.values)
+        and one.names == other.names
+        and one.is_negated == other.is_negated
+    )
+
+
+def disagree(one: Claim, other: Claim, text: str, against: str, question: str) -> bool:
+    """Return whether two sentences give different values of one property of one thing.
+
+    Args:
+        text, against: the sentences as they stand.
+        question: a name is a value only if it asks for one; else it is a subject.
+    """
+    if _CONDITION.search(text) or _CONDITION.search(against):
+        return False
+    shared, every = one.words & other.words, one.words | other.words
+    alike = len(shared) / max(len(every), 1)
+    if not shared or (one.bounds and other.bounds and not one.bounds & other.bounds):
+        return False
+    is_short = len(every) <= 4 or alike >= 0.75
+    if len(one.values) == len(other.values) and one.is_negated == other.is_negated:
+        pairs = [pair for pair in zip(one.values, other.values, strict=True) if pair[0] != pair[1]]
+        if len(pairs) == 1 and one.names == other.names:
+            (mine, theirs), *_ = pairs
+            is_measured = bool(mine.unit) and len(one.values) == 1
+            return mine.unit == theirs.unit and (alike >= 0.75 or (is_measured and alike >= 0.5 and is_short))
+        if not pairs and alike >= 0.75:
+            return _differ_in_a_word(one, other) or (
+                _NAME_ASKED.search(question) is not None and _differ_in_a_name(one, other)
+            )
+    return (
+        one.is_negated != other.is_negated
+        and one.values == other.values
+        and one.names == other.names
+        and alike >= 0.75
+        and len(shared) >= 2
+    )
+
+
+def _differ_in_a_name(one: Claim, other: Claim) -> bool:
+    mine, theirs = _longest(one.names - other.names), _longest(other.names - one.names)
+    return len(mine) == len(theirs) == 1 and len(one.words & other.words) >= 1 and one.words == other.words
+
+
+def _longest(names: Set[str]) -> list[str]:
+    """Return the names that are no part of another one."""
+    return [name for name in names if not any(name != other and name in other for other in names)]
+
+
+def _differ_in_a_word(one: Claim, other: Claim) -> bool:
+    """Return whether two sentences of one length differ in one word, which stands after "is" or the like."""
+    if len(one.tokens) != len(other.tokens) or one.names != other.names:
+        return False
+    places = [i for i, pair in enumerate(zip(one.tokens, other.tokens, strict=True)) if pair[0] != pair[1]]
+    if len(places) != 1 or not places[0]:
+        return False
+    is_value = one.tokens[places[0] - 1] in _COPULA
+    return is_value and len(one.words & other.words) >= 2
+
+
+def are_versions(one: RetrievedItem, other: RetrievedItem) -> bool:
+    """Return whether two passages are of one page, of copies of it, or of two versions of it."""
+    first, second = one.metadata, other.metadata
+    if first.get("source") and first.get("source") == second.get("source"):
+        return True
+    pages = [
+        {re.sub(r"[\d.\s]+", "", str(metadata.get("title") or "")), _file_name(metadata)} - {""}
+        for metadata in (first, second)
+    ]
+    if not pages[0] & pages[1]:
+        return False
+    own, others = shingles(one.text), shingles(other.text)
+    return len(own & others) >= 0.3 * min(len(own), len(others))
+
+
+def _file_name(metadata: Mapping[str, Any]) -> str:
+    name = str(metadata.get("path") or metadata.get("source") or "").replace("\\", "/").rpartition("/")[2]
+    return re.sub(r"[\d.\s]+", "", name)

@@ -1,0 +1,243 @@
+"""Answers without a model: quotes from the passages, with a grade that says how well they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from sleuth.answer.citations import Citation, CitationReport
+from sleuth.answer.context import Passage, describe_source
+from sleuth.answer.evidence import (
+    NO_EVIDENCE,
+    WORDS_AND_MEANING,
+    WORDS_ELSEWHERE,
+    WORDS_ONLY,
+    Evidence,
+    Rarity,
+    question_names,
+    weigh_evidence,
+)
+from sleuth.answer.extract import score_sentences
+from sleuth.answer.meaning import ask
+from sleuth.answer.quotes import Quote, choose
+from sleuth.answer.synthesis import OnText, extra_of
+from sleuth.answer.words import Analyze, plain_words, terms_of
+from sleuth.arguments import check_count
+from sleuth.errors import EmbeddingError
+from sleuth.logs import logger_of
+from sleuth.protocols import Embedder
+from sleuth.remote import async_twin
+from sleuth.results import Grade, SearchResult
+from sleuth.text import LANGUAGES, clean_text, get_analyzer
+from sleuth.types import RetrievedItem
+
+logger = logger_of("answer")
+
+INTRODUCTIONS: Final = {
+    Grade.LIKELY: "Likely answers, quoted, since no language model is configured:",
+    Grade.MAY_HELP: "May help: none of these quotes is sure to answer.",
+    Grade.NOTHING_CLOSE: "Nothing close: no passage fits this question.",
+}
+"""First line of an answer, by its grade."""
+
+NEAREST: Final = "The nearest titles:"
+"""Stands above titles where nothing is close."""
+
+DISAGREEMENT: Final = "The sources disagree:"
+"""Stands above sentences that give different values of one thing, newest source first."""
+
+TITLES: Final = 3
+"""Titles that are offered, at most."""
+
+KNOWN: Final = 0.5
+"""Share of a question's words that an embedder must know to take part."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What is quoted for a question, and how well it fits.
+
+    Attributes:
+        quotes: to show.
+        evidence: for the best of them.
+        grade: of all of them.
+        probability: that they answer, 0 to 1.
+    """
+
+    quotes: tuple[Quote, ...] = ()
+    evidence: Evidence = NO_EVIDENCE
+    grade: Grade = Grade.NOTHING_CLOSE
+    probability: float = 0.0
+
+
+class ExtractiveSynthesizer:
+    """No model: the parts of the passages that fit best, each with its citations, and a grade.
+
+    Args:
+        sentences: parts to quote at most.
+        analyze: text to terms; the analyzer that the passages were found with is best.
+        embedder: adds what sentences mean to which words they hold; a local one, since it sees every
+            sentence.
+        rarity: idf of terms in the corpus; without it, words weigh by what the embedder knows of them, or alike.
+        by_language: whether a passage whose metadata names a `language` is read with the analyzer of that language.
+    """
+
+    def __init__(
+        self,
+        *,
+        sentences: int = 3,
+        analyze: Analyze = plain_words,
+        embedder: Embedder | None = None,
+        rarity: Rarity | None = None,
+        by_language: bool = False,
+    ) -> None:
+        self.sentences = check_count(sentences, "sentences", least=1)
+        self.analyze = analyze
+        self.embedder = embedder
+        self.rarity = rarity
+        self.by_language = by_language
+
+    def synthesize(
+        self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
+    ) -> SearchResult:
+        """Return the parts that fit best with their grade; where nothing is close, the nearest titles."""
+        assessment = self.assess(question, items)
+        answer = _Quotation(items, assessment)
+        if on_text is not None:
+            for piece in answer.pieces:
+                on_text(piece)
+        extra = {
+            **extra_of("extractive", assessment.grade, answer.passages, answer.report),
+            "probability": round(assessment.probability, 3),
+            "disagreement": any(quote.differing for quote in answer.quotes),
+        }
+        return SearchResult.success(
+            response="".join(answer.pieces), used_source_ids=answer.report.used_ids, extra=extra
+        )
+
+    asynthesize = async_twin(synthesize)
+
+    def assess(self, question: str, items: Sequence[RetrievedItem]) -> Assessment:
+        """Choose what to quote, and say how well it fits; by words alone if the embedder fails."""
+        try:
+            return self._assess(question, items, self._embedder(question))
+        except (EmbeddingError, TimeoutError) as error:
+            logger.warning("an answer is chosen by words alone: %s", error)
+            return self._assess(question, items, None)
+
+    def _assess(self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None) -> Assessment:
+        analyze = self._analyzer(items)
+        ranked = score_sentences(question, items, analyze=analyze, embedder=embedder)
+        about = {
+            place for place, item in enumerate(items) if _names_the_same(question, items[0], item, analyze)
+        }
+        ranked = [sentence for sentence in ranked if sentence.item in about]
+        quotes = choose(question, ranked, items, self.sentences, analyze=analyze)
+        if not quotes:
+            return Assessment()
+        best = max(quotes, key=lambda quote: quote.sentence.score)
+        grader = WORDS_AND_MEANING if embedder is not None else WORDS_ONLY
+        if _language(items[best.sentence.item]) in LANGUAGES:  # vectors of words are those of English
+            grader, embedder = WORDS_ELSEWHERE, None
+        evidence = weigh_evidence(
+            question, items, best, analyze=analyze, rarity=self.rarity, embedder=embedder
+        )
+        return Assessment(tuple(quotes), evidence, grader.grade(evidence), grader.probability(evidence))
+
+    def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
+        """Return the analyzer of the language of the best passage."""
+        rules = LANGUAGES.get(_language(items[0])) if items and self.by_language else None
+        return get_analyzer(rules.analyzer).words if rules else self.analyze
+
+    def _embedder(self, question: str) -> Embedder | None:
+        """Return the embedder if it knows most words of the question."""
+        knowledge = getattr(self.embedder, "knowledge", None)
+        if knowledge is None or ask(self.embedder, knowledge, question) >= KNOWN:
+            return self.embedder
+        return None
+
+
+def _language(item: RetrievedItem) -> str:
+    """Return the ISO 639-1 code of a passage's language; "" if its metadata name none."""
+    return str(item.metadata.get("language") or "")
+
+
+def _names_the_same(question: str, best: RetrievedItem, item: RetrievedItem, analyze: Analyze) -> bool:
+    """Return whether a passage has the names of the question that the best one has: else it is about others."""
+    names = question_names(question, analyze, _language(best))
+    return not names or names & terms_of(best, analyze) <= terms_of(item, analyze)
+
+
+class _Quotation:
+    """Quotes written out, with the passages that they cite, numbered in order of first use."""
+
+    def __init__(self, items: Sequence[RetrievedItem], assessment: Assessment) -> None:
+        self._items = items
+        self._numbers: dict[int, int] = {}
+        self._citations: list[Citation] = []
+        self.quotes = () if assessment.grade is Grade.NOTHING_CLOSE else assessment.quotes
+        self.pieces = [INTRODUCTIONS[assessment.grade]]
+        for quote in self.quotes:
+            self._add(quote)
+        if not self.quotes and (titles := nearest_titles(items)):
+            self.pieces += [f"\n{NEAREST}", *(f"\n- {title}" for title in titles)]
+
+    @property
+    def passages(self) -> list[Passage]:
+        """The cited passages."""
+        items = self._items
+        return [Passage(number, items[i].text, (items[i],)) for i, number in self._numbers.items()]
+
+    @property
+    def report(self) -> CitationReport:
+        """The citations. They are not read out of the response: a source has numbers in brackets of its own."""
+        return CitationReport(tuple(self._citations))
+
+    def _add(self, quote: Quote) -> None:
+        sources = [quote.sentence.item, *(sentence.item for sentence in quote.agreeing)]
+        if not quote.differing:
+            self.pieces.append(f"\n- {self._cited(quote.text, sources)}")
+            return
+        self.pieces.append(f"\n- {DISAGREEMENT}")
+        sides = [(quote.sentence.text, sources), *((other.text, [other.item]) for other in quote.differing)]
+        for text, places in sorted(sides, key=lambda side: _age(self._items[side[1][0]])):
+            self.pieces.append(f"\n  - {self._cited(text, places, indent=4)}")
+
+    def _cited(self, text: str, places: Iterable[int], *, indent: int = 2) -> str:
+        """Return a quote with its citations; what follows its first line stays in lines, as code must."""
+        first, _, rest = clean_text(text).partition("\n")
+        marks = []
+        for place in places:
+            number = self._numbers.setdefault(place, len(self._numbers) + 1)
+            marks.append(f"[{number}]")
+            self._citations.append(Citation(number, (self._items[place].id,), text, 1.0))
+        lines = "".join(f"\n{' ' * indent}{line}".rstrip() for line in rest.split("\n")) if rest else ""
+        return f"{first} {''.join(dict.fromkeys(marks))}{lines}"
+
+
+def nearest_titles(items: Sequence[RetrievedItem]) -> list[str]:
+    """Return titles of the best passages with their sources, each page once."""
+    pages: dict[str, str] = {}
+    for item in items:
+        source = describe_source([item])
+        title = str(item.metadata.get("title") or "")
+        name = str(item.metadata.get("path") or item.metadata.get("source") or item.id)
+        pages.setdefault(name, f"{title} ({source})" if title else source)
+    return [" ".join(clean_text(title).split()) for title in list(pages.values())[:TITLES]]
+
+
+def _age(item: RetrievedItem) -> float:
+    """Return a key that sorts the newest source first; those without a time come last.
+
+    `modified` is a time in ISO 8601, as files have it, or seconds.
+    """
+    modified = item.metadata.get("modified")
+    if isinstance(modified, str):
+        try:
+            time = datetime.fromisoformat(modified)
+        except ValueError:
+            return 0.0
+        return -(time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    return -float(modified) if isinstance(modified, int | float) else 0.0
