@@ -58,7 +58,7 @@ def test_without_a_model_sentences_answer(engine: Engine) -> None:
     """A new engine quotes the best sentences, cites them, and says that they are likely answers."""
     result = engine.search("How often is the bucket refilled?")
     assert result.response.startswith(
-        f"{INTRODUCTIONS[Grade.LIKELY]}\n- The bucket is refilled every second. [1]"
+        f"{INTRODUCTIONS[Grade.LIKELY]}\n- The bucket is refilled every second. A bucket holds fifty tokens. [1]"
     )
     assert result.used_source_ids[0].startswith("limits.md")
     assert result.items is None

@@ -49,6 +49,9 @@ _CONDITION = re.compile(
 """Sentences that hold one of these speak of one case among several."""
 _FULL_NAME = re.compile(r"\b[A-Z][\w'-]+(?:\s+[A-Z][\w'-]+)+|(?<![.!?:] )(?<!^)\b[A-Z][\w'-]+")
 """Names of several words, also where a sentence begins, and of one word inside it."""
+FRAME: Final = 0.75
+"""Share of the words of two sentences that both hold, from which on they say something of one thing."""
+
 _NAME_ASKED = re.compile(r"\b(?:who|whom|whose|where|which)\b", re.IGNORECASE)
 _COPULA: Final = frozenset(
     {"is", "are", "was", "were", "be", "as", "on", "in", "under", "by", "at", "to", "with", "run", "runs"}
@@ -160,23 +163,19 @@ def disagree(one: Claim, other: Claim, text: str, against: str, question: str) -
     alike = len(shared) / max(len(every), 1)
     if not shared or (one.bounds and other.bounds and not one.bounds & other.bounds):
         return False
-    is_short = len(every) <= 4 or alike >= 0.75
-    if len(one.values) == len(other.values) and one.is_negated == other.is_negated:
-        pairs = [pair for pair in zip(one.values, other.values, strict=True) if pair[0] != pair[1]]
-        if len(pairs) == 1 and one.names == other.names:
-            (mine, theirs), *_ = pairs
-            is_measured = bool(mine.unit) and len(one.values) == 1
-            return mine.unit == theirs.unit and (alike >= 0.75 or (is_measured and alike >= 0.5 and is_short))
-        if not pairs and alike >= 0.75:
-            return _differ_in_a_word(one, other) or (
-                _NAME_ASKED.search(question) is not None and _differ_in_a_name(one, other)
-            )
-    return (
-        one.is_negated != other.is_negated
-        and one.values == other.values
-        and one.names == other.names
-        and alike >= 0.75
-        and len(shared) >= 2
+    has_one_frame = alike >= FRAME
+    if one.is_negated != other.is_negated:
+        return has_one_frame and len(shared) > 1 and one.values == other.values and one.names == other.names
+    if len(one.values) != len(other.values):
+        return False
+    differing = [mine for mine, theirs in zip(one.values, other.values, strict=True) if mine != theirs]
+    if differing:
+        is_measured = len(one.values) == 1 and bool(differing[0].unit) and alike >= 0.5
+        units = [value.unit for value in one.values] == [value.unit for value in other.values]
+        return units and len(differing) == 1 and one.names == other.names and (has_one_frame or is_measured)
+    asks_for_name = _NAME_ASKED.search(question) is not None
+    return has_one_frame and (
+        _differ_in_a_word(one, other) or (asks_for_name and _differ_in_a_name(one, other))
     )
 
 
@@ -194,7 +193,8 @@ def _differ_in_a_word(one: Claim, other: Claim) -> bool:
     """Return whether two sentences of one length differ in one word, which stands after "is" or the like."""
     if len(one.tokens) != len(other.tokens) or one.names != other.names:
         return False
-    places = [i for i, pair in enumerate(zip(one.tokens, other.tokens, strict=True)) if pair[0] != pair[1]]
+    tokens = enumerate(zip(one.tokens, other.tokens, strict=True))
+    places = [place for place, (mine, theirs) in tokens if mine != theirs]
     if len(places) != 1 or not places[0]:
         return False
     is_value = one.tokens[places[0] - 1] in _COPULA
@@ -206,16 +206,13 @@ def are_versions(one: RetrievedItem, other: RetrievedItem) -> bool:
     first, second = one.metadata, other.metadata
     if first.get("source") and first.get("source") == second.get("source"):
         return True
-    pages = [
-        {re.sub(r"[\d.\s]+", "", str(metadata.get("title") or "")), _file_name(metadata)} - {""}
-        for metadata in (first, second)
-    ]
-    if not pages[0] & pages[1]:
+    if not _page_names(first) & _page_names(second):
         return False
     own, others = shingles(one.text), shingles(other.text)
     return len(own & others) >= 0.3 * min(len(own), len(others))
 
 
-def _file_name(metadata: Mapping[str, Any]) -> str:
-    name = str(metadata.get("path") or metadata.get("source") or "").replace("\\", "/").rpartition("/")[2]
-    return re.sub(r"[\d.\s]+", "", name)
+def _page_names(metadata: Mapping[str, Any]) -> set[str]:
+    """Return title and file name of a page without the numbers that tell versions apart."""
+    file = str(metadata.get("path") or metadata.get("source") or "").replace("\\", "/").rpartition("/")[2]
+    return {re.sub(r"[\d.\s]+", "", name) for name in (str(metadata.get("title") or ""), file)} - {""}

@@ -201,9 +201,10 @@ class _Quotation:
             self.pieces.append(f"\n- {self._cited(quote.text, sources)}")
             return
         self.pieces.append(f"\n- {DISAGREEMENT}")
-        sides = [(quote.sentence.text, sources), *((other.text, [other.item]) for other in quote.differing)]
-        for text, places in sorted(sides, key=lambda side: _age(self._items[side[1][0]])):
-            self.pieces.append(f"\n  - {self._cited(text, places, indent=4)}")
+        sides = sorted((quote.sentence, *quote.differing), key=lambda side: _age(self._items[side.item]))
+        for side in sides:
+            places = sources if side is quote.sentence else [side.item]
+            self.pieces.append(f"\n  - {self._cited(side.text, places, indent=4)}")
 
     def _cited(self, text: str, places: Iterable[int], *, indent: int = 2) -> str:
         """Return a quote with its citations; what follows its first line stays in lines, as code must."""

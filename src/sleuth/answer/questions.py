@@ -185,11 +185,12 @@ def _defines(part: Part, question: str) -> float:
     words = map(re.escape, re.findall(r"\w+", subject.casefold().removesuffix("s")))
     name = r"[\s_-]?".join(words)
     begins = re.match(
-        rf"(?>\W*?(?=\w))(?:(?:an?|the)\s++[`*]*)?{name}\w{{0,2}}(\W+)(\w+)", part.text.casefold()
+        rf"(?>\W*?(?=\w))(?:(?:an?|the)\s++[`*]*)?{name}\w{{0,2}}(?P<gap>\W+)(?P<verb>\w+)",
+        part.text.casefold(),
     )
     if begins is None:
         return 0.0
-    return 1.0 if _IS.fullmatch(begins[2]) or begins[1].startswith((":", "`:")) else 0.5
+    return 1.0 if _IS.fullmatch(begins["verb"]) or begins["gap"].startswith((":", "`:")) else 0.5
 
 
 _JUDGED: Final[Mapping[QuestionType, Callable[[Part, str], float]]] = {
