@@ -38,6 +38,13 @@ def test_relative_links_lead_to_files() -> None:
             assert (page.parent / link).exists(), f"{page.relative_to(HOME)}: {link}"
 
 
+def test_the_page_for_models_names_pages_of_the_site() -> None:
+    """Each link of llms.txt is a page that the navigation has."""
+    text = (HOME / "mkdocs.yml").read_text("utf8")
+    links = re.findall(r"\]\(([^)]+)\)", (HOME / "docs" / "llms.txt").read_text("utf8"))
+    assert links and [link for link in links if f": {link}\n" not in text] == []
+
+
 def test_the_reference_holds_every_command_and_option() -> None:
     """The generated reference has each command, including those of groups, with their options."""
     text = SITE["command_reference"]()

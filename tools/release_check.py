@@ -1,0 +1,108 @@
+"""Does what a release does, without publishing: builds, checks and installs the distributions.
+
+Usage: python tools/release_check.py FOLDER. The folder gets them, and a list of components (an SBOM of CycloneDX).
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+HOME = Path(__file__).parents[1]
+VERSION = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]["version"]
+NOT_SHIPPED = re.compile(r"\.(so|pyc)$|/(build|\.data)/")
+"""Paths that a source distribution does not have."""
+
+
+def run(*command: str | Path, cwd: Path = HOME) -> str:
+    """Run a command, and return what it prints.
+
+    Raises:
+        SystemExit: it failed; with its output.
+    """
+    print("$", *command, flush=True)
+    result = subprocess.run(
+        list(map(str, command)),
+        cwd=cwd,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if result.returncode:
+        raise SystemExit(result.stdout)
+    return result.stdout
+
+
+def check_versions() -> None:
+    """Compare the version of the package with that of the changelog and the citation.
+
+    Raises:
+        SystemExit: one differs.
+    """
+    citation = re.search(r"^version: (\S+)$", (HOME / "CITATION.cff").read_text("utf8"), re.MULTILINE)
+    changelog = re.search(
+        r"^## (?:\[?Unreleased\]?|\[?(\d\S*?)\]?)(?: |$)",
+        (HOME / "CHANGELOG.md").read_text("utf8"),
+        re.MULTILINE,
+    )
+    versions = {
+        "CITATION.cff": citation and citation[1],
+        "CHANGELOG.md": changelog and (changelog[1] or VERSION),
+    }
+    wrong = {name: version for name, version in versions.items() if version != VERSION}
+    if wrong:
+        raise SystemExit(f"version must be {VERSION} everywhere, got {wrong}")
+
+
+def check_contents(source: Path, wheel: Path) -> None:
+    """Check that the source has no compiled files, and that the wheel has kernels.
+
+    Raises:
+        SystemExit: names the files.
+    """
+    with tarfile.open(source) as archive:
+        if surplus := [name for name in archive.getnames() if NOT_SHIPPED.search(name)]:
+            raise SystemExit(f"{source.name} must not have {', '.join(surplus[:5])} ({len(surplus)} files)")
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    if not any(name.endswith(".so") for name in names):
+        raise SystemExit(f"{wheel.name} must have compiled kernels")
+
+
+def main() -> None:
+    """Build, check and install; the last line says that all is well."""
+    folder = Path(sys.argv[1]).absolute()
+    check_versions()
+    run(sys.executable, "-m", "pip", "install", "--quiet", "build", "twine", "cyclonedx-bom")
+    run(sys.executable, "-m", "build", "--outdir", folder)
+    source, wheel = folder / f"sleuth-{VERSION}.tar.gz", next(folder.glob(f"sleuth-{VERSION}-*.whl"))
+    run(sys.executable, "-m", "twine", "check", "--strict", source, wheel)
+    check_contents(source, wheel)
+    fresh = folder / "environment"
+    venv.create(fresh, with_pip=True, clear=True)
+    run(fresh / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[hybrid,code]")
+    print(run(fresh / "bin" / "python", HOME / "examples" / "demo.py", cwd=folder))
+    components = folder / "components.json"
+    run(
+        sys.executable,
+        "-m",
+        "cyclonedx_py",
+        "environment",
+        fresh,
+        "--output-file",
+        components,
+        "--of",
+        "JSON",
+    )
+    print(f"sleuth {VERSION} can be released: {source.name}, {wheel.name}, {components.name}")
+
+
+if __name__ == "__main__":
+    main()
