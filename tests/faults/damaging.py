@@ -77,6 +77,8 @@ def restore(victim: Victim, rng: random.Random) -> bytes:
     return victim.earlier
 
 
-DAMAGES: tuple[Callable[[Victim, random.Random], bytes], ...] = (
+Damage = Callable[[Victim, random.Random], bytes]
+SAME_SIZE: tuple[Damage, ...] = (flip, change, zero, garble)
+DAMAGES: tuple[Damage, ...] = (
     flip, change, zero, truncate, extend, garble, swap, replace, restore,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Damages indexes and says what comes of it: `python -m tests.faults.trial FOLDER FIRST LAST`, a line of JSON each.
 
 FOLDER holds `documents`, `logged` (documents whose last commits are in the log) and `code`, each with an `index`, a
-`foreign` one of other contents, and an `earlier` version.
+`foreign` one of other contents, and an `earlier` version. The cache of vectors is that of `documents`.
 """
 
 from __future__ import annotations
@@ -14,58 +14,108 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
-from sleuth import Engine, SleuthError
-from sleuth.code import CodeRetriever
+from sleuth import Document, Engine, SleuthError
+from sleuth.code import CodeRetriever, CodeStorage
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.store import Store
 from sleuth.store.catalogue import watch
 from sleuth.store.record import mark
 from tests.dense.strategies import HashEmbedder
-from tests.faults.damaging import DAMAGES, Victim, restore
+from tests.faults.damaging import DAMAGES, SAME_SIZE, Damage, Victim, restore
 
 FILES = {
     "documents": ("record.sqlite", "segments/lexical*", "segments/columns*", "segments/dense*", "version"),
     "logged": ("record.sqlite-wal",),
     "code": ("code.db", "code/files*", "code/chunks*"),
+    "cache": ("vectors",),
 }
 KINDS = [(index, file) for index, files in FILES.items() for file in files]
+MADE = {"cache": "documents"}
+"""Where an index is made, if not under its own name."""
+SERVED = ("segments/lexical*", "segments/columns*")
 QUERIES = ("w0 w7", "w3", "w20 w41 w2", "w88")
-Answers = tuple[dict[str, str], list[Any]]
+OWN = ("year", "kind", "tags")
+
+
+class Answers(NamedTuple):
+    """What an index answers.
+
+    Attributes:
+        texts: of all hits, by id or place.
+        rankings: ids and scores of hits, and counts.
+        said: whether it says that something is damaged or was repaired, or that a part failed.
+    """
+
+    texts: dict[str, str]
+    rankings: list[Any]
+    said: bool = False
+
+
+def answers_of_documents(engine: Engine) -> Answers:
+    """Return the hits and counts of an open index."""
+    rankings = [engine.retrieve(query, 10) for query in QUERIES]
+    rankings += [engine.retrieve(query, 200, filter="year<1970") for query in QUERIES]
+    texts = {item.id: item.text for ranking in rankings for item in ranking}
+    hits: list[Any] = [[(item.id, item.score) for item in ranking] for ranking in rankings]
+    counts = [engine.count("kind:a"), engine.facets(["kind", "tags"]), engine.count("year>=1990")]
+    failed = any(ranking.failures for ranking in rankings)
+    return Answers(texts, [*hits, *counts], bool(engine.repairs or engine.store.status().damage or failed))
 
 
 def ask_documents(path: Path) -> Answers:
-    """Return the texts of all hits by id, and the rankings."""
+    """Return what an index of documents answers when it was just opened."""
     with Engine.open(path, embedder=HashEmbedder()) as engine:
-        rankings = [engine.retrieve(query, 10) for query in QUERIES]
-        rankings += [engine.retrieve(query, 200, filter="year<1970") for query in QUERIES]
-        texts = {item.id: item.text for ranking in rankings for item in ranking}
-        return texts, [[(item.id, item.score) for item in ranking] for ranking in rankings]
+        return answers_of_documents(engine)
+
+
+def ask_again(path: Path) -> Answers:
+    """Return what an index answers after its documents were deleted and added again, with vectors of the cache."""
+    with Engine.open(path, embedder=HashEmbedder()) as engine:
+        items = [item for document in engine.documents() for item in engine.get(document.id)]
+        documents = [
+            Document(
+                item.text,
+                {key: item.metadata[key] for key in OWN if key in item.metadata},
+                id=item.document_id,
+            )
+            for item in items
+        ]
+        engine.delete([item.document_id for item in items])
+        engine.add(documents)
+        return answers_of_documents(engine)
+
+
+def answers_of_code(storage: CodeStorage) -> Answers:
+    """Return the hits of open code."""
+    retriever = CodeRetriever(storage, None)
+    hits = [
+        retriever.retrieve(query, repository.id, strategy="keyword")
+        for repository in storage.repositories()
+        for query in ("refill bucket 7", "class Cart12", "size", "refill_3_1")
+    ]
+    texts = {f"{hit.file_path}:{hit.start_line}": hit.content for ranking in hits for hit in ranking}
+    rankings = [[(hit.file_path, hit.start_line, hit.score) for hit in ranking] for ranking in hits]
+    return Answers(texts, rankings, bool(health.status(storage).damage))
 
 
 def ask_code(path: Path) -> Answers:
-    """Return the texts of all hits by place, and the rankings."""
+    """Return what an index of code answers when it was just opened."""
     with open_code(path) as storage:
-        retriever = CodeRetriever(storage, None)
-        hits = [
-            retriever.retrieve(query, repository.id, strategy="keyword")
-            for repository in storage.repositories()
-            for query in ("refill bucket 7", "class Cart12", "size", "refill_3_1")
-        ]
-        texts = {f"{hit.file_path}:{hit.start_line}": hit.content for ranking in hits for hit in ranking}
-        return texts, [[(hit.file_path, hit.start_line, hit.score) for hit in ranking] for ranking in hits]
+        return answers_of_code(storage)
 
 
 ASK: dict[str, Callable[[Path], Answers]] = {
     "documents": ask_documents,
     "logged": ask_documents,
     "code": ask_code,
+    "cache": ask_again,
 }
 
 
@@ -97,8 +147,22 @@ def repair(index: str, path: Path) -> None:
         engine.repair()
 
 
-def watched(index: str, path: Path) -> bool:
-    """Return whether an index that stays open finds damage by itself."""
+class Proof(NamedTuple):
+    """What an index says once it was proven while it was open.
+
+    Attributes:
+        damage: whether it found any, or repaired some when it was opened.
+        answers: then; None where it cannot answer.
+        refusal: why it does not answer.
+    """
+
+    damage: bool
+    answers: Answers | None
+    refusal: str = ""
+
+
+def watched(index: str, path: Path) -> Proof:
+    """Open an index, wait until it is proven, and ask it then."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(watch, "PATIENCE", 0.0)
         patch.setattr(watch, "RATE", 1 << 40)
@@ -109,22 +173,33 @@ def watched(index: str, path: Path) -> bool:
                     for repository in storage.repositories():
                         CodeRetriever(storage, None).retrieve(query, repository.id, strategy="keyword")
                     finish(storage.watch)
-                if health.status(storage).damage:
-                    return True
-            return not doctor(index, path)  # a segment that does not open was built again
+                proof = proven(lambda: answers_of_code(storage), bool(health.status(storage).damage))
+            is_mended = not proof.damage and not doctor(
+                index, path
+            )  # a segment that does not open was built again
+            return proof._replace(damage=proof.damage or is_mended)
         with Engine.open(path, embedder=HashEmbedder()) as engine:
-            if engine.repairs:
-                return True
             engine.retrieve("w0", 3)
             finish(engine.store._watch)
-            return bool(engine.store.status().damage)
+            damage = bool(engine.repairs or engine.store.status().damage)
+            return proven(lambda: answers_of_documents(engine), damage)
+
+
+def proven(answer: Callable[[], Answers], damage: bool) -> Proof:
+    """Return what an index says that was proven."""
+    try:
+        return Proof(damage, answer())
+    except SleuthError as error:
+        return Proof(True, None, str(error))
 
 
 def finish(looking: watch.Watch) -> None:
     """Wait for the thread that looks."""
     until = time.monotonic() + 60
     while (thread := looking._thread) is not None and time.monotonic() < until:
-        thread.join(0.1)
+        with suppress(RuntimeError):  # it is not started yet
+            thread.join(0.1)
+        time.sleep(0.001)
 
 
 def matters(file: Path, before: bytes, after: bytes) -> bool:
@@ -172,24 +247,43 @@ def attempt(outcome: dict[str, Any], name: str, step: Callable[[], Any]) -> Any:
     return None
 
 
+def damaged(
+    before: bytes, damage: Damage, others: dict[str, bytes], rng: random.Random, place: slice
+) -> bytes:
+    """Return what a file holds after its bytes at a place were damaged."""
+    piece = damage(Victim(before[place], **others), rng)
+    return before[: place.start] + piece + before[place.stop :]
+
+
+def place_of_vector(file: Path, rng: random.Random) -> slice:
+    """Return where the bytes of a cached vector stand in the file of a record."""
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        vectors = [vector for (vector,) in connection.execute("SELECT vector FROM embeddings ORDER BY hash")]
+    vector = rng.choice(vectors)
+    start = file.read_bytes().index(vector)
+    return slice(start, start + len(vector))
+
+
 def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str, Answers]) -> dict[str, Any]:
     """Damage one file of one index; return what comes of it."""
     rng = random.Random(number)
     index, pattern = KINDS[number % len(KINDS)]
-    damage = DAMAGES[number // len(KINDS) % len(DAMAGES)]
+    damages = SAME_SIZE if index == "cache" else DAMAGES
+    damage = damages[number // len(KINDS) % len(damages)]
     outcome: dict[str, Any] = {
         "number": number, "index": index, "file": pattern, "damage": damage.__name__, "typed": [], "untyped": [],
-        "wrong": [], "effect": False, "matters": False, "found": False, "watched": False,
+        "wrong": [], "effect": False, "matters": False, "found": False, "watched": False, "silent": False,
+        "told": False, "after": False,
     }  # fmt: skip
-    path = home / "trial"
+    path, made = home / "trial", home / MADE.get(index, index)
     shutil.rmtree(path, ignore_errors=True)
-    shutil.copytree(home / index / "index", path)
-    file = rng.choice(sorted(path.glob(pattern)))
-    other = {
-        name: sorted((home / index / name).glob(pattern))[-1].read_bytes() for name in ("foreign", "earlier")
-    }
+    shutil.copytree(made / "index", path)
+    glob = "record.sqlite" if index == "cache" else pattern
+    file = rng.choice(sorted(path.glob(glob)))
     before = file.read_bytes()
-    after = damage(Victim(before, **other), rng)
+    others = {name: sorted((made / name).glob(glob))[-1].read_bytes() for name in ("foreign", "earlier")}
+    place = place_of_vector(file, rng) if index == "cache" else slice(0, len(before))
+    after = damaged(before, damage, others, rng, place)
     if after == before:
         return outcome
     file.write_bytes(after)
@@ -201,19 +295,27 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
         shutil.rmtree(fresh, ignore_errors=True)
         return Path(shutil.copytree(path, fresh))
 
+    sound = whole[index]
     complaints = attempt(outcome, "doctor", lambda: doctor(index, renewed()))
     outcome["found"] = complaints is None or bool(complaints)
-    outcome["watched"] = attempt(outcome, "watch", lambda: watched(index, renewed())) is not False
-    texts, rankings = whole[index]
+    proof: Proof | None = attempt(outcome, "watch", lambda: watched(index, renewed()))
+    outcome["watched"] = proof is None or proof.damage
+    if proof is not None and proof.answers is not None:
+        expected = whole[MADE.get(index, index)].rankings
+        differs = proof.answers.rankings != expected
+        outcome["told"] = differs and proof.damage
+        # Rows of a damaged segment come from the record then; only vectors of a slow embedder wait to be made again.
+        outcome["after"] = differs and (not proof.damage or pattern in SERVED)
     answers = attempt(outcome, "search", lambda: ASK[index](renewed()))
-    outcome["effect"] = answers is None or answers != (texts, rankings)
+    outcome["effect"] = answers is None or answers[:2] != sound[:2]
+    outcome["silent"] = answers is not None and answers[:2] != sound[:2] and not answers.said
     attempt(outcome, "repair", lambda: repair(index, path))
     repaired = attempt(outcome, "search again", lambda: ASK[index](path))
-    old = earlier[index][0] if damage is restore else {}
+    old = earlier[index].texts if damage is restore else {}
     for hits in (answers, repaired):
         if hits is not None:
             outcome["wrong"] += [
-                id for id, text in hits[0].items() if text not in (texts.get(id, text), old.get(id))
+                id for id, text in hits.texts.items() if text not in (sound.texts.get(id, text), old.get(id))
             ]
     return outcome
 
@@ -221,7 +323,8 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
 if __name__ == "__main__":
     home, first, last = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     sound, before = (
-        {index: ask(index, home / index / version) for index in FILES} for version in ("index", "earlier")
+        {index: ask(index, home / MADE.get(index, index) / version) for index in FILES}
+        for version in ("index", "earlier")
     )
     for number in range(first, last):
         sys.stdout.write(json.dumps({"begun": number}) + "\n")

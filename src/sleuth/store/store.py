@@ -324,11 +324,11 @@ class Store:
             return version
 
     @property
-    def stamp(self) -> tuple[int, int]:
-        """Generation and number of the newest committed version: another one whenever an answer may be another."""
+    def stamp(self) -> tuple[int, int, int]:
+        """Generation and number of the newest commit, and noted losses: another one whenever an answer may differ."""
         with self._connection() as connection:
             generation, version = connection.execute("SELECT generation, version FROM state").fetchone()
-            return generation, version
+            return generation, version, self._views.losses
 
     def _begin(self, connection: Connection) -> tuple[manifest.Loaded, int]:
         """Hold a connection to the newest version for which all files are at hand: its views and its number."""

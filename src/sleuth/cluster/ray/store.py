@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,7 +46,7 @@ class RayShards:
         return (self.manifest.number, *(part.version for part in self.manifest.parts))
 
     @property
-    def generation(self) -> tuple[int, ...]:
+    def generation(self) -> Hashable:
         """The same: what is published never changes."""
         return self.versions
 

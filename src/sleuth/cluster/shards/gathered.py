@@ -73,7 +73,7 @@ class GatheredSearchers:
     def __init__(self, snapshot: GatheredSnapshot, legs: Sequence[IndexLeg]) -> None:
         """Searchers of all shards, whose legs these are."""
         self.version = snapshot.version
-        self._versions = snapshot.shards.versions
+        self._generation = snapshot.generation
         self.legs = legs_that_rank(legs)
         totals = snapshot.try_all("totals")
         self._failures = totals.failures
@@ -96,7 +96,7 @@ class GatheredSearchers:
         counts = 0
         for corpus in self.corpora.values():
             counts += sum(map(len, corpus.counts.values()))
-        is_same = self._versions == snapshot.shards.versions
+        is_same = self._generation == snapshot.generation
         return is_same and not self._failures and counts < _MOST_COUNTS
 
     def pinned(self, snapshot: GatheredSnapshot, deadline: Deadline | None) -> GatheredVersion:

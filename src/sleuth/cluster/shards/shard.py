@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
@@ -64,7 +64,7 @@ class Shard(Protocol):
         ...
 
     @property
-    def generation(self) -> int:
+    def generation(self) -> Hashable:
         """Equal ones are of equal versions and have equal segments too."""
         ...
 
@@ -145,7 +145,7 @@ class LocalShard:
     index: ShardIndex
     snapshot: IndexSnapshot
     version: int
-    generation: int
+    generation: Hashable
     _searchers: Searchers | None = None
     _selections: dict[tuple[Filter | None, str | None], Selection] = field(default_factory=dict)
 

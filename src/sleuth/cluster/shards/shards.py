@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sleuth.errors import UnavailableError
@@ -64,7 +64,7 @@ class Shards(Protocol):
         ...
 
     @property
-    def generation(self) -> tuple[int, ...]:
+    def generation(self) -> Hashable:
         """Equal ones are of equal versions and have equal segments too."""
         ...
 
@@ -101,7 +101,7 @@ class LocalShards:
         return LocalShards(shards, self.names, scope)
 
     @property
-    def generation(self) -> tuple[int, ...]:
+    def generation(self) -> Hashable:
         """Equal ones are of equal versions and have equal segments too."""
         return tuple(shard.generation for shard in self.shards)
 

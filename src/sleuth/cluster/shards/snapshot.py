@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import merge
 from itertools import chain
@@ -48,7 +48,7 @@ class GatheredSnapshot:
         return sum(self.shards.versions)
 
     @property
-    def generation(self) -> tuple[int, ...]:
+    def generation(self) -> Hashable:
         """Equal ones are of equal versions and have equal segments too."""
         return self.shards.generation
 

@@ -130,6 +130,8 @@ class FileRow(NamedTuple):
     chunks: int
 
 
+CONTENT_BY_NUMBER = "SELECT hash, content FROM blobs WHERE rowid = (SELECT rowid FROM blobs WHERE hash = ?)"
+"""By number, since SQLite would take the hash from its index, which may lead to another row."""
 FILE_COLUMNS = ", ".join(FileRow._fields)
 SNAPSHOT_COLUMNS = "id, repository, base, names, status, started, finished, files, error"
 

@@ -379,10 +379,11 @@ class CodeStorage:
             IndexDamagedError: it is not as it was written, or not there.
         """
         with self.reading() as connection:
-            row = connection.execute("SELECT content FROM blobs WHERE hash = ?", (hash,)).fetchone()
-        if row is None:
+            row = connection.execute(record.CONTENT_BY_NUMBER, (hash,)).fetchone()
+        own, content = row or (None, b"")
+        if own != hash:
             raise record.damaged(f"the content {hash}")
-        return record.unpacked(row[0], f"the content {hash}")
+        return record.unpacked(content, f"the content {hash}")
 
     def add_contents(self, files: Sequence[tuple[str, Analysed]]) -> None:
         """Keep contents ahead of their file versions, while others are parsed; without those they mean nothing."""

@@ -47,12 +47,14 @@ class Loaded:
     """All attached legs as one generation sees them.
 
     Attributes:
+        losses: how often a segment was noted as damaged or missing before: its views are others then.
         views: by leg, in order of key.
         gaps: by deferred leg, the ranges that no segment answers for.
         files: mapped files by segment name.
     """
 
     generation: int
+    losses: int
     views: Mapping[str, tuple[SegmentView, ...]]
     gaps: Mapping[str, tuple[tuple[int, int], ...]]
     files: Mapping[str, mmap.mmap]
@@ -238,12 +240,14 @@ class Views:
     Attributes:
         folder: of the segment files.
         damage: what was found wrong with segments, by name; they are served from memory instead.
+        losses: how often one was noted.
     """
 
     folder: Path
     legs: Mapping[str, Leg] = field(default_factory=dict)
     deferred: frozenset[str] = frozenset()
     damage: dict[str, str] = field(default_factory=dict)
+    losses: int = 0
     _newest: Loaded | None = None
     _cache: dict[str, _Cached] = field(default_factory=dict)
     _memory: dict[tuple[str, str, int, int], tuple[tuple[int, int], tuple[SegmentView, ...]]] = field(
@@ -280,11 +284,16 @@ class Views:
         wrong = verify(cached.opened, pause)
         if not wrong:
             return True
+        self._note(name, wrong)
+        return False
+
+    def _note(self, name: str, wrong: str) -> None:
+        """Serve the rows of a segment from memory from now on."""
         with self._lock:
             self.damage[name] = wrong
+            self.losses += 1
             self._cache.pop(name, None)
             self._newest = None
-        return False
 
     def after_fork(self) -> None:
         """Run in a forked child: replace a lock that another thread of the parent may have held."""
@@ -337,7 +346,9 @@ class Views:
             for name, cached in self._cache.items()
             if name in names and cached.opened.file is not None
         }
-        return Loaded(generation, MappingProxyType(views), MappingProxyType(holes), MappingProxyType(files))
+        return Loaded(
+            generation, self.losses, MappingProxyType(views), MappingProxyType(holes), MappingProxyType(files)
+        )
 
     def _view(self, connection: Connection, entry: SegmentEntry, generation: int) -> SegmentView | None:
         """Return the view of an entry; None where it is damaged, which is noted."""
@@ -353,7 +364,7 @@ class Views:
             elif cached.generation > generation:  # a transaction older than what others have seen
                 cached = _read_dead(connection, cached.opened, entry, generation)
         except IndexDamagedError as error:
-            self.damage[entry.name] = str(error)
+            self._note(entry.name, str(error))
             return None
         opened = cached.opened
         return SegmentView(
@@ -362,8 +373,7 @@ class Views:
 
     def note_missing(self, name: str) -> None:
         """Take a segment for lost: its rows are served from memory from now on."""
-        with self._lock:
-            self.damage[name] = f"segment {name}: its file is missing"
+        self._note(name, f"segment {name}: its file is missing")
 
     def _in_memory(
         self, connection: Connection, leg: Leg, first: int, last: int

@@ -139,7 +139,7 @@ class IndexSnapshot:
 
     def __init__(self, connection: Connection, version: int, loaded: Loaded) -> None:
         self.version = version
-        self.generation = loaded.generation
+        self.generation = loaded.generation, loaded.losses
         self._connection = connection
         self._loaded = loaded
 

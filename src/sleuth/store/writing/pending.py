@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 8 << 20
 """Characters of text that are sent on their way together, about: bounds the memory of a bulk load."""
+BATCH_ROWS = 1 << 15
+"""Documents or chunks that are, where texts are short: each takes 1.5 kB until it is in the record."""
 
 
 class _Growing:
@@ -80,7 +82,8 @@ class PendingDocuments:
         self._transaction.rows_changed = True
         self._growing.extend(batch)
         self.characters += batch.characters
-        if self._growing.batch.characters >= BATCH_BYTES:
+        batch = self._growing.batch
+        if batch.characters >= BATCH_BYTES or max(len(batch), len(batch.texts)) >= BATCH_ROWS:
             self.flush()
 
     def drop(self, ids: Sequence[str]) -> list[str]:
