@@ -260,8 +260,38 @@ def test_a_clock_that_goes_back(storage: CodeStorage, git: Git, monkeypatch: pyt
     git.commit({"a.py": "a = 2\n"})
     second = index_path(storage, git.root)
     assert opened(storage, first.repository).info.id == second.snapshot
-    index_path(storage, git.root, revision=first.snapshot)
+    git("checkout", "-q", first.snapshot)
+    index_path(storage, git.root)
     assert opened(storage, first.repository).info.id == first.snapshot
+
+
+def test_an_old_commit_does_not_become_the_newest_snapshot(storage: CodeStorage, git: Git) -> None:
+    """Where no snapshot is named, a named commit answers only if the newest snapshot led to it."""
+    first = git.commit({"a.py": "def first(): pass\n"})
+    git("checkout", "-q", "-b", "side")
+    git.commit({"side.py": "def side(): pass\n"})
+    git("checkout", "-q", "main")
+    second = git.commit({"a.py": "def second(): pass\n"})
+    report = index_path(storage, git.root)
+    retriever = CodeRetriever(storage, None)
+
+    def answers() -> set[str]:
+        hits = retriever.retrieve("def", report.repository, strategy="keyword")
+        assert {hit.snapshot for hit in hits} == {opened(storage, report.repository).info.id}
+        return {hit.symbol for hit in hits}
+
+    for revision in (first, "side", "HEAD~1", second):
+        index_path(storage, git.root, revision=revision)
+        assert opened(storage, report.repository).info.id == second
+        assert answers() == {"second"}
+    assert opened(storage, report.repository, first).info.id == first
+    third = git.commit({"a.py": "def third(): pass\n"})
+    write(git.root, {"a.py": "def unsaved(): pass\n"})
+    index_path(storage, git.root, revision=third)
+    assert answers() == {"third"}
+    index_path(storage, git.root)
+    index_path(storage, git.root, revision=third)
+    assert answers() == {"unsaved"}
 
 
 def test_no_index_says_how_to_make_one(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def test_the_newest_snapshots_are_those_that_were_taken_last(storage: CodeStorag
     first = git.commit(dict(SHOP))
     second = git.commit({"a.py": "a = 1\n"})
     for revision in (first, second, first):
-        report = index_path(storage, git.root, revision=revision)
+        git("checkout", "-q", revision)
+        report = index_path(storage, git.root)
     repository = storage.repository(report.repository)
     assert storage.snapshot(repository).id == first
     assert [info.id for info in storage.snapshots(repository.id)] == [first, second]

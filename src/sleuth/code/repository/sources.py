@@ -73,7 +73,7 @@ def source_at(path: str | Path, revision: str | None = None) -> Source:
             )
         return FolderSource(folder)
     if revision is not None or not (root / ".git").exists():
-        return CommitSource(root, "HEAD" if revision is None else revision)
+        return CommitSource(root, revision)
     return WorktreeSource(root)
 
 
@@ -82,12 +82,17 @@ _SKIPPED = {"120000": "a link", "160000": SUBMODULE}
 
 
 class CommitSource:
-    """A commit, read from git's objects."""
+    """A commit, read from git's objects.
 
-    def __init__(self, root: Path, revision: str) -> None:
+    Attributes:
+        is_named: whether somebody named the commit; else it is the HEAD of a bare repository.
+    """
+
+    def __init__(self, root: Path, revision: str | None = None) -> None:
         self.root = root
+        self.is_named = revision is not None
         self._objects = Objects(root)
-        self._commit = self._objects.commit(revision)
+        self._commit = self._objects.commit("HEAD" if revision is None else revision)
 
     @property
     def url(self) -> str:

@@ -19,10 +19,14 @@ import numpy as np
 from sleuth.code.parsing.analyse import Analysed, Analyser, skipped
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import language_of
-from sleuth.code.repository.listing import Listed, Listing
+from sleuth.code.repository.commits import commits_between
+from sleuth.code.repository.listing import Listed, Listing, Version
 from sleuth.code.repository.past import Past, Recall
-from sleuth.code.repository.sources import DiskSource, Source, source_at
+from sleuth.code.repository.sources import CommitSource, DiskSource, Source, source_at
+from sleuth.code.snapshots import lifecycle
+from sleuth.code.snapshots.lookup import newest_completed
 from sleuth.code.snapshots.memory import keep_times, read_times
+from sleuth.code.snapshots.record import Repository, SnapshotInfo
 from sleuth.code.snapshots.recording import WHOLE, History, Recorded, read_ahead, record_history
 from sleuth.code.snapshots.report import CodeIndexReport
 from sleuth.code.snapshots.shelf import Batch
@@ -54,6 +58,9 @@ def index_path(
     submodules: bool = True,
 ) -> CodeIndexReport:
     """Index what is at `path`: a git worktree as it is, a commit of it, or a plain folder.
+
+    The newest snapshot answers where no name is given. An older commit than that of the newest snapshot, or one of
+    another branch, does not become the newest one when it is named.
 
     Args:
         revision: a commit, branch or tag; read from git, the worktree is not touched.
@@ -106,6 +113,7 @@ def index_source(
         past = past_of(storage, repository.id, source)
         version, listed, times = _listing(source, changed, past)
         report = CodeIndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
+        newer = _newer(storage, repository, source, version)
         storage.begin(repository.id, version.id, version.commit, version.names)
         ahead = read_ahead(storage, repository, version.commit)
         try:
@@ -115,6 +123,8 @@ def index_source(
             with storage.transaction() as connection:
                 keys += storage.add_files(repository.id, batch)
                 storage.complete(repository.id, version.id, version.names, np.array(keys, np.int64))
+                if newer is not None:
+                    lifecycle.make_newest(connection, repository.id, newer.id)
                 report.skipped += storage.skipped(repository.id, keys)
                 if isinstance(source, DiskSource):
                     keep_times(connection, repository.id, past.times, times)
@@ -131,6 +141,20 @@ def index_source(
     report.seconds = time.perf_counter() - began
     logger.info("indexed %d files of %s in %.1f s", report.files, report.path, report.seconds)
     return report
+
+
+def _newer(
+    storage: CodeStorage, repository: Repository, source: Source, version: Version
+) -> SnapshotInfo | None:
+    """Return the snapshot that stays the newest when a named commit is indexed: one that does not lead to it."""
+    newest = newest_completed(storage.snapshots(repository.id))
+    if newest is None or not newest.base or not isinstance(source, CommitSource) or not source.is_named:
+        return None
+    try:
+        leads_to_it = not commits_between(source.root, newest.base, [version.commit], 1)
+    except CodeError:  # git does not have that commit any more
+        return None
+    return None if leads_to_it and newest.base != version.commit else newest
 
 
 def _record_history(recording: Callable[[], Recorded], report: CodeIndexReport) -> None:

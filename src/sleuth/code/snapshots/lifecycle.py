@@ -48,6 +48,14 @@ def complete(
             )
 
 
+def make_newest(connection: Connection, repository: str, id: str) -> None:
+    """Mark a completed snapshot as the newest."""
+    connection.execute(
+        "UPDATE snapshots SET serial = (SELECT max(serial) + 1 FROM snapshots) WHERE repository = ? AND id = ?",
+        (repository, id),
+    )
+
+
 def fail(connection: Connection, repository: str, id: str, error: str) -> None:
     """Record that a run failed."""
     connection.execute(
