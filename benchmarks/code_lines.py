@@ -74,17 +74,17 @@ def spans_of_hits(issue: Issue, granularity: str, per_file: int | None = None) -
     snapshot, text = issue.snapshot, issue.task.text
     pool, everywhere = 2 * MOST_HITS, CodeFilter()
     if granularity == "function":
-        functions, _ = search_functions(
+        functions = search_functions(
             snapshot, text, everywhere, pool=pool, strategy="keyword", provider=None, per_file=per_file
         )
-        for piece in functions[:MOST_HITS]:
+        for piece in functions.pieces[:MOST_HITS]:
             symbol = function_of(snapshot, piece)
             yield Span(snapshot.files[piece.file].path, symbol.start, symbol.end)
     else:
-        pieces, _ = search(
+        answer = search(
             snapshot, text, everywhere, pool=pool, strategy="keyword", provider=None, per_file=per_file
         )
-        for found in pieces[:MOST_HITS]:
+        for found in answer.pieces[:MOST_HITS]:
             row = snapshot.files[found.file]
             chunk = snapshot.detail(row).chunks[found.chunk]
             yield Span(row.path, chunk.start, chunk.end)

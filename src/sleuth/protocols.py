@@ -41,7 +41,8 @@ class Embedder(Protocol):
     so little that commits wait for them and no cache keeps them; `weight`, of its vectors in the default fusion, where
     it was measured; `unrelated`, the cosine that texts without anything in
     common reach, from which `min_score` counts; `has_meaning(query)`, False for gibberish, whose vector `min_score`
-    ignores; `knowledge(query)`, how well it knows the words of a query, 0 to 1; `salience(words)`, how much each word
+    ignores; `code_weight`, what its ranks count beside those of words in code search, 0 and more, .25 without it;
+    `knowledge(query)`, how well it knows the words of a query, 0 to 1; `salience(words)`, how much each word
     says in any corpus, above 0; `read` and `token_weight`, where its tokens can be matched with those of a query
     (`sleuth.dense.embedding.TokenEmbedder`).
     """

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -13,10 +14,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sleuth.code import CodeRetriever, CodeStorage, RetrievedContext, Snapshot, index_path, render_context
+from sleuth.code import (
+    CodeRequest,
+    CodeRetriever,
+    CodeStorage,
+    RetrievedContext,
+    Snapshot,
+    index_path,
+    render_context,
+)
 from sleuth.code.parsing import LABELS
 from sleuth.code.search import best_of, count_tokens, rank_files, ranking, read_query
-from sleuth.engine import open_code
+from sleuth.engine import default_embedder, open_code
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.types import Explanation
 from tests.examples import examples
@@ -78,6 +87,72 @@ def test_explanations_add_up(shop: tuple[CodeStorage, str]) -> None:
         share = hit.explanation.facts["chunk share"]
         assert isinstance(share, float)
         assert hit.score == pytest.approx(file.value * (0.5 + 0.5 * share), abs=1e-6)
+
+
+def test_hybrid_scores_compare_between_queries(shop: tuple[CodeStorage, str]) -> None:
+    """A score says how much of the query a piece holds: little for what has one word of many, 1 for all words."""
+    storage, id = shop
+    retriever = CodeRetriever(storage, default_embedder())
+    whole = retriever.retrieve("charge an order", id)
+    partial = retriever.retrieve("charge of electrons in a magnetic field at low temperature", id)
+    assert whole[0].score > 0.8
+    assert 0 < partial[0].score < 0.5
+    for granularity in ("lines", "function", "file"):
+        hits = retriever.retrieve("charge an order", id, granularity=granularity)
+        scores = [hit.score for hit in hits]
+        assert scores == sorted(scores, reverse=True)
+        assert min(scores) < 0.5 < max(scores) <= 1
+        assert all(
+            hit.explanation is not None and hit.explanation.value == pytest.approx(hit.score) for hit in hits
+        )
+    order = [hit.id for hit in retriever.retrieve("charge an order", id, limit=30)]
+    assert [hit.id for hit in retriever.retrieve("charge an order", id, limit=5)] == order[:5]
+    assert retriever.retrieve("Order", id)[0].score == 1
+    assert retriever.retrieve("hjkl fghj", id) == []
+
+
+class OwnEmbedder:
+    """Vectors that are nearest to whatever names a ledger."""
+
+    fingerprint = "ledger"
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, 0.0]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0] if "ledger.py" in text else [0.0, 1.0] for text in texts]
+
+
+def test_an_embedder_of_ones_own_counts(shop: tuple[CodeStorage, str]) -> None:
+    """Ranks of vectors weigh .25, what the embedder says, what the constructor says, or what the call says."""
+    storage, id = shop
+    query = "charge an order"
+
+    def weight(retriever: CodeRetriever, **options: Any) -> float:
+        """Return the weight of the vector leg among those that the explanation of the best hit tells."""
+        explanation = retriever.retrieve(query, id, limit=30, **options)
+        for hit in explanation:
+            assert hit.explanation is not None
+            for part in hit.explanation.parts[0].parts:
+                if part.name == "vector":
+                    return float(part.facts["weight"])
+        raise AssertionError("no hit of the vector leg")
+
+    own, modest = OwnEmbedder(), OwnEmbedder()
+    modest.code_weight = 0.5  # type: ignore[attr-defined]
+    scale = 61  # so that the first of every leg has 1
+    for expected, found in (
+        (0.25, weight(CodeRetriever(storage, own))),
+        (0.5, weight(CodeRetriever(storage, modest))),
+        (2.0, weight(CodeRetriever(storage, modest, weights="vector=2"))),
+        (3.0, weight(CodeRetriever(storage, own, weights={"vector": 2}), weights={"vector": 3})),
+        (0.001, weight(CodeRetriever(storage, default_embedder()))),
+    ):
+        assert found == pytest.approx(expected * scale / (1 + expected))
+    with pytest.raises(ArgumentError, match="weights must be of keyword, vector, got 'words'"):
+        CodeRetriever(storage, own, weights="words=1")
+    with pytest.raises(ArgumentError, match="number of 0 or more"):
+        CodeRequest(query=query, weights="vector=much")
 
 
 def test_limits_are_heads(ask: Ask) -> None:

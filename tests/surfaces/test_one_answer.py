@@ -284,6 +284,9 @@ CODE = [
     *(Question(query, {"strategy": "vector"}) for query in ("where are tokens added", *GIBBERISH)),
     *(Question(query, {"granularity": "function", "k": 3}) for query in ("refill bucket", GIBBERISH[0])),
     Question("tokens", {"strategy": "keyword", "languages": ["python"], "tests": False}),
+    *(Question("add tokens", {"exclude_language": [name]}) for name in ("python", "text")),
+    *(Question("add tokens", {"category": [name]}) for name in ("code", "config", "docs")),
+    *(Question("add tokens", {"weights": text}) for text in ("vector=1", "keyword=0,vector=1")),
 ]
 
 
@@ -296,14 +299,16 @@ def test_every_door_finds_the_same_code(place: Place, question: Question) -> Non
         retriever = CodeRetriever(storage, default_embedder())
         names = {"k": "limit", "languages": "language"}
         call = {names.get(name, name): value for name, value in options.items() if name != "tests"}
-        filters = {"language": call.pop("language")} if "language" in call else None
+        filters: dict[str, Any] = {
+            key: call.pop(key) for key in ("language", "exclude_language", "category") if key in call
+        }
         ids = [hit.id for hit in retriever.retrieve(question.query, repository, filters=filters, **call)]
         assert [
             hit.id for hit in retriever.run(CodeRequest(query=question.query, **options), repository)
         ] == ids
     arguments = ["--no-tests"] if options.pop("tests", True) is False else []
     for name, value in options.items():
-        flag = FLAGS.get(name, (f"--{name}",))[0]
+        flag = FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]
         arguments += [flag, value[0] if isinstance(value, list) else str(value)]
     done = sleuth("code", "search", "--json", *arguments, "--", question.query, cwd=place.root)
     assert [hit["id"] for hit in json.loads(done.stdout)["hits"]] == ids

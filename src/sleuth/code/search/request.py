@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from sleuth.code.search.fusion import read_weights
 from sleuth.request import BaseRequest, Wire
 
 _Texts = list[str] | None
@@ -19,6 +20,10 @@ class CodeRequest(BaseRequest):
 
     Attributes:
         strategy: "hybrid" where None, and "keyword" where there is no embedder.
+        weights: of the legs "keyword" and "vector", as a mapping or as text; those of the retriever where left out.
+
+    Raises:
+        ArgumentError: a value that breaks its rule.
     """
 
     repository: Annotated[
@@ -38,6 +43,16 @@ class CodeRequest(BaseRequest):
         Sequence[str] | None,
         Wire(_Texts),
         Field(max_length=100, description="Only this language, by name or extension."),
+    ] = None
+    exclude_language: Annotated[
+        Sequence[str] | None,
+        Wire(_Texts),
+        Field(max_length=100, description="Omit this language, by name or extension."),
+    ] = None
+    category: Annotated[
+        Sequence[str] | None,
+        Wire(_Texts),
+        Field(max_length=5, description="Only code, test, docs, config or generated."),
     ] = None
     labels: Annotated[
         Sequence[str] | None,
@@ -62,7 +77,19 @@ class CodeRequest(BaseRequest):
         str, Field(max_length=20, description="What a hit is: lines, function or file.")
     ] = "lines"
     per_file: Annotated[int | None, Field(ge=1, description="Hits of one file at most.")] = None
+    weights: Annotated[
+        Mapping[str, float] | str | None,
+        Wire(str | dict[str, float] | None),
+        Field(
+            description='What words and meaning weigh in a hybrid search, as in "keyword=1,vector=0.25".',
+            examples=["keyword=1,vector=0.25", {"vector": 0.25}],
+        ),
+    ] = None
     explain: Annotated[bool, Field(description="Say how each score comes about.")] = False
+
+    def __post_init__(self) -> None:
+        super(CodeRequest, self).__post_init__()
+        read_weights(self.weights)
 
     @property
     def filters(self) -> Mapping[str, Any]:
@@ -71,6 +98,8 @@ class CodeRequest(BaseRequest):
         values = {
             "path_prefix": self.paths,
             "language": self.languages,
+            "exclude_language": self.exclude_language,
+            "category": self.category,
             "labels": self.labels,
             "exclude_category": excluded,
         }

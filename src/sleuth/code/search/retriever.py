@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.arguments import check_count, check_query
 from sleuth.code.graph.walker import GraphWalker
@@ -19,11 +14,13 @@ from sleuth.code.search.context import RetrievedContexts
 from sleuth.code.search.exact import MOST, definitions_meant, spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.functions import function_of, functions_at, rank_functions
-from sleuth.code.search.fusion import LEG_WEIGHTS, Piece, check_weights, fuse, ordered
+from sleuth.code.search.fusion import Piece, fuse, weights_of
 from sleuth.code.search.hits import context_of
+from sleuth.code.search.keyword import keyword_search
 from sleuth.code.search.pieces import Function, FunctionPiece
-from sleuth.code.search.query import Query, parts_of, read_query
-from sleuth.code.search.ranking import RankedFiles, rank_files
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.search.scores import with_fixed_scores
 from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.logs import logger_of
@@ -31,7 +28,6 @@ from sleuth.remote import async_twin, check_cancelled
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.chunks import CodeChunk
     from sleuth.code.search.request import CodeRequest
     from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
@@ -41,12 +37,9 @@ logger = logger_of("code")
 
 P = TypeVar("P", Piece, FunctionPiece)
 STRATEGIES = ("hybrid", "vector", "keyword")
-CHUNKS_PER_FILE = 3
-_FURTHER = 0.999
 PER_FILE = {"lines": None, "function": None, "file": 1}
 """By granularity, hits of one file at most; None for no limit."""
 _POOL = 20
-_LEAST_FILES = 10
 
 
 @runtime_checkable
@@ -70,22 +63,48 @@ class GraphStorage(Protocol):
         ...
 
 
-class Scored(NamedTuple):
-    """A chunk of a file, by its place in it, and a score."""
+class RankedCode(NamedTuple, Generic[P]):
+    """What a search for code gives.
 
-    chunk: int
-    score: float
+    Attributes:
+        pieces: best first.
+        parts: what each leg did.
+        similar: of the vector leg in a hybrid search; None where it did not answer.
+    """
+
+    pieces: list[P]
+    parts: tuple[PartReport, ...]
+    similar: Similar | None = None
+
+    def best(self, snapshot: Snapshot, query: str, k: int, *, strategy: str) -> list[P]:
+        """Return the first `k` pieces; those of a hybrid search with scores that compare between queries."""
+        first = self.pieces[:k]
+        if strategy != "hybrid":
+            return first
+        return list(with_fixed_scores(snapshot, query, first, self.similar))
 
 
 class CodeRetriever:
     """Answers queries with code in its context. Safe to share between threads."""
 
-    def __init__(self, storage: GraphStorage, embedding_provider: EmbeddingProvider | None) -> None:
+    def __init__(
+        self,
+        storage: GraphStorage,
+        embedding_provider: EmbeddingProvider | None,
+        *,
+        weights: Mapping[str, float] | str | None = None,
+    ) -> None:
         """Create a retriever over a storage.
 
         Args:
             embedding_provider: text to vectors; None where only the strategy "keyword" is used.
+            weights: of the legs "keyword" and "vector" in a hybrid search, as {"vector": 0.5} or "vector=0.5". Where
+                one is left out, words weigh 1, and vectors `code_weight` of the embedder, or .25 if it has none.
+
+        Raises:
+            ArgumentError: weights that break their rule.
         """
+        self._weights = weights_of(embedding_provider, weights)
         self.storage = storage
         self.embedding_provider = embedding_provider
 
@@ -100,7 +119,7 @@ class CodeRetriever:
         *,
         expand: Sequence[str] = (),
         explain: bool = True,
-        weights: Mapping[str, float] | None = None,
+        weights: Mapping[str, float] | str | None = None,
         granularity: str = "lines",
         per_file: int | None = None,
     ) -> RetrievedContexts:
@@ -117,8 +136,7 @@ class CodeRetriever:
             filters: by `path_prefix`, `language`, `exclude_language`, `category`, `exclude_category`, `labels`.
             expand: relations to add to each hit: callers, callees, siblings, implementations, tests.
             explain: attach how each score comes about.
-            weights: of the legs "keyword" and "vector" in a hybrid search. One that is left out is the measured one,
-                which suits the default embedder.
+            weights: of the legs "keyword" and "vector" in a hybrid search; those of the constructor where left out.
             granularity: what a hit is: "lines", a piece of a file; "function", a whole function or method; "file", the
                 best piece of each file.
             per_file: hits of one file at most; where None, 1 for "file", 3 by words for "lines", and any number
@@ -132,7 +150,7 @@ class CodeRetriever:
             IndexDamagedError: the index on disk does not read.
         """
         limit = self._check(query, limit, strategy)
-        shares = check_weights(weights)
+        shares = weights_of(self.embedding_provider, self._weights, weights)
         check_granularity(granularity, per_file, strategy)
         repository = self.storage.repository(str(repo_id) if isinstance(repo_id, UUID) else repo_id)
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
@@ -140,7 +158,7 @@ class CodeRetriever:
         if not query.strip() or limit == 0:
             return RetrievedContexts()
         find = search_functions if granularity == "function" else search
-        pieces, parts = find(
+        answer = find(
             snapshot,
             query,
             allowed,
@@ -151,8 +169,8 @@ class CodeRetriever:
             per_file=per_file or PER_FILE[granularity],
         )
         walker = GraphWalker(snapshot)
-        contexts = RetrievedContexts(parts=parts)
-        for piece in pieces[:limit]:
+        contexts = RetrievedContexts(parts=answer.parts)
+        for piece in answer.best(snapshot, query, limit, strategy=strategy):
             check_cancelled()
             contexts.append(context_of(snapshot, walker, piece, expand, explain=explain))
         return contexts
@@ -170,6 +188,7 @@ class CodeRetriever:
             dict(request.filters),
             expand=request.expand or (),
             explain=request.explain,
+            weights=request.weights,
             granularity=request.granularity,
             per_file=request.per_file,
         )
@@ -215,10 +234,10 @@ def search(
     pool: int,
     strategy: str,
     provider: EmbeddingProvider | None,
-    weights: Mapping[str, float] = LEG_WEIGHTS,
+    weights: Mapping[str, float] | None = None,
     per_file: int | None = None,
-) -> tuple[list[Piece], tuple[PartReport, ...]]:
-    """Find the best chunks by a strategy, best first, and say what each leg did.
+) -> RankedCode[Piece]:
+    """Find the best chunks by a strategy.
 
     Args:
         pool: chunks of each leg that are fused; of one leg alone all chunks of the best `pool` files.
@@ -228,6 +247,7 @@ def search(
         RetrievalError: every leg failed.
         IndexDamagedError: the index on disk does not read.
     """
+    shares = weights_of(provider, weights)
     reports: dict[str, PartReport] = {}
     failures: list[Exception] = []
     answers: dict[str, list[Piece]] = {}
@@ -260,14 +280,14 @@ def search(
             context={"query": query, "pool": pool, "strategy": strategy},
         ) from failures[-1]
     if similar and not similar[0].is_related and not _holds_words(snapshot, query, allowed):
-        return [], report
+        return RankedCode([], report)
     if len(answers) == 1:
         pieces = next(iter(answers.values()))
     else:
-        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, weights)
+        pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, shares)
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
-    return _first_of_files(pieces, per_file), report
+    return RankedCode(_first_of_files(pieces, per_file), report, next(iter(similar), None))
 
 
 def _holds_words(snapshot: Snapshot, query: str, allowed: CodeFilter) -> bool:
@@ -283,16 +303,16 @@ def search_functions(
     pool: int,
     strategy: str,
     provider: EmbeddingProvider | None,
-    weights: Mapping[str, float] = LEG_WEIGHTS,
+    weights: Mapping[str, float] | None = None,
     per_file: int | None = None,
-) -> tuple[list[FunctionPiece], tuple[PartReport, ...]]:
+) -> RankedCode[FunctionPiece]:
     """Find the best functions, best first; those that the whole query names before all others.
 
     Args:
         pool: functions at most.
     """
     reports: list[PartReport] = []
-    meaning = None
+    meaning, similar = None, None
     if strategy == "hybrid":
         began = time.perf_counter()
         try:
@@ -318,7 +338,7 @@ def search_functions(
     named = [*meant, *functions_at(snapshot, spots_of(snapshot, query))]
     pieces.sort(key=lambda piece: named.index(piece.function) if piece.function in named else len(named))
     pieces = _first_of_files(pieces, per_file)[:pool]
-    return pieces, (_answered("keyword", pieces, began), *reports)
+    return RankedCode(pieces, (_answered("keyword", pieces, began), *reports), similar)
 
 
 def _first_of_files(pieces: list[P], most: int | None) -> list[P]:
@@ -361,135 +381,3 @@ def _failed(name: str, error: Exception, began: float) -> PartReport:
 
 def _answered(name: str, candidates: Sized, began: float) -> PartReport:
     return PartReport(name, "ok", time.perf_counter() - began, len(candidates))
-
-
-def keyword_search(
-    snapshot: Snapshot,
-    query: Query,
-    pool: int,
-    allowed: CodeFilter,
-    meaning: NDArray[np.float32] | None = None,
-) -> list[Piece]:
-    """Find the best chunks by the signals of `signals.py`: files first, then the chunks that speak for them.
-
-    Args:
-        pool: the chunks of so many files are looked at, and of files that tie with the last. The best `pool` chunks are
-            among them, since the first chunk of a file has the score of the file. A file gives three chunks; if all
-            files together give fewer than `pool`, the others follow.
-    """
-    ranked = rank_files(snapshot, query, allowed.files, meaning)
-    order = np.argsort(-ranked.scores, kind="stable")
-    last = ranked.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
-    scores = ranked.scores[order]
-    files = order[(scores >= last) & (scores > 0)].tolist()
-    by_file = _chunks_by_file(snapshot, ranked, files)
-    best: list[Piece] = []
-    further: list[Piece] = []
-    for file in files:
-        check_cancelled()
-        pieces = _chunks_of(snapshot, query, ranked, file, chunks=by_file.get(file, []), allowed=allowed)
-        best += pieces[:CHUNKS_PER_FILE]
-        further += pieces[CHUNKS_PER_FILE:]
-    if further and len(best) < pool:
-        least = min(piece.score for piece in best)
-        best += [_below(piece, least) for piece in further]
-    return ordered(snapshot, best)
-
-
-def _below(piece: Piece, least: float) -> Piece:
-    """Rank a further chunk of a file behind the first three of all files."""
-    score = min(piece.score, _FURTHER * least)
-    why = Explanation("keyword", score, "below the first three chunks of each file", {}, (piece.explanation,))
-    return replace(piece, score=score, explanation=why)
-
-
-def _chunks_by_file(snapshot: Snapshot, ranked: RankedFiles, files: list[int]) -> dict[int, list[Scored]]:
-    keys, scores = ranked.signals.chunk_keys, ranked.signals.chunk_scores
-    out: dict[int, list[Scored]] = {}
-    positions = snapshot.positions_of_chunks(keys)
-    chosen = np.zeros(len(snapshot.files), bool)
-    chosen[files] = True
-    at = chosen[positions]
-    places = keys[at] - snapshot.firsts[positions[at]]
-    for position, place, score in zip(
-        positions[at].tolist(), places.tolist(), scores[at].tolist(), strict=True
-    ):
-        out.setdefault(position, []).append(Scored(place, score))
-    return out
-
-
-def _chunks_of(
-    snapshot: Snapshot,
-    query: Query,
-    ranked: RankedFiles,
-    file: int,
-    *,
-    chunks: list[Scored],
-    allowed: CodeFilter,
-) -> list[Piece]:
-    """Return the chunks of a file that match, best first: the first with the file's score, others with a share."""
-    detail = snapshot.detail(snapshot.files[file])
-    parts = {part for name in query.plain_names for part in parts_of(name)}
-    scored: dict[int, float] = dict(chunks[:50])
-    peak = max(scored.values(), default=1.0)
-    for place, chunk in enumerate(detail.chunks):
-        symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
-        if symbol is not None and symbol.name in parts and chunk.kind != "part":
-            whole = 0.6 if chunk.start <= symbol.line <= chunk.end else 0.1
-            scored[place] = scored.get(place, 0.0) + peak * whole
-    if not scored and detail.chunks:
-        scored = {_first_definition(detail.chunks): peak}
-    candidates = [Scored(p, s) for p, s in scored.items() if allowed.allows(file, p)]
-    if not candidates:
-        candidates = [Scored(p, peak / 10) for p in range(len(detail.chunks)) if allowed.allows(file, p)]
-    candidates.sort(key=lambda item: (-item.score, item.chunk))
-    candidates = _fragments_last(detail.chunks, candidates)
-    best = max((item.score for item in candidates), default=1.0)
-    base = float(ranked.scores[file])
-    why = _explain(ranked, file)
-    return [
-        Piece(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
-        for place, score in candidates
-    ]
-
-
-def _fragments_last(chunks: Sequence[CodeChunk], scored: list[Scored]) -> list[Scored]:
-    """Put single lines between the members of a container after all else, none with a better score than those."""
-
-    def is_fragment(place: int) -> bool:
-        return chunks[place].kind == "outline" and chunks[place].start == chunks[place].end
-
-    whole = [item for item in scored if not is_fragment(item.chunk)]
-    least = whole[-1].score if whole else math.inf
-    return whole + [Scored(place, min(score, least)) for place, score in scored if is_fragment(place)]
-
-
-def _first_definition(chunks: Sequence[Any]) -> int:
-    return next((i for i, chunk in enumerate(chunks) if chunk.symbol >= 0), 0)
-
-
-def _explain(ranked: RankedFiles, file: int) -> Explanation:
-    factor = float(ranked.factors[file])
-
-    def by_share(named: tuple[str, NDArray[np.float32]]) -> float:
-        _, share = named
-        return -float(share[file])
-
-    parts = tuple(
-        Explanation(
-            name,
-            float(share[file]) * factor,
-            "weight share * raw / best raw * category factor",
-            {"raw": float(ranked.signals.values[name][file]) * ranked.signals.peaks.get(name, 1.0)},
-        )
-        for name, share in sorted(ranked.shares.items(), key=by_share)
-        if share[file] > 0
-    )
-    return Explanation(
-        "file", float(ranked.scores[file]), "sum of signals", {"category factor": factor}, parts
-    )
-
-
-def _scaled(file: Explanation, share: float) -> Explanation:
-    value = file.value * (0.5 + 0.5 * share)
-    return Explanation("keyword", value, "file * (1/2 + 1/2 * chunk share)", {"chunk share": share}, (file,))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,13 +26,24 @@ class Similar:
     """Chunks and their cosine with a query, 0 at least: positions of files, places in them, scores; shapes (m,).
 
     Attributes:
-        is_related: whether any of them has something in common with the query, as far as the embedder can tell.
+        unrelated: the cosine that code without anything in common with the query reaches; 1 for gibberish.
     """
 
     positions: NDArray[np.int64]
     places: NDArray[np.int64]
     scores: NDArray[np.float32]
-    is_related: bool = False
+    unrelated: float = 1.0
+
+    @property
+    def is_related(self) -> bool:
+        """Whether any chunk has something in common with the query, as far as the embedder can tell."""
+        return len(self.scores) > 0 and float(self.scores.max()) > self.unrelated
+
+    def share_of(self, file: int, chunks: Iterable[int]) -> float:
+        """Return how similar the nearest of some chunks of a file is, counted from unrelated code, 0 to 1."""
+        first = int(np.searchsorted(self.positions, file))
+        cosine = max((float(self.scores[first + chunk]) for chunk in chunks), default=0.0)
+        return 0.0 if cosine <= self.unrelated else (cosine - self.unrelated) / (1 - self.unrelated)
 
 
 def similar_chunks(
@@ -53,8 +65,7 @@ def similar_chunks(
         scores = np.where(allowed.files[positions], scores, np.float32(0))
     has_meaning = getattr(provider, "has_meaning", None)
     is_legible = has_meaning is None or bool(has_meaning(query))
-    is_related = is_legible and float(scores.max()) > getattr(provider, "unrelated", 0.0)
-    return Similar(positions, places, scores, is_related)
+    return Similar(positions, places, scores, getattr(provider, "unrelated", 0.0) if is_legible else 1.0)
 
 
 def nearest_pieces(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilter) -> list[Piece]:

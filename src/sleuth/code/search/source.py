@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count, check_query
 from sleuth.code.search.context import piece_id
 from sleuth.code.search.filters import chunk_metadata, file_metadata, read_tree
-from sleuth.code.search.fusion import Piece
+from sleuth.code.search.fusion import LITTLE, Piece, weights_of
 from sleuth.code.search.retriever import pool_for, search
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from sleuth.code.search.retriever import GraphStorage
     from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.snapshot import Snapshot
+
+POOL = 100
+"""Results that a hybrid search gives where ranks of vectors count: their pools do not depend on k."""
 
 
 class SnapshotRetriever:
@@ -37,6 +40,7 @@ class SnapshotRetriever:
         snapshot: str | None = None,
         *,
         embedder: EmbeddingProvider | None = None,
+        weights: Mapping[str, float] | str | None = None,
     ) -> None:
         """Search one repository.
 
@@ -45,11 +49,13 @@ class SnapshotRetriever:
             repository: its id, path or URL.
             snapshot: a commit, branch, tag or content id; where None, each call takes the newest one.
             embedder: search by words and meaning; by words alone where None.
+            weights: as for `CodeRetriever`.
         """
         self._storage = storage
         self._repository = repository
         self._snapshot = snapshot
         self._embedder = embedder
+        self._weights = weights_of(embedder, weights)
 
     def __repr__(self) -> str:
         return f"SnapshotRetriever({self._repository!r}, {self._snapshot!r})"
@@ -74,13 +80,23 @@ class SnapshotRetriever:
             return Ranking(())
         allowed = read_tree(snapshot, tree)
         strategy = "keyword" if self._embedder is None else "hybrid"
-        pieces, report = search(
-            snapshot, query, allowed, pool=pool_for(k), strategy=strategy, provider=self._embedder
+        is_led_by_words = self._weights["vector"] <= LITTLE
+        answer = search(
+            snapshot,
+            query,
+            allowed,
+            pool=pool_for(k if is_led_by_words else POOL),
+            strategy=strategy,
+            provider=self._embedder,
+            weights=self._weights,
         )
-        least = pieces[k - 1].score if k < len(pieces) else 0.0
-        items = [_item(snapshot, piece) for piece in pieces if piece.score >= least]
-        items.sort(key=lambda item: (-(item.score or 0.0), item.id))
-        return Ranking(items[:k], report if len(report) > 1 else ())
+        least = answer.pieces[k - 1].score if k < len(answer.pieces) else 0.0
+        ties = sum(piece.score >= least for piece in answer.pieces)
+        pieces = answer.best(snapshot, query, k if strategy == "hybrid" else ties, strategy=strategy)
+        items = sorted(
+            (_item(snapshot, piece) for piece in pieces), key=lambda item: (-(item.score or 0.0), item.id)
+        )
+        return Ranking(items[:k], answer.parts if len(answer.parts) > 1 else ())
 
     aretrieve = async_twin(retrieve)
 

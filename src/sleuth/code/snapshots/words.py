@@ -6,7 +6,7 @@ commits that led to it. The engine gives an implementation; statistics are taken
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from sleuth.store import Leg
@@ -46,6 +46,10 @@ class WordSearcher(Protocol):
         allowed: Sequence[Bitmap | None] | None = None,
     ) -> Hits:
         """Return the best `k` rows for weighted terms by field."""
+        ...
+
+    def idf(self, terms: Iterable[str]) -> dict[str, float]:
+        """Return how rare each term is among the rows; that of no rows for unknown terms."""
         ...
 
 

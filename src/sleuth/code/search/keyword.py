@@ -1,0 +1,165 @@
+"""The keyword leg of code search: the best files by their signals, and the chunks that speak for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.code.search.filters import CodeFilter
+from sleuth.code.search.fusion import Piece, ordered
+from sleuth.code.search.query import Query, parts_of
+from sleuth.code.search.ranking import RankedFiles, rank_files
+from sleuth.remote import check_cancelled
+from sleuth.types import Explanation
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.chunks import CodeChunk
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+CHUNKS_PER_FILE = 3
+_FURTHER = 0.999
+_LEAST_FILES = 10
+
+
+class Scored(NamedTuple):
+    """A chunk of a file, by its place in it, and a score."""
+
+    chunk: int
+    score: float
+
+
+def keyword_search(
+    snapshot: Snapshot,
+    query: Query,
+    pool: int,
+    allowed: CodeFilter,
+    meaning: NDArray[np.float32] | None = None,
+) -> list[Piece]:
+    """Find the best chunks by the signals of `signals.py`: files first, then the chunks that speak for them.
+
+    Args:
+        pool: the chunks of so many files are looked at, and of files that tie with the last. The best `pool` chunks are
+            among them, since the first chunk of a file has the score of the file. A file gives three chunks; if all
+            files together give fewer than `pool`, the others follow.
+    """
+    ranked = rank_files(snapshot, query, allowed.files, meaning)
+    order = np.argsort(-ranked.scores, kind="stable")
+    last = ranked.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
+    scores = ranked.scores[order]
+    files = order[(scores >= last) & (scores > 0)].tolist()
+    by_file = _chunks_by_file(snapshot, ranked, files)
+    best: list[Piece] = []
+    further: list[Piece] = []
+    for file in files:
+        check_cancelled()
+        pieces = _chunks_of(snapshot, query, ranked, file, chunks=by_file.get(file, []), allowed=allowed)
+        best += pieces[:CHUNKS_PER_FILE]
+        further += pieces[CHUNKS_PER_FILE:]
+    if further and len(best) < pool:
+        least = min(piece.score for piece in best)
+        best += [_below(piece, least) for piece in further]
+    return ordered(snapshot, best)
+
+
+def _below(piece: Piece, least: float) -> Piece:
+    """Rank a further chunk of a file behind the first three of all files."""
+    score = min(piece.score, _FURTHER * least)
+    why = Explanation("keyword", score, "below the first three chunks of each file", {}, (piece.explanation,))
+    return replace(piece, score=score, explanation=why)
+
+
+def _chunks_by_file(snapshot: Snapshot, ranked: RankedFiles, files: list[int]) -> dict[int, list[Scored]]:
+    keys, scores = ranked.signals.chunk_keys, ranked.signals.chunk_scores
+    out: dict[int, list[Scored]] = {}
+    positions = snapshot.positions_of_chunks(keys)
+    chosen = np.zeros(len(snapshot.files), bool)
+    chosen[files] = True
+    at = chosen[positions]
+    places = keys[at] - snapshot.firsts[positions[at]]
+    for position, place, score in zip(
+        positions[at].tolist(), places.tolist(), scores[at].tolist(), strict=True
+    ):
+        out.setdefault(position, []).append(Scored(place, score))
+    return out
+
+
+def _chunks_of(
+    snapshot: Snapshot,
+    query: Query,
+    ranked: RankedFiles,
+    file: int,
+    *,
+    chunks: list[Scored],
+    allowed: CodeFilter,
+) -> list[Piece]:
+    """Return the chunks of a file that match, best first: the first with the file's score, others with a share."""
+    detail = snapshot.detail(snapshot.files[file])
+    parts = {part for name in query.plain_names for part in parts_of(name)}
+    scored: dict[int, float] = dict(chunks[:50])
+    peak = max(scored.values(), default=1.0)
+    for place, chunk in enumerate(detail.chunks):
+        symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
+        if symbol is not None and symbol.name in parts and chunk.kind != "part":
+            whole = 0.6 if chunk.start <= symbol.line <= chunk.end else 0.1
+            scored[place] = scored.get(place, 0.0) + peak * whole
+    if not scored and detail.chunks:
+        scored = {_first_definition(detail.chunks): peak}
+    candidates = [Scored(p, s) for p, s in scored.items() if allowed.allows(file, p)]
+    if not candidates:
+        candidates = [Scored(p, peak / 10) for p in range(len(detail.chunks)) if allowed.allows(file, p)]
+    candidates.sort(key=lambda item: (-item.score, item.chunk))
+    candidates = _fragments_last(detail.chunks, candidates)
+    best = max((item.score for item in candidates), default=1.0)
+    base = float(ranked.scores[file])
+    why = _explain(ranked, file)
+    return [
+        Piece(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
+        for place, score in candidates
+    ]
+
+
+def _fragments_last(chunks: Sequence[CodeChunk], scored: list[Scored]) -> list[Scored]:
+    """Put single lines between the members of a container after all else, none with a better score than those."""
+
+    def is_fragment(place: int) -> bool:
+        return chunks[place].kind == "outline" and chunks[place].start == chunks[place].end
+
+    whole = [item for item in scored if not is_fragment(item.chunk)]
+    least = whole[-1].score if whole else math.inf
+    return whole + [Scored(place, min(score, least)) for place, score in scored if is_fragment(place)]
+
+
+def _first_definition(chunks: Sequence[Any]) -> int:
+    return next((i for i, chunk in enumerate(chunks) if chunk.symbol >= 0), 0)
+
+
+def _explain(ranked: RankedFiles, file: int) -> Explanation:
+    factor = float(ranked.factors[file])
+
+    def by_share(named: tuple[str, NDArray[np.float32]]) -> float:
+        _, share = named
+        return -float(share[file])
+
+    parts = tuple(
+        Explanation(
+            name,
+            float(share[file]) * factor,
+            "weight share * raw / best raw * category factor",
+            {"raw": float(ranked.signals.values[name][file]) * ranked.signals.peaks.get(name, 1.0)},
+        )
+        for name, share in sorted(ranked.shares.items(), key=by_share)
+        if share[file] > 0
+    )
+    return Explanation(
+        "file", float(ranked.scores[file]), "sum of signals", {"category factor": factor}, parts
+    )
+
+
+def _scaled(file: Explanation, share: float) -> Explanation:
+    value = file.value * (0.5 + 0.5 * share)
+    return Explanation("keyword", value, "file * (1/2 + 1/2 * chunk share)", {"chunk share": share}, (file,))
