@@ -12,11 +12,11 @@ from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from sleuth.answer.context import shingles
 from sleuth.answer.names import names_of
 from sleuth.answer.words import Analyze
 from sleuth.types import RetrievedItem
 
+_RUN: Final = 5
 _MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
 _NUMBERS: Final = {
     "zero": 0, "one": 1, "once": 1, "two": 2, "twice": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
@@ -208,8 +208,14 @@ def are_versions(one: RetrievedItem, other: RetrievedItem) -> bool:
         return True
     if not _page_names(first) & _page_names(second):
         return False
-    own, others = shingles(one.text), shingles(other.text)
+    own, others = _runs(one.text), _runs(other.text)
     return len(own & others) >= 0.3 * min(len(own), len(others))
+
+
+def _runs(text: str) -> frozenset[tuple[str, ...]]:
+    """Return the runs of five words in a text; all its words in one run if there are fewer, none without words."""
+    words = re.findall(r"\w+", text.casefold())
+    return frozenset(tuple(words[i : i + _RUN]) for i in range(max(1, len(words) - _RUN + 1)) if words)
 
 
 def _page_names(metadata: Mapping[str, Any]) -> set[str]:
