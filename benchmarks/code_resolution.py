@@ -1,19 +1,23 @@
-"""How often is a reference resolved to what it means? Truth: jedi, on real projects in Python.
+"""How often is a reference resolved to what it means? Truth: jedi for Python, the compiler for TypeScript.
 
-python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ...
+python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --typescript SOURCE_FOLDER ...
 
-Each package is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us. Of the
-references (calls, instantiations, bases) that jedi finds inside the project, recall is the share that we resolve to the
-same place; precision is the share of ours that agree with jedi, where jedi says anything at all.
+Each package is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us. A folder of
+TypeScript is read as it is, by `node` and the package `typescript`, which `npm install typescript` puts into the
+working folder. Of the references (calls, instantiations, bases) that the truth has inside the project, recall is the
+share that we resolve to the same place; precision is the share of ours that agree, where the truth says anything.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import re
 import shutil
-from collections import Counter
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 from sleuth.code import Snapshot
@@ -50,11 +54,48 @@ def truth(script: object, line: int, column: int, root: Path) -> tuple[str, int]
     return "unknown"
 
 
-def places(snapshot: Snapshot, sample: int, seed: int) -> list[tuple[FileRow, Reference, int]]:
+Truth = Callable[[FileRow, Reference, int], tuple[str, int] | str]
+"""Returns where a definition is, "outside" or "unknown", for a reference in a column of a file."""
+
+
+def jedi_truth(root: Path) -> Truth:
+    """Return what jedi says of a folder of Python."""
+    import jedi
+
+    project = jedi.Project(root)
+    scripts: dict[str, object] = {}
+
+    def of(file: FileRow, reference: Reference, column: int) -> tuple[str, int] | str:
+        if file.path not in scripts:
+            scripts[file.path] = jedi.Script(path=str(root / file.path), project=project)
+        return truth(scripts[file.path], reference.line, column, root)
+
+    return of
+
+
+def compiler_truth(root: Path) -> Truth:
+    """Return what the TypeScript compiler says of a folder, where a line has one use of a name."""
+    script = Path(__file__).with_name("typescript_truth.mjs")
+    output = subprocess.run(["node", script, root], check=True, capture_output=True, text=True).stdout
+    meant: dict[tuple[str, int, str], set[tuple[str, int] | str]] = defaultdict(set)
+    for line in output.splitlines():
+        path, number, name, target, at = json.loads(line)
+        meant[path, number, name].add("outside" if target is None else (target, at))
+
+    def of(file: FileRow, reference: Reference, _: int) -> tuple[str, int] | str:
+        targets = meant.get((file.path, reference.line, reference.name), set())
+        return next(iter(targets)) if len(targets) == 1 else "unknown"
+
+    return of
+
+
+def places(
+    snapshot: Snapshot, languages: set[str], sample: int, seed: int
+) -> list[tuple[FileRow, Reference, int]]:
     """Sampled references with their column, those that stand alone on their line by name."""
     found = []
     for file in snapshot.files:
-        if file.language != "python":
+        if file.language not in languages:
             continue
         lines = snapshot.source(file).decode("utf-8").split("\n")
         for reference in snapshot.detail(file).references:
@@ -69,27 +110,23 @@ def places(snapshot: Snapshot, sample: int, seed: int) -> list[tuple[FileRow, Re
     return found[:sample]
 
 
-def judge(root: Path, work: Path, sample: int) -> tuple[Counter[str], Counter[float], Counter[float]]:
+def judge(
+    root: Path, work: Path, sample: int, truth_of: Truth, languages: set[str]
+) -> tuple[Counter[str], Counter[float], Counter[float]]:
     """Counts of outcomes; and by confidence, how many were right and how many there were."""
-    import jedi
-
     outcome: Counter[str] = Counter()
     right: Counter[float] = Counter()
     made: Counter[float] = Counter()
-    project = jedi.Project(root)
     shutil.rmtree(work, ignore_errors=True)
     with open_code(work, create=True) as storage:
         report = index_source(storage, FolderSource(root))  # also where it lies in a repository
         repository = storage.repository(report.repository)
         snapshot = Snapshot(storage, repository, storage.snapshot(repository))
-        scripts: dict[str, object] = {}
-        for file, reference, column in places(snapshot, sample, 7):
-            if file.path not in scripts:
-                scripts[file.path] = jedi.Script(path=str(root / file.path), project=project)
-            expected = truth(scripts[file.path], reference.line, column, root)
+        for file, reference, column in places(snapshot, languages, sample, 7):
+            expected = truth_of(file, reference, column)
             ours = resolver_of(snapshot).resolve(file, reference)
             if expected == "unknown":
-                outcome["unknown to jedi"] += 1
+                outcome["unknown"] += 1
                 continue
             inside = isinstance(expected, tuple)
             outcome["inside" if inside else "outside"] += 1
@@ -113,32 +150,37 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("folders", nargs="*", type=Path, help="packages of Python")
+    parser.add_argument("--typescript", nargs="*", default=[], type=Path, help="folders of TypeScript")
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sample", type=int, default=500)
     options = parser.parse_args()
-    print("| project | references | inside | precision | recall |\n|---|---|---|---|---|")
-    all_right: Counter[float] = Counter()
-    all_made: Counter[float] = Counter()
-    for folder in options.folders:
-        outcome, right, made = judge(
-            laid_out(folder, options.work.resolve()),
-            options.work / f"resolve_{folder.name}",
-            options.sample,
-        )
-        all_right += right
-        all_made += made
+    work = options.work.resolve()
+    print("| project | language | references | inside | precision | recall |\n|---|---|---|---|---|---|")
+    right: dict[str, Counter[float]] = defaultdict(Counter)
+    made: dict[str, Counter[float]] = defaultdict(Counter)
+
+    def add(root: Path, name: str, truth_of: Truth, language: str, languages: set[str]) -> None:
+        outcome, agreed, resolved = judge(root, work / f"resolve_{name}", options.sample, truth_of, languages)
+        right[language] += agreed
+        made[language] += resolved
         precision = outcome["right"] / max(1, outcome["resolved"])
         recall = outcome["right"] / max(1, outcome["inside"])
         known = outcome["inside"] + outcome["outside"]
-        print(
-            f"| {folder.name} | {known} | {outcome['inside']} | {precision:.3f} | {recall:.3f} |", flush=True
-        )
-    print("\n| confidence | resolved | right |\n|---|---|---|")
-    for confidence in sorted(all_made, reverse=True):
-        print(
-            f"| {confidence} | {all_made[confidence]} | {all_right[confidence] / all_made[confidence]:.3f} |"
-        )
+        row = f"{name} | {language} | {known} | {outcome['inside']} | {precision:.3f} | {recall:.3f}"
+        print(f"| {row} |", flush=True)
+
+    for folder in options.folders:
+        root = laid_out(folder, work)
+        add(root, folder.name, jedi_truth(root), "Python", {"python"})
+    for folder in options.typescript:
+        root = folder.resolve()
+        add(root, "_".join(root.parts[-3:]), compiler_truth(root), "TypeScript", {"typescript", "tsx"})
+    print("\n| language | confidence | resolved | right |\n|---|---|---|---|")
+    for language, counts in made.items():
+        for confidence in sorted(counts, reverse=True):
+            share = right[language][confidence] / counts[confidence]
+            print(f"| {language} | {confidence} | {counts[confidence]} | {share:.3f} |")
 
 
 if __name__ == "__main__":

@@ -184,3 +184,43 @@ def test_variables_of_a_file_have_their_values(
             known = target.definition.symbol.qualified if target is not None else ""
             meant.setdefault(f"{reference.qualifier}.{reference.name}", []).append(known)
     assert {use: " ".join(names) for use, names in meant.items()} == expected
+
+
+def test_declarations_of_typescript_mean_their_values(storage: CodeStorage, tmp_path: Path) -> None:
+    """A call means the function behind its overloads, or the value of a name that is also a type; a type stays one.
+
+    What stands in a class or an interface is nothing that a module offers.
+    """
+    files = {
+        "core.ts": (
+            "export interface Init<T> { (x: T): T }\n"
+            "export function Init(x: string): string;\n"
+            "export function Init(x: number): number;\n"
+            "export function Init(x: any): any {\n  return x;\n}\n"
+            "export interface Kind { parse(): void; parse(x: string): void }\n"
+            "export const Kind = make();\n"
+            "export class Box {\n  put(x: string): void;\n  put(x: number): void;\n  put(x: any): void {}\n}\n"
+            "export function make(): any {}\n"
+        ),
+        "all.ts": "export * from './core';\nexport * from './parse';\n",
+        "parse.ts": "export const parse = (x: string): string => x;\n",
+        "use.ts": (
+            "import * as core from './core';\nimport * as z from './all';\nimport { Kind } from './core';\n"
+            "core.Init(1);\nz.parse('x');\nnew Kind();\nnew core.Box().put(1);\n"
+            "interface Sub extends Kind {}\n"
+        ),
+    }
+    snapshot = open_project(storage, tmp_path / "declared", files)
+    file = snapshot.file("use.ts")
+    meant = {}
+    for reference in snapshot.detail(file).references:
+        target = resolver_of(snapshot).resolve(file, reference)
+        if target is not None and reference.role != "import":
+            definition = target.definition
+            place = f"{definition.file.path}:{definition.symbol.line}"
+            meant[f"{reference.role} {reference.name}"] = f"{definition.symbol.kind} {place}"
+    assert meant["call Init"] == "function core.ts:4"
+    assert meant["call parse"] == "function parse.ts:1"
+    assert meant["instantiation Kind"] == "constant core.ts:8"
+    assert meant["call put"] == "method core.ts:12"
+    assert meant["inheritance Kind"] == "interface core.ts:7"

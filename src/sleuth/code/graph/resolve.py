@@ -44,6 +44,10 @@ _FAMILIES = {"cpp": "c", "kotlin": "java", "scala": "java"} | dict.fromkeys(SCRI
 _STYLED = frozenset({"css", "html", "vue", "svelte"})
 """Pages use the names that styles define."""
 _OVERLOAD = re.compile(r"^\s*@(?:\w+\.)?overload\b", re.MULTILINE)
+_OVERLOADED = frozenset({"typescript", "tsx"})
+"""Languages in which functions of one name and scope are declarations of the last one."""
+_MODULES = frozenset({"python", "javascript", "typescript", "tsx"})
+"""Languages in which a module offers what stands at the top of its file."""
 CERTAIN = 0.5
 """The least confidence of what is more than a guess by the name of a method."""
 _DEPTH = 4
@@ -82,7 +86,8 @@ class Resolver:
         finally:
             under_way.discard(key)
         if resolved is not None:
-            resolved = replace(resolved, definition=self._implementation(resolved.definition))
+            definition = self._implementation(resolved.definition, reference.role)
+            resolved = replace(resolved, definition=definition)
         if not under_way:
             # What was found on the way to something else may have been cut short by a circle.
             if len(self._known) >= _REMEMBERED:
@@ -90,12 +95,22 @@ class Resolver:
             self._known[key] = resolved
         return resolved
 
-    def _implementation(self, definition: Definition) -> Definition:
-        """Return the function that an overload declares: the last of its name in its scope."""
+    def _implementation(self, definition: Definition, role: str) -> Definition:
+        """Return what a declaration stands for: of overloads the function, of a name that is also a type the value."""
         file, symbol = definition.file, definition.symbol
-        if file.language != "python" or symbol.kind not in ("function", "method"):
-            return definition
         symbols = self._snapshot.detail(file).symbols
+        is_function = symbol.kind in ("function", "method")
+        if file.language in _OVERLOADED:
+            is_called = role in ("call", "instantiation")
+            if not (is_function or is_called) or (
+                symbol.parent >= 0 and symbols[symbol.parent].kind == "interface"
+            ):
+                return definition
+            same = [i for i in self._by_place(file)[symbol.name] if symbols[i].parent == symbol.parent]
+            values = [i for i in same if symbols[i].kind not in ("interface", "type", "module")]
+            return self._definition(file, values[-1]) if values else definition
+        if file.language != "python" or not is_function:
+            return definition
         *others, last = (i for i in self._by_place(file)[symbol.name] if symbols[i].parent == symbol.parent)
         if not others or not _OVERLOAD.search(self._snapshot.lines(file, symbol.start, symbol.line)):
             return definition
@@ -351,9 +366,7 @@ class Resolver:
         if not keys:
             return []
         definitions = [d for d in self._by_name(name) if d.file.key in keys]
-        return [
-            d for d in definitions if d.symbol.parent < 0 or d.file.language not in ("python", "javascript")
-        ]
+        return [d for d in definitions if d.symbol.parent < 0 or d.file.language not in _MODULES]
 
     def _snapshot_nearest(self, file: FileRow, candidates: list[Definition]) -> Definition:
         positions = [self._snapshot.by_path[d.file.path] for d in candidates]
