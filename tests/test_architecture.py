@@ -302,7 +302,7 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
     "surfaces": {
         "": set(),
         "http": {""},
-        "page": {"http"},
+        "page": {"http", ""},
         "mcp": {"http", ""},
         "cli": {"http", "page", "mcp", ""},
     },

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from sleuth.surfaces.hits import place_of
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -59,12 +60,12 @@ def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
     """Return where a passage is: the path from here, or the source, then the page or lines."""
     file = file_of(engine, metadata)
     where = from_here(file, names_of(engine).base) if file else str(metadata.get("source") or id)
-    where = clean_text(" ".join(where.split()))
-    if metadata.get("page"):
-        where += f" p.{metadata['page']}"
-    elif metadata.get("start_line"):
-        where += f":{metadata['start_line']}-{metadata['end_line']}"
-    return where
+    place = place_of(id, metadata, clean_text(" ".join(where.split())))
+    return (
+        f"{place.path} p.{place.page}"
+        if place.page
+        else f"{place.path}{':' * bool(place.lines)}{place.lines}"
+    )
 
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:

@@ -24,12 +24,14 @@ from sleuth.surfaces.cli.common import (
 from sleuth.surfaces.cli.files import file_of, place, request_here
 from sleuth.surfaces.cli.options import takes
 from sleuth.surfaces.cli.terminal import console, say, styled
+from sleuth.surfaces.hits import ShownText, excerpt, title_of
 from sleuth.text import clean_text
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from sleuth.engine import Answering
-    from sleuth.text import Snippet
     from sleuth.types import Explanation, Ranking, RetrievedItem
 
 OPEN, CLOSE = "\ue000", "\ue001"
@@ -122,16 +124,13 @@ def print_item(engine: Answering, query: str, number: int, item: RetrievedItem) 
     where = place(engine, item.id, item.metadata)
     say(f"{styled(f'{number:>2}', 'dim')} {styled(where, 'head')}{styled(f'{score}{kind}', 'dim')}")
     width = max(20, shutil.get_terminal_size().columns)
-    heading = clean_text(
-        " ".join(str(item.metadata.get("heading") or item.metadata.get("title") or "").split())
-    )
-    if heading:
+    if heading := clean_text(title_of(item.metadata)):
         say(f"   {styled(wrapped(heading, width - 4, 1)[0], 'italic')}")
-    if item.metadata.get("source_type") == "code":
-        print_code(engine, query, item)
-    else:
-        for line in snippet_lines(engine, query, item, width - 4):
-            say(f"   {line}")
+    part = excerpt(item, query, engine, width=3 * (width - 4), lines=CODE_LINES)
+    for line in excerpt_lines(part, item.metadata, width - 4):
+        say(f"   {line}".rstrip())
+    if part.more:
+        say(styled(f"   … {part.more} more lines", "dim"))
     if item.copies:
         say(styled(f"   {copies_line(item.copies)}", "dim"))
     if item.explanation is not None:
@@ -147,27 +146,18 @@ def copies_line(ids: Sequence[str]) -> str:
     return f"and {len(ids)} {'copy' if len(ids) == 1 else 'copies'}: {names}{more}"
 
 
-def print_code(engine: Answering, query: str, item: RetrievedItem) -> None:
-    """Print the first lines of a piece of code, with their matches marked."""
-    lines = item.text.split("\n")
-    text = "\n".join(lines[:CODE_LINES])
-    snippet = engine.snippet(query, item.model_copy(update={"text": text}), width=max(1, len(text)))
-    for line in marked(snippet).split("\n"):
-        say(f"   {styled_spans(line)}".rstrip())
-    if len(lines) > CODE_LINES:
-        say(styled(f"   … {len(lines) - CODE_LINES} more lines", "dim"))
-
-
-def snippet_lines(engine: Answering, query: str, item: RetrievedItem, width: int) -> list[str]:
-    """Return the best window of a passage, with its matches marked: lines of code as they are, other text wrapped."""
-    text = marked(engine.snippet(query, item, width=3 * width))
-    if item.metadata.get("type") in CODE:
+def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> list[str]:
+    """Return an excerpt with its matches marked: lines of code as they are, other text wrapped."""
+    text = marked(part)
+    if metadata.get("source_type") == "code":
+        return [styled_spans(line) for line in text.split("\n")]
+    if metadata.get("type") in CODE:
         lines = [wrapped(line.expandtabs(4), width, 1, keep_indentation=True) for line in text.split("\n")]
         return [styled_spans(line) for cut in lines for line in cut or [""]][:CODE_LINES]
     return [styled_spans(line) for line in wrapped(" ".join(text.split()), width, 4)]
 
 
-def marked(snippet: Snippet) -> str:
+def marked(snippet: ShownText) -> str:
     """Return the text of a snippet with marks around its matches."""
     text, last = "", 0
     for start, end in snippet.spans:

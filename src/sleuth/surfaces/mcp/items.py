@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sleuth.surfaces.hits import title_of
 from sleuth.surfaces.mcp.budget import Graded
 
 if TYPE_CHECKING:
@@ -46,12 +47,12 @@ def file_url(id: str, metadata: Mapping[str, Any], *, base: Path | None = None) 
     return Path(path).as_uri() + (f"#L{lines}-L{metadata.get('end_line', lines)}" if lines else "")
 
 
-def title_of(id: str, metadata: Mapping[str, Any]) -> str:
-    """Return what a reader calls a passage: its symbol, title or heading, and its file."""
+def name_of(id: str, metadata: Mapping[str, Any]) -> str:
+    """Return what a reader calls a passage: its symbol, heading or title, and its file."""
     source = str(metadata.get("source") or id)
     name = source if "://" in source else Path(source).name
-    title = metadata.get("symbol") or metadata.get("heading") or metadata.get("title")
-    return f"{title} ({name})" if title and str(title) != name else name
+    title = title_of(metadata)
+    return f"{title} ({name})" if title and title != name else name
 
 
 def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) -> Graded:
@@ -59,7 +60,7 @@ def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) 
     metadata = item.metadata
     name = {
         "id": item.id,
-        "title": title_of(item.id, metadata),
+        "title": name_of(item.id, metadata),
         "url": url_of(item.id, metadata),
     }
     fields = (

@@ -176,7 +176,7 @@ class Tools:
         metadata = {key: value for key, value in source.metadata.items() if value not in (None, "", [])}
         answer = {
             "id": source.id,
-            "title": items.title_of(source.id, metadata),
+            "title": items.name_of(source.id, metadata),
             "text": "",
             "url": self._url_of(source.id, metadata),
             "metadata": metadata,

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.filters import Compare, to_text
+from sleuth.surfaces.hits import Location
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.state import PAGE, PageState
@@ -144,7 +145,7 @@ def _document(call: Call, state: PageState, id: str) -> views.SourceView | None:
         return None
     item = cited[0]
     whole = call.engine.get(document_of(id)) or cited
-    title = str(item.metadata.get("title") or views.place_of(id, item.metadata).name)
+    title = str(item.metadata.get("title") or views.shown_place(id, item.metadata).name)
     page = item.metadata.get("page")
     download = f"/original?{urlencode({'id': id})}#page={page}" if page else ""
     lines, numbers = views.numbered_lines(whole)
@@ -222,7 +223,7 @@ def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:
     first = entry["line"]
     id = f"{root}/{entry['file_path']}:{first}-{last}"
     return {
-        "place": views.Location(escape_text(entry["file_path"]), str(first)),
+        "place": Location(escape_text(entry["file_path"]), str(first)),
         "url": f"/source?{urlencode({'id': id})}#L{first}",
     }
 

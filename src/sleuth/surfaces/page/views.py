@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from sleuth.surfaces.hits import Location, excerpt, matches_in, place_of, title_of
 from sleuth.surfaces.page.pieces import LinePiece, lines_of
 from sleuth.text import escape_text
 
@@ -24,30 +25,6 @@ MOST_LINES = 2_000
 """Lines before and after what is cited that a source view shows."""
 
 _LANGUAGES = {"csharp": "csharp", "jsx": "jsx", "tsx": "tsx"}
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where something stands.
-
-    Attributes:
-        path: as a reader knows it; folder and name are its parts.
-        lines: such as "10-20", or ""; page: such as "3", or "".
-    """
-
-    path: str
-    lines: str = ""
-    page: str = ""
-
-    @property
-    def folder(self) -> str:
-        """The path up to its name, with the slash."""
-        return self.path[: len(self.path) - len(self.name)]
-
-    @property
-    def name(self) -> str:
-        """The last part of the path."""
-        return self.path.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,30 +115,24 @@ class SourceView:
     download: str = ""
 
 
-def place_of(id: str, metadata: Mapping[str, Any]) -> Location:
-    """Return the place of an item."""
-    source = str(metadata.get("source") or id)
-    path = source if "://" in source else str(metadata.get("path") or source)
-    first, last = metadata.get("start_line"), metadata.get("end_line")
-    lines = "" if first is None else f"{first}" if last in (None, first) else f"{first}-{last}"
-    page = str(metadata["page"]) if metadata.get("page") else ""
-    return Location(escape_text(path), "" if page else lines, page)
+def shown_place(id: str, metadata: Mapping[str, Any]) -> Location:
+    """Return the place of an item, with invisible characters of its path as escapes."""
+    place = place_of(id, metadata)
+    return replace(place, path=escape_text(place.path))
 
 
 def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> HitView:
     """Show a result of a search."""
     metadata = item.metadata
-    is_code = metadata.get("source_type") == "code"
     symbol = str(metadata.get("symbol") or "")
-    place = place_of(item.id, metadata)
-    title = symbol or str(metadata.get("heading") or metadata.get("title") or "") or place.name
+    place = shown_place(item.id, metadata)
     url = "/source?" + urlencode({"id": item.id, "q": query})
-    lines, more = _shown(item, query, sources, is_code=is_code)
+    lines, more = _shown(item, query, sources)
     source = str(metadata.get("source") or "")
     return HitView(
         number=number,
         id=item.id,
-        title=escape_text(" ".join(title.split())),
+        title=escape_text(title_of(metadata)) or place.name,
         place=place,
         url=f"{url}#cited",
         kind=escape_text(
@@ -169,7 +140,7 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
         ),
         score="" if item.score is None else f"{item.score:.3g}",
         lines=lines,
-        is_code=is_code,
+        is_code=metadata.get("source_type") == "code",
         first=int(metadata.get("start_line") or 1),
         more=more,
         symbol=escape_text(symbol),
@@ -195,30 +166,15 @@ def reason_of(explanation: Explanation) -> Reason:
     )
 
 
-def _shown(
-    item: RetrievedItem, query: str, sources: Answering, *, is_code: bool
-) -> tuple[list[list[LinePiece]], int]:
+def _shown(item: RetrievedItem, query: str, sources: Answering) -> tuple[list[list[LinePiece]], int]:
     """Return the lines of its text that a hit shows, and the number of lines that it omits."""
-    if not is_code:
-        window = sources.snippet(query, item, width=SNIPPET)
-        text = window.text.replace("\n", " ")
-        before = "… " if window.start else ""
-        after = " …" if window.start + len(window.text) < len(item.text) else ""
-        spans = [(begin + len(before), end + len(before)) for begin, end in window.spans]
-        return lines_of(before + text + after, spans), 0
-    lines = item.text.split("\n")
-    text = "\n".join(line[:LONGEST_LINE] for line in lines[:CODE_LINES])
-    return _marked(text, query, sources, item, language(item.metadata)), max(0, len(lines) - CODE_LINES)
-
-
-def _marked(
-    text: str, query: str, sources: Answering, item: RetrievedItem, syntax: str
-) -> list[list[LinePiece]]:
-    spans = []
-    if query.strip() and text:
-        window = sources.snippet(query, item.model_copy(update={"text": text}), width=len(text))
-        spans = [(begin + window.start, end + window.start) for begin, end in window.spans]
-    return lines_of(text, spans, language=syntax)
+    part = excerpt(item, query, sources, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
+    if item.metadata.get("source_type") == "code":
+        return lines_of(part.text, part.spans, language=language(item.metadata)), part.more
+    before = "… " if part.start else ""
+    after = " …" if part.start + len(part.text) < len(item.text) else ""
+    spans = [(begin + len(before), end + len(before)) for begin, end in part.spans]
+    return lines_of(before + part.text.replace("\n", " ") + after, spans), 0
 
 
 def source_view(
@@ -242,10 +198,11 @@ def source_view(
     begin, end = min(numbered, default=1), max(numbered, default=0)
     numbers = range(max(begin, middle - MOST_LINES), min(end, middle + MOST_LINES) + 1)
     text = "\n".join(numbered.get(number, "") for number in numbers)
-    pieces = _marked(text, query, sources, item, language(item.metadata))
+    spans = matches_in(text, query, sources, item)
+    pieces = lines_of(text, spans, language=language(item.metadata))
     lines = [SourceLine(number, line, number in cited) for number, line in zip(numbers, pieces, strict=True)]
     return SourceView(
-        escape_text(title), place_of(item.id, item.metadata), lines, _facts(item.metadata), download
+        escape_text(title), shown_place(item.id, item.metadata), lines, _facts(item.metadata), download
     )
 
 

@@ -1,0 +1,96 @@
+"""The parts of a hit that surfaces show: what it is called, where it stands, and the text that shows why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from sleuth.engine import Answering
+    from sleuth.types import RetrievedItem
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where something stands.
+
+    Attributes:
+        path: as a reader knows it; folder and name are its parts.
+        lines: such as "10-20", or ""; page: such as "3", or "".
+    """
+
+    path: str
+    lines: str = ""
+    page: str = ""
+
+    @property
+    def folder(self) -> str:
+        """The path up to its name, with the slash."""
+        return self.path[: len(self.path) - len(self.name)]
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit("/", 1)[-1]
+
+
+def place_of(id: str, metadata: Mapping[str, Any], path: str = "") -> Location:
+    """Return where an item stands.
+
+    Args:
+        path: of its file as the reader sees it; "" for that of the metadata.
+    """
+    source = str(metadata.get("source") or id)
+    path = path or (source if "://" in source else str(metadata.get("path") or source))
+    if metadata.get("page"):
+        return Location(path, page=str(metadata["page"]))
+    first, last = metadata.get("start_line"), metadata.get("end_line")
+    return Location(path, f"{first}-{first if last is None else last}" if first else "")
+
+
+def title_of(metadata: Mapping[str, Any]) -> str:
+    """Return what a reader calls an item, in one line: its symbol, heading or title; "" where it has none."""
+    title = metadata.get("symbol") or metadata.get("heading") or metadata.get("title") or ""
+    return " ".join(str(title).split())
+
+
+class ShownText(NamedTuple):
+    """What is shown of the text of an item.
+
+    Attributes:
+        spans: start and end of each match in `text`.
+        start: where it begins in the text of the item.
+        more: lines of code that follow it.
+    """
+
+    text: str
+    spans: Sequence[tuple[int, int]]
+    start: int = 0
+    more: int = 0
+
+
+def excerpt(
+    item: RetrievedItem, query: str, sources: Answering, *, width: int, lines: int, longest: int | None = None
+) -> ShownText:
+    """Return the window of a passage that shows why it matches, or the first lines of a piece of code.
+
+    Args:
+        width: characters of the window.
+        lines: of code.
+        longest: characters of a line of code; None for all.
+    """
+    if item.metadata.get("source_type") != "code":
+        window = sources.snippet(query, item, width=width)
+        return ShownText(window.text, window.spans, window.start)
+    every = item.text.split("\n")
+    text = "\n".join(line[:longest] for line in every[:lines])
+    return ShownText(text, matches_in(text, query, sources, item), more=max(0, len(every) - lines))
+
+
+def matches_in(text: str, query: str, sources: Answering, item: RetrievedItem) -> list[tuple[int, int]]:
+    """Return the start and end of each match in a text of an item."""
+    if not query.strip() or not text:
+        return []
+    window = sources.snippet(query, item.model_copy(update={"text": text}), width=len(text))
+    return [(begin + window.start, end + window.start) for begin, end in window.spans]
