@@ -165,3 +165,36 @@ def test_an_index_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(EmbeddingError, match="sleuth models pull none"):
         Engine.open(tmp_path / "j", create=True, embedder="onnx:none")
     assert not (tmp_path / "j").exists()
+
+
+def test_gibberish_has_no_meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query that falls into single letters finds nothing, unless a passage holds its word; other scripts are read."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    monkeypatch.setenv("SLEUTH_MODELS", str(tmp_path / "models"))
+    letters = [chr(code) for code in range(ord("a"), ord("z") + 1)]
+    words = ["[UNK]", "tokens", "refilled", "bucket", *letters, *(f"##{letter}" for letter in letters)]
+    tokenizer = Tokenizer(models.WordPiece({word: i for i, word in enumerate(words)}, unk_token=words[0]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    folder = tiny.write_encoder(tmp_path / "models" / "m")
+    (folder / "tokenizer.json").write_text(tokenizer.to_str())
+    (folder / "model.onnx").write_bytes(tiny.encoder(words=len(words)))
+    embedder = OnnxEmbedder("m")
+    assert embedder.has_meaning("tokens refilled")
+    assert embedder.has_meaning("refilled xq")
+    assert embedder.has_meaning("漢字")
+    assert embedder.has_meaning("x y z")
+    assert not embedder.has_meaning("xkcdqwz blorf")
+    with Engine.open(tmp_path / "i", create=True, embedder="onnx:m") as engine:
+        engine.add([Document("tokens refilled", id="a"), Document("the code is xkcdqwz", id="b")])
+        assert len(engine.retrieve("qwzxkv blorf")) == 0
+        assert engine.retrieve("xkcdqwz")[0].id == "b#0"
+
+
+def test_known_models_say_from_where_cosines_count(tmp_path: Path) -> None:
+    """`min_score` counts from the cosine of unrelated texts, where the table of known models has it."""
+    assert OnnxEmbedder(tiny.write_encoder(tmp_path / "all-MiniLM-L6-v2")).unrelated == 0.3
+    known = OnnxEmbedder(tiny.write_encoder(tmp_path / "e5-small-v2"))
+    assert (known.unrelated, known.weight) == (0.7, None)
+    unknown = OnnxEmbedder(tiny.write_encoder(tmp_path / "m"))
+    assert (unknown.unrelated, unknown.weight) == (0.0, None)

@@ -74,9 +74,9 @@ def model(nodes: Sequence[bytes], constants: Sequence[bytes], inputs: Sequence[s
     return field(1, 8) + field(8, field(2, 17)) + field(7, graph + field(12, output))
 
 
-def encoder(dimension: int = 8) -> bytes:
+def encoder(dimension: int = 8, words: int = len(WORDS)) -> bytes:
     """An encoder whose token vectors are rows of a table: `last_hidden_state`, shape (batch, tokens, dimension)."""
-    table = np.random.default_rng(5).standard_normal((len(WORDS), dimension)).astype(np.float32)
+    table = np.random.default_rng(5).standard_normal((words, dimension)).astype(np.float32)
     nodes = [node("Gather", ["table", "input_ids"], "last_hidden_state")]
     output = value("last_hidden_state", FLOAT, "batch", "tokens", dimension)
     return model(nodes, [tensor("table", table)], ["input_ids", "attention_mask"], output)

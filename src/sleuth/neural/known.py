@@ -16,6 +16,7 @@ class KnownModel(NamedTuple):
         pooling: how the vectors of tokens become one: "mean" or "cls"; "" for a cross-encoder.
         query_prefix, passage_prefix: put before texts, as the card of the model asks.
         weight: of its vectors in the default fusion, where it was measured (docs/neural.md).
+        unrelated: the cosine that texts without anything in common reach, from which `min_score` counts.
         is_multilingual: whether it knows other languages than English.
     """
 
@@ -26,16 +27,29 @@ class KnownModel(NamedTuple):
     passage_prefix: str = ""
     is_multilingual: bool = False
     weight: float | None = None
+    unrelated: float = 0.0
 
 
 KNOWN = {
     "all-MiniLM-L6-v2": KnownModel(
-        "sentence-transformers/all-MiniLM-L6-v2", "encoder, English, the fastest", "mean", weight=1.5
+        "sentence-transformers/all-MiniLM-L6-v2",
+        "encoder, English, the fastest",
+        "mean",
+        weight=1.5,
+        unrelated=0.3,
     ),
     "bge-small-en-v1.5": KnownModel("BAAI/bge-small-en-v1.5", "encoder, English", "cls", _SEARCH),
-    "e5-small-v2": KnownModel("intfloat/e5-small-v2", "encoder, English", "mean", "query: ", "passage: "),
+    "e5-small-v2": KnownModel(
+        "intfloat/e5-small-v2", "encoder, English", "mean", "query: ", "passage: ", unrelated=0.7
+    ),
     "multilingual-e5-small": KnownModel(
-        "intfloat/multilingual-e5-small", "encoder, a hundred languages", "mean", "query: ", "passage: ", True
+        "intfloat/multilingual-e5-small",
+        "encoder, a hundred languages",
+        "mean",
+        "query: ",
+        "passage: ",
+        is_multilingual=True,
+        unrelated=0.7,
     ),
     "snowflake-arctic-embed-xs": KnownModel(
         "Snowflake/snowflake-arctic-embed-xs", "encoder, English", "cls", _SEARCH

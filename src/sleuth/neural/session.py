@@ -97,6 +97,13 @@ class OnnxSession:
         names = [each.name for each in self._session.get_outputs()]
         return "sentence_embedding" if "sentence_embedding" in names else names[0]
 
+    def pieces(self, word: str) -> list[str]:
+        """Return the parts of a word that are tokens, without those that frame a text."""
+        with self._loading:
+            tokenizer = self._tokenizer
+        encoding = tokenizer.encode(word, add_special_tokens=False)
+        return [word[start:end] for start, end in encoding.offsets]
+
     def run(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], NDArray[Any], NDArray[np.int64]]]:
         """Yield places of texts, what the model gives for them, and their masks; texts of similar length run together.
 
