@@ -24,6 +24,8 @@ COMMANDS = {
     "search": "search",
     "show": "show",
     "list": "list",
+    "facets": "facets",
+    "open": "open",
     "delete": "delete",
     "move": "move",
     "status": "status",

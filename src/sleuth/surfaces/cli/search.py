@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import textwrap
@@ -23,6 +24,7 @@ from sleuth.surfaces.cli.common import (
 )
 from sleuth.surfaces.cli.files import file_of, place, request_here
 from sleuth.surfaces.cli.options import takes
+from sleuth.surfaces.cli.recent import ResultPlace, remember
 from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.surfaces.hits import ShownText, excerpt, title_of
 from sleuth.text import clean_text
@@ -76,8 +78,18 @@ def search(
             print_json(ranking_json(engine, question, ranking))
         else:
             print_ranking(engine, question, ranking)
+            remember([result_place(engine, item) for item in ranking])
     if not ranking:
         raise typer.Exit(1)
+
+
+def result_place(engine: Answering, item: RetrievedItem) -> ResultPlace:
+    """Return where a result stands, for `sleuth open`; a member of an archive stands in the archive."""
+    file = file_of(engine, item.metadata)
+    if "row" in item.metadata or "member" in item.metadata:
+        file = file.partition("#")[0] if not os.path.exists(file) else file  # noqa: PTH110
+    line = item.metadata.get("start_line")
+    return ResultPlace(place(engine, item.id, item.metadata), file, line if isinstance(line, int) else 0)
 
 
 def ranking_json(engine: Answering, query: str, ranking: Ranking) -> dict[str, Any]:

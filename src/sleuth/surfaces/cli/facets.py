@@ -1,0 +1,92 @@
+"""sleuth facets: prints the metadata keys of an index and their most frequent values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
+from sleuth.surfaces.cli.files import filter_from_here
+from sleuth.surfaces.cli.terminal import say, styled
+from sleuth.text import clean_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sleuth.engine import Engine
+    from sleuth.filters import Filter
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth facets                           every metadata key, with its five most frequent values
+  sleuth facets type language -k 20       more values of two keys
+  sleuth facets --filter "year>=2020"     of the documents that match a filter
+  sleuth facets --query bucket type       of the documents that hold a word
+  sleuth facets --json | jq '.keys[].key'
+"""
+
+
+@app.command("facets", epilog=EXAMPLES)
+def facets(
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Metadata keys, as filters write them. Default: all.")
+    ] = None,
+    filter: Annotated[
+        str | None, typer.Option("--filter", "-f", help="Only documents with a passage that matches.")
+    ] = None,
+    query: Annotated[
+        str | None, typer.Option("--query", help="Only documents with a passage that holds a word of it.")
+    ] = None,
+    k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Values of each key.")] = 5,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Show which values the metadata of documents has, and how many documents have each."""
+    with open_index(index) as engine:
+        entries = facets_of(engine, keys, filter_from_here(engine, filter), query, k)
+    if json:
+        print_json({"keys": entries})
+    else:
+        for entry in entries:
+            print_key(entry)
+    if not any(entry["values"] for entry in entries):
+        raise typer.Exit(1)
+
+
+def facets_of(
+    engine: Engine, keys: Iterable[str] | None, filter: Filter | None, query: str | None, k: int
+) -> list[dict[str, Any]]:
+    """Return keys with the types of their values, their documents and their most frequent values, fit for JSON."""
+    described = {each.name: each for each in engine.metadata_keys(filter)}
+    names = list(dict.fromkeys(keys or described))
+    values = engine.facets(names, query=query, filter=filter, limit=k) if names else {}
+    return [
+        {
+            "key": name,
+            "types": list(described[name].types) if name in described else [],
+            "documents": described[name].documents if name in described else 0,
+            "values": [facet._asdict() for facet in values[name]],
+        }
+        for name in names
+    ]
+
+
+def print_key(entry: dict[str, Any]) -> None:
+    """Print a key, then a line for each value with the documents that have it."""
+    types = ", ".join(entry["types"]) or "no document has it"
+    documents = f", {entry['documents']:,} documents" if entry["documents"] else ""
+    say(f"{styled(clean_text(entry['key']), 'head')}  {styled(types + documents, 'dim')}")
+    values = entry["values"]
+    if len(values) > 1 and values[0]["documents"] == 1:
+        say(f"   a value of its own for each document, such as {spelled(values[0]['value'])}")
+        return
+    for each in values:
+        say(f"{each['documents']:>8,}  {spelled(each['value'])}")
+
+
+def spelled(value: Any) -> str:
+    """Return a value in one line, as filters write booleans."""
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return clean_text(" ".join(text.split()))
