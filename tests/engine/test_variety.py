@@ -142,6 +142,16 @@ def test_several_sources_are_chosen_together(engine: Engine) -> None:
         assert {"mirror", "short-4.md#0"} <= {item.id for item in every}
 
 
+def test_answers_are_written_from_all_passages(engine: Engine) -> None:
+    """Versions of a page reach the answer, which may say that they disagree; a call may ask for fewer."""
+    items = engine.search("bucket", 100, "with_items").items or ()
+    assert [item.id for item in items] == [
+        item.id for item in engine.retrieve("bucket", 100, **WITHOUT_VARIETY)
+    ]
+    fewer = engine.search("bucket", 100, "with_items", all_copies=False).items or ()
+    assert len(fewer) == len(items) - 4
+
+
 def test_a_limit_is_a_count(engine: Engine) -> None:
     """A limit below 0 or no int is refused by name."""
     for value in (-1, 1.5, "3"):

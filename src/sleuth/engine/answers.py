@@ -78,7 +78,7 @@ class Answering:
         """
         with self._lock:
             if self._registry is None:
-                from sleuth.engine.request import SearchRequest
+                from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
                 from sleuth.hooks import Morpheus, load_plugins
                 from sleuth.manager import install_builtins
                 from sleuth.request import defaults
@@ -86,7 +86,11 @@ class Answering:
                 base = None if self._parent is None else self._parent.morpheus
                 registry = self._registry = Morpheus(base)
                 install_builtins(
-                    registry, self.unhooked, _Current(self), options=tuple(defaults(SearchRequest))
+                    registry,
+                    self.unhooked,
+                    _Current(self),
+                    options=tuple(defaults(SearchRequest)),
+                    for_answers=WITHOUT_VARIETY,  # two versions of a page may disagree, which an answer says
                 )
                 try:
                     if base is None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
 
 from sleuth.arguments import check_count, check_names, check_query
@@ -271,19 +272,23 @@ def install_builtins(
     synthesizer: Synthesizer | None = None,
     *,
     options: Sequence[str] = ("filter",),
+    for_answers: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Registers Sleuth's own retriever and synthesizer as hooks of priority 0, under the plugin name
     "sleuth".
 
     Args:
         options: keywords of a call that the retriever takes.
+        for_answers: their values where an answer is written from the passages, and the call has no others.
     """
-    registry.add(Hook(RETRIEVE, retrieve_hook(retriever), 0, BUILTIN, frozenset(options)))
+    registry.add(Hook(RETRIEVE, retrieve_hook(retriever, for_answers), 0, BUILTIN, frozenset(options)))
     if synthesizer is not None:
         registry.on(SYNTHESIZE, synthesize_hook(synthesizer), priority=0, plugin=BUILTIN)
 
 
-def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
+def retrieve_hook(
+    retriever: Retriever, for_answers: Mapping[str, Any] = MappingProxyType({})
+) -> Callable[..., RetrieveResult | None]:
     """Make the built-in retriever a hook. It does nothing if an earlier hook has items or an error."""
 
     def retrieve(
@@ -298,6 +303,8 @@ def retrieve_hook(retriever: Retriever) -> Callable[..., RetrieveResult | None]:
     ) -> RetrieveResult | None:
         if result.is_error() or result.items:
             return None
+        if for_synthesize:
+            options_of_call = {**for_answers, **options_of_call}
         ranking = retriever.retrieve(result.query or query, k, **options_of_call)
         result.items = list(ranking)
         result.detail = _detail_of(ranking)

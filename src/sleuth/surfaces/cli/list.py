@@ -81,7 +81,7 @@ def summary_of(engine: Engine, filter: str | None) -> dict[str, Any]:
             f"{key}s": {str(each.value): each.documents for each in values[key]}
             for key in ("type", "language")
         },
-        "folders": dict(sorted(folders.items(), key=lambda item: (-item[1], item[0]))),
+        "folders": {name: folders[name] for name in sorted(folders, key=lambda name: (-folders[name], name))},
     }
 
 
