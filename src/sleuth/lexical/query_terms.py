@@ -98,10 +98,11 @@ class QueryTerms(Generic[T]):
         """
         words: list[tuple[T, ...]] = []
         language = self._language(query)
+        stops = language.stops
         for splitting in self._splittings:
             known = splitting.known
             for run in splitting.fields[0].analyzer.runs(query):
-                if not language.stops.isdisjoint(run.split()[:1]):  # a compound of a stop word is none
+                if stops and not stops.isdisjoint(run.split()[:1]):  # a compound of a stop word says no more
                     continue
                 terms = known.get(run)
                 words.append(self._look_up(run, splitting) if terms is None else terms)

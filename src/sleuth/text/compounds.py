@@ -34,11 +34,12 @@ def run_pattern(separators: str) -> str:
     word = f"[^{separator}]"
     separator = separator.replace("\x00", "")  # NUL is before the parts of a run, see `words.spaced`
     border = f"(?![^{separator}])"
-    number = rf"(?:(?<=[0-9])\.(?=[0-9]){word}++)*+"
-    single = rf"[ \n](?<=[^\x00-@\[-`{{-\x7f].)[{SINGLES}{SINGLES.upper()}](?![^{separator}]|[#+]|\.[^{separator}])"
+    number = rf"(?:\.(?<=[0-9]\.)(?=[0-9]){word}++)*+"
+    letter = r"[^\x00-@\[-`{-\x7f]"
+    single = rf"[ \n][{SINGLES}{SINGLES.upper()}](?![^{separator}]|[#+]|\.[^{separator}])(?<={letter}[ \n][A-Za-z0-9])"
     sign = rf"(?:#|\+\+)(?![^{separator}0-9])"
     acronym = rf"(?:\.[A-Za-z]{border})+"
-    return rf"(?s:{word}++{number}(?:{single}|(?<=[A-Za-z])(?<!{word}[A-Za-z])(?:{acronym}|{sign}))?)"
+    return rf"{word}++{number}(?:{single}|(?=[.#+])(?<=[A-Za-z])(?<!{word}[A-Za-z])(?:{acronym}|{sign}))?"
 
 
 def byte_kinds() -> bytes:

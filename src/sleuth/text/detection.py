@@ -201,11 +201,13 @@ def language_of_query(words: Iterable[str]) -> QueryLanguage:
 
     A query of stop words alone has no language: nothing else would be left to search.
     """
-    folded = {word: fold(word) for word in words}
+    folded = {word: word.lower() if word.isascii() else fold(word) for word in words}
     distinct = set(folded.values())
     languages = _languages_of(LATIN)
-    counts = Counter(chain.from_iterable(languages.get(word, ()) for word in distinct))
-    code, most = max(counts.items(), key=itemgetter(1), default=(UNKNOWN, 0))
+    code, most = UNKNOWN, 0
+    if foreign := languages.keys() & distinct:
+        counts = Counter(chain.from_iterable(map(languages.__getitem__, foreign)))
+        code, most = max(counts.items(), key=itemgetter(1))
     stops = ENGLISH_STOP_WORDS & distinct
     if len(stops) >= most and not _ENGLISH_WORDS.isdisjoint(stops):
         code = ENGLISH
