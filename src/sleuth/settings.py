@@ -35,7 +35,7 @@ class IndexSettings:
     chunk_size: int = 400
     chunk_overlap: int = 40
     title_weight: int = 1
-    heading_weight: int = 1
+    heading_weight: int = 2
     k1: float = 1.5
     b: float = 0.75
     embedder: str = "wordllama"

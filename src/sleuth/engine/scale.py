@@ -137,7 +137,7 @@ def _shares(query: str, items: Sequence[RetrievedItem]) -> list[float]:
     if has_wordllama():
         return score_texts(query, texts)
     analyzer = get_analyzer(_ANALYZER)
-    words = set(analyzer.tokens(query))
+    words = set(analyzer.words(query))
     return [len(words.intersection(analyzer.tokens(text))) / (len(words) or 1) for text in texts]
 
 
