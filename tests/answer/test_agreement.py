@@ -71,11 +71,14 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def test_planted_disagreements_are_found(pages: Engine) -> None:
     """Of 30 disagreements among real pages, at least 24 are found."""
-    rest = "\n\nThe rest of this page is about something else."
+    rest = {
+        "a": "The rest of this page is about cats.",
+        "b": "Nobody has read further since the last winter.",
+    }
     rows = planted()
     assert len(rows) == 30
     documents = [
-        Document(text + rest, {"source": f"{name}{number}.md"})
+        Document(f"{text}\n\n{rest[name]}", {"source": f"{name}{number}.md"})
         for number, row in enumerate(rows)
         for name, text in (("a", row.one), ("b", row.other))
     ]
