@@ -15,10 +15,13 @@ from sleuth.answer import (
     REFUSAL,
     ExtractiveSynthesizer,
     LLMSynthesizer,
+    budget_of,
     trim_pieces,
 )
 from sleuth.errors import ArgumentError
+from sleuth.llm import Ollama
 from sleuth.results import Grade
+from sleuth.testing.ollama import OllamaServer
 from sleuth.text import get_analyzer
 from sleuth.types import RetrievedItem
 from tests.answer.conftest import Scripted, item
@@ -75,6 +78,44 @@ def test_no_passages_no_question_to_the_model() -> None:
     said: list[str] = []
     result = LLMSynthesizer(generator).synthesize("q", [], on_text=said.append)
     assert (result.response, said, generator.prompts) == (REFUSAL, [REFUSAL], [])
+
+
+def test_contradictions_are_given_to_the_model() -> None:
+    """The prompt names title and date of each passage, and lists sentences that give different values."""
+    items = [
+        item("old", "The upload limit is 10 MB.", 2.0, title="Uploads", modified="2024-05-01T00:00:00Z"),
+        item("new", "The upload limit is 50 MB.", 1.5, modified=1_800_000_000),
+    ]
+    generator = Scripted("The limit is 50 MB [2].")
+    LLMSynthesizer(generator).synthesize("What is the upload limit?", items)
+    (prompt,) = generator.prompts
+    assert "Source: old\nTitle: Uploads\nDate: 2024-05-01\nThe upload limit is 10 MB." in prompt
+    assert "Date: 2027-01-15" in prompt
+    assert 'passage 1: "The upload limit is 10 MB." / passage 2: "The upload limit is 50 MB."' in prompt
+    agreeing = Scripted("Ten [1].")
+    LLMSynthesizer(agreeing).synthesize("What is the upload limit?", items[:1])
+    assert "contradict" not in agreeing.prompts[0]
+
+
+def test_unsupported_sentences_are_marked() -> None:
+    """Sentences that cite nothing, or a passage that does not say so, are listed, and lower the grade."""
+    answer = "The bucket is refilled every second [1]. Elephants paint pictures [1]. Nobody knows."
+    result = LLMSynthesizer(Scripted(answer)).synthesize("q", ITEMS)
+    assert result.extra["unsupported"] == ["Elephants paint pictures.", "Nobody knows."]
+    assert result.grade is Grade.MAY_HELP
+
+
+def test_the_budget_is_that_of_the_model() -> None:
+    """A model that reads 2,048 tokens gets fewer passages; one that does not say gets the default."""
+    with OllamaServer(context=2048) as server:
+        model = Ollama("llama3.1", server.url)
+        assert budget_of(model, 8192) == 2048 - 1300
+        assert server.payloads("/api/show") == [{"model": "llama3.1"}]
+    with OllamaServer() as server:
+        assert budget_of(Ollama("llama3.1", server.url), 8192) == 3000
+    assert budget_of(Scripted(), 8192) == 3000
+    with OllamaServer(context=131_072) as server:
+        assert budget_of(Ollama("llama3.1", server.url), 8192) == 3000
 
 
 def test_streaming() -> None:

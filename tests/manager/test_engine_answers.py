@@ -240,3 +240,13 @@ def test_a_plugins_folder_that_is_not_there_fails_each_time(
     for _ in range(2):
         with pytest.raises((ArgumentError, RetrievalError), match="folder that exists"):
             engine.search("tokens")
+
+
+def test_a_question_with_typos_is_answered_as_it_is_meant(engine: Engine) -> None:
+    """Words that no passage holds are spelt as the passages do; the result says so."""
+    result = engine.search("How often is the buckett refilled?")
+    assert "The bucket is refilled every second." in result.response
+    assert result.grade is Grade.LIKELY
+    assert result.extra["corrected_query"] == "How often is the bucket refilled?"
+    assert result.extra["notes"][0].endswith("answered instead: How often is the bucket refilled?")
+    assert "corrected_query" not in engine.search("How often is the bucket refilled?").extra

@@ -56,5 +56,6 @@ from sleuth.answer.questions import suits as suits
 from sleuth.answer.quotes import Quote as Quote
 from sleuth.answer.quotes import choose as choose
 from sleuth.answer.summary import SUMMARY_NOTE as SUMMARY_NOTE
+from sleuth.answer.synthesis import budget_of as budget_of
 from sleuth.answer.synthesis import trim_pieces as trim_pieces
 from sleuth.answer.words import plain_words as plain_words

@@ -7,8 +7,9 @@ TACL 2024).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from sleuth.answer.sentences import split_sentences
@@ -196,3 +197,15 @@ def describe_source(items: Sequence[RetrievedItem]) -> str:
         return f"{name}:{start}-{end}"
     heading = str(metadata.get("heading") or "").rpartition(" > ")[2]
     return f"{name} § {heading}" if heading else name
+
+
+def time_of(metadata: Mapping[str, Any]) -> datetime | None:
+    """Return when a source was changed: `modified` is a time in ISO 8601, as files have it, or seconds."""
+    modified = metadata.get("modified")
+    try:
+        if isinstance(modified, str):
+            time = datetime.fromisoformat(modified)
+            return time if time.tzinfo else time.replace(tzinfo=UTC)
+        return datetime.fromtimestamp(modified, UTC) if isinstance(modified, int | float) else None
+    except (ValueError, OverflowError, OSError):
+        return None

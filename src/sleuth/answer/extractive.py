@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Final
 
 from sleuth.answer.citations import Citation, CitationReport
-from sleuth.answer.context import Passage, describe_source
+from sleuth.answer.context import Passage, describe_source, time_of
 from sleuth.answer.evidence import (
     NO_EVIDENCE,
     WORDS_AND_MEANING,
@@ -230,15 +229,6 @@ def nearest_titles(items: Sequence[RetrievedItem]) -> list[str]:
 
 
 def _age(item: RetrievedItem) -> float:
-    """Return a key that sorts the newest source first; those without a time come last.
-
-    `modified` is a time in ISO 8601, as files have it, or seconds.
-    """
-    modified = item.metadata.get("modified")
-    if isinstance(modified, str):
-        try:
-            time = datetime.fromisoformat(modified)
-        except ValueError:
-            return 0.0
-        return -(time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
-    return -float(modified) if isinstance(modified, int | float) else 0.0
+    """Return a key that sorts the newest source first; those without a time come last."""
+    time = time_of(item.metadata)
+    return 0.0 if time is None else -time.timestamp()

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from sleuth.answer.citations import CitationReport, check_citations
 from sleuth.answer.context import Order, Passage, assemble
+from sleuth.answer.extract import score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
+from sleuth.answer.quotes import choose
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.protocols import Generator
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
 from sleuth.types import RetrievedItem
+
+BUDGET: Final = 3000
+"""Tokens of passages for a model, at most."""
+
+CONTRADICTIONS: Final = 5
+"""Sentences for which contradictions are looked for, at most."""
+
+REST: Final = 1300
+"""Tokens that the rules, the question and the answer need beside the passages."""
 
 OnText = Callable[[str], None]
 
@@ -31,7 +42,7 @@ class LLMSynthesizer:
         self,
         generator: Generator,
         *,
-        budget: int = 3000,
+        budget: int = BUDGET,
         order: Order = "ends",
         count_tokens: CountTokens = approximate_tokens,
     ) -> None:
@@ -59,7 +70,7 @@ class LLMSynthesizer:
             return SearchResult.success(
                 response=REFUSAL, extra=extra_of("llm", Grade.NOTHING_CLOSE, (), CitationReport())
             )
-        prompt = build_prompt(question, passages)
+        prompt = build_prompt(question, passages, contradictions(question, passages))
         if on_text is None:
             response = self.generator.complete(prompt).strip()
         else:
@@ -76,6 +87,35 @@ class LLMSynthesizer:
         )
 
     asynthesize = async_twin(synthesize)
+
+
+def budget_of(generator: Generator, context: int) -> int:
+    """Return how many tokens of passages fit into the window of a model.
+
+    Args:
+        context: tokens of the window, if the model does not say that it reads fewer.
+    """
+    known = getattr(generator, "context_length", None)
+    window = min(context, known) if isinstance(known, int) else context
+    return max(1, min(BUDGET, window - REST))
+
+
+def contradictions(question: str, passages: Sequence[Passage]) -> list[str]:
+    """Return the sentences of passages that give different values of one thing, each pair in a line."""
+    items = [
+        RetrievedItem(
+            id=str(passage.number), text=passage.text, score=None, metadata=passage.items[0].metadata
+        )
+        for passage in passages
+    ]
+    quotes = choose(question, score_sentences(question, items), items, CONTRADICTIONS)
+    return [
+        " / ".join(
+            f'passage {items[side.item].id}: "{side.text}"' for side in (quote.sentence, *quote.differing)
+        )
+        for quote in quotes
+        if quote.differing
+    ]
 
 
 def _grade(response: str, report: CitationReport) -> Grade:

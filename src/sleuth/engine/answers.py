@@ -51,6 +51,7 @@ class Answering:
         embedder: Callable[[], Embedder | None],
         *,
         rarity: Rarity | None = None,
+        correct: Callable[[str], str] | None = None,
         parent: Answering | None = None,
     ) -> None:
         """Create what writes answers from the passages that a retriever finds.
@@ -58,13 +59,14 @@ class Answering:
         Args:
             answer: finds the passages, without hooks.
             embedder: returns what judges sentences.
-            rarity: tells how rare words are in the corpus; without it, no question is declined for weak evidence.
+            rarity: tells how rare words are in the corpus; without it, they weigh by what the embedder knows, or alike.
+            correct: spells the words of a question as the passages do; None for no correction.
             parent: whose plugins take part here, too; None where they are loaded here.
         """
         self.settings = settings
         self.model: Model = None
         self._answer, self._embedder_now = answer, embedder
-        self._rarity, self._parent = rarity, parent
+        self._rarity, self._correct, self._parent = rarity, correct, parent
         self._registry: Morpheus | None = None
         self._lock = RLock()
 
@@ -91,6 +93,7 @@ class Answering:
                     _Current(self),
                     options=tuple(defaults(SearchRequest)),
                     for_answers=WITHOUT_VARIETY,  # two versions of a page may disagree, which an answer says
+                    correct=self._correct,
                 )
                 try:
                     if base is None:
@@ -181,9 +184,9 @@ class Answering:
         """Return what writes an answer with this model; with None, with the engine's own."""
         generator = as_generator(model if model is not None else self.model)
         if generator is not None:
-            from sleuth.answer import LLMSynthesizer
+            from sleuth.answer import LLMSynthesizer, budget_of
 
-            return LLMSynthesizer(generator)
+            return LLMSynthesizer(generator, budget=budget_of(generator, CONTEXT))
         from sleuth.answer import ExtractiveSynthesizer
         from sleuth.settings import IndexSettings
         from sleuth.text import get_analyzer

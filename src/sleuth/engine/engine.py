@@ -9,6 +9,7 @@ with Engine.open("index", create=True) as engine:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from sleuth.engine.index import IndexBackend
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.opening import OpenOptions
 from sleuth.engine.request import PER_DOCUMENT, SearchRequest
+from sleuth.engine.retrieval import correct_question
 from sleuth.engine.searching import IndexSearch
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter, to_text
@@ -77,7 +79,12 @@ class Engine(Answering):
         self._view, self._parent = view, parent
         self._documents, self._search = Documents(view), IndexSearch(view)
         super().__init__(
-            self._search.answer, backend.settings, lambda: backend.embedder, rarity=view.idf, parent=parent
+            self._search.answer,
+            backend.settings,
+            lambda: backend.embedder,
+            rarity=view.idf,
+            correct=partial(correct_question, view),
+            parent=parent,
         )
 
     @classmethod

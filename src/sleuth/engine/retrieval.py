@@ -144,6 +144,18 @@ def read_query(view: IndexView, query: str, snapshot: IndexSnapshot) -> NotedQue
     return NotedQuery(parsed, notes)
 
 
+def correct_question(view: IndexView, question: str) -> str:
+    """Return a question with words that no passage holds in their nearest spelling; as it is if shards are missing."""
+    from sleuth.engine.spelling import corrected
+
+    with view.reader() as snapshot:
+        analyzer = get_analyzer(view.backend.settings.analyzer)
+        try:
+            return corrected(question, view.searchers_of(snapshot), snapshot, analyzer)
+        except RetrievalError:
+            return question
+
+
 def looked_up(
     ranked: RankedRows,
     conditions: tuple[QueryCondition, ...],

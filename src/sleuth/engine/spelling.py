@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.text import language_of_query, spellings_near
 
@@ -33,9 +34,34 @@ _ALPHABETS = (
 )
 
 
+class Misspelling(NamedTuple):
+    """A word of a query that no passage holds, and the nearest word of the passages; "" if none is near."""
+
+    word: str
+    nearest: str
+
+
 def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
     """Say of each word of a query that no passage holds it, with the nearest word of the passages, if one is near."""
-    notes = []
+    return [
+        f"no passage holds {word!r}" + (f"; did you mean {nearest!r}?" if nearest else "")
+        for word, nearest in misspellings(text, searchers, snapshot, analyzer)
+    ]
+
+
+def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> str:
+    """Return a query with the nearest word of the passages in place of each word that no passage holds."""
+    for word, nearest in misspellings(text, searchers, snapshot, analyzer):
+        if nearest:
+            text = re.sub(rf"\b{re.escape(word)}\b", nearest, text)
+    return text
+
+
+def misspellings(
+    text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
+) -> list[Misspelling]:
+    """Return the words of a query that no passage holds, each once, in order."""
+    words = []
     stops = language_of_query(analyzer.runs(text)).stops if analyzer.reads_language else frozenset()
     spans = list(analyzer.spans(text))
     held = searchers.held([token for *_, token in spans], snapshot)
@@ -45,10 +71,8 @@ def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyz
             token in held or word in stops or len(word.split()) > 1
         ):  # parts of a compound stand for themselves
             continue
-        nearest = _nearest(word.casefold(), searchers, snapshot, analyzer)
-        hint = f"; did you mean {nearest!r}?" if nearest else ""
-        notes.append(f"no passage holds {word!r}{hint}")
-    return list(dict.fromkeys(notes))
+        words.append(Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer)))
+    return list(dict.fromkeys(words))
 
 
 def _nearest(

@@ -15,6 +15,7 @@ from sleuth.llm.http import AnswerError as AnswerError
 from sleuth.llm.http import error_message as error_message
 from sleuth.llm.http import read_all as read_all
 from sleuth.llm.http import read_lines as read_lines
+from sleuth.llm.ollama import DEFAULT_URL as DEFAULT_URL
 from sleuth.llm.ollama import host_url as host_url
 from sleuth.llm.ollama import resolve_url as resolve_url
 from sleuth.llm.urllib_client import UrllibAnswer as UrllibAnswer

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -39,6 +40,10 @@ class _Default(str):
 
 
 DEFAULT_URL: str = _Default("http://localhost:11434")
+
+
+SHOWN = 5.0
+"""Seconds of silence after which a server is not asked any more what it says of a model."""
 
 
 def host_url(host: str) -> str:
@@ -139,6 +144,24 @@ class Ollama:
 
     def __repr__(self) -> str:
         return f"Ollama(model={self.model!r}, base_url={self.base_url!r})"
+
+    @cached_property
+    def context_length(self) -> int | None:
+        """Tokens of prompt and answer that the model can read; None if the server does not say."""
+        client = JsonClient(
+            self.base_url, min(self.timeout, SHOWN), send, self._client.describe, _never, retries=0
+        )
+        try:
+            shown = client.post("/api/show", {"model": self.model})
+        except GenerationError:
+            return None
+        details = shown.get("model_info") if isinstance(shown, dict) else None
+        lengths = [
+            value
+            for name, value in (details if isinstance(details, dict) else {}).items()
+            if name.endswith(".context_length") and isinstance(value, int) and value > 0
+        ]
+        return lengths[0] if len(lengths) == 1 else None
 
     def complete(self, prompt: str) -> str:
         """Return the whole answer.

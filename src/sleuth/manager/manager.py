@@ -36,10 +36,12 @@ SYNTHESIZE = "indiana_jones_synthesize"
 _RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "kwargs"})
 """What hooks are given under these names by Sleuth."""
 
-_SAID = ("searched_query", "notes")
+_SAID = ("searched_query", "corrected_query", "notes")
 """What a search repeats of the `extra` of its retrieval."""
 
 R = TypeVar("R", bound=BaseResult)
+
+Correct = Callable[[str], str]
 
 
 class Synthesizer(Protocol):
@@ -273,6 +275,7 @@ def install_builtins(
     *,
     options: Sequence[str] = ("filter",),
     for_answers: Mapping[str, Any] = MappingProxyType({}),
+    correct: Correct | None = None,
 ) -> None:
     """Registers Sleuth's own retriever and synthesizer as hooks of priority 0, under the plugin name
     "sleuth".
@@ -280,14 +283,19 @@ def install_builtins(
     Args:
         options: keywords of a call that the retriever takes.
         for_answers: their values where an answer is written from the passages, and the call has no others.
+        correct: spells the words of a question as the passages do, before it is answered.
     """
-    registry.add(Hook(RETRIEVE, retrieve_hook(retriever, for_answers), 0, BUILTIN, frozenset(options)))
+    registry.add(
+        Hook(RETRIEVE, retrieve_hook(retriever, for_answers, correct), 0, BUILTIN, frozenset(options))
+    )
     if synthesizer is not None:
         registry.on(SYNTHESIZE, synthesize_hook(synthesizer), priority=0, plugin=BUILTIN)
 
 
 def retrieve_hook(
-    retriever: Retriever, for_answers: Mapping[str, Any] = MappingProxyType({})
+    retriever: Retriever,
+    for_answers: Mapping[str, Any] = MappingProxyType({}),
+    correct: Correct | None = None,
 ) -> Callable[..., RetrieveResult | None]:
     """Make the built-in retriever a hook. It does nothing if an earlier hook has items or an error."""
 
@@ -305,12 +313,18 @@ def retrieve_hook(
             return None
         if for_synthesize:
             options_of_call = {**for_answers, **options_of_call}
-        ranking = retriever.retrieve(result.query or query, k, **options_of_call)
+        searched = result.query or query
+        question = correct(searched) if correct is not None and for_synthesize else searched
+        ranking = retriever.retrieve(question, k, **options_of_call)
         result.items = list(ranking)
         result.detail = _detail_of(ranking)
         result.status = "success" if ranking else "error"
-        if ranking.notes:
-            result.extra["notes"] = list(ranking.notes)
+        notes = list(ranking.notes)
+        if question != searched:
+            result.extra["corrected_query"] = question
+            notes.insert(0, f"no passage holds all words as they are spelt; answered instead: {question}")
+        if notes:
+            result.extra["notes"] = notes
         return result
 
     return retrieve
@@ -334,7 +348,8 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
             return None
         items = retrieve_result.items if result.items is None else result.items
         writer: Synthesizer = kwargs.get("synthesizer", synthesizer)
-        answer = writer.synthesize(result.query, items, on_text=kwargs.get("on_text"))
+        question = result.extra.get("corrected_query", result.query)
+        answer = writer.synthesize(question, items, on_text=kwargs.get("on_text"))
         result.response = answer.response
         result.used_source_ids = answer.used_source_ids
         result.extra = {**result.extra, **answer.extra}

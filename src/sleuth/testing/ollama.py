@@ -52,6 +52,7 @@ class OllamaServer(LocalServer):
         models: the models that are pulled.
         reply: what a model answers to a prompt; by default it repeats the prompt's last line.
         batches: whether `/api/embed` is there; older servers have only `/api/embeddings`.
+        context: tokens that `/api/show` says a model reads; None for a server that does not say.
         length: length of the vectors of `/api/embeddings`; those of `/api/embed` have length 1, as Ollama's
             have.
 
@@ -66,12 +67,14 @@ class OllamaServer(LocalServer):
         reply: Callable[[str], str] | None = None,
         batches: bool = True,
         length: float = 20.0,
+        context: int | None = None,
     ) -> None:
         super().__init__()
         self.models = list(models)
         self.reply = reply or (lambda prompt: prompt.rsplit("\n", 1)[-1])
         self.batches = batches
         self.length = length
+        self.context = context
         self._faults: deque[Fault] = deque()
         self._always: Fault | None = None
         self._over = Event()
@@ -95,12 +98,9 @@ class OllamaServer(LocalServer):
 
     def answer(self, request: Request) -> Reply | None:
         """Ollama's answer, or the fault whose turn it is."""
-        if request.path == "/api/version":
-            return _json({"version": "0.9.6"})
-        if request.path == "/api/tags":
-            return _json(
-                {"models": [{"name": _tagged(name), "model": _tagged(name)} for name in self.models]}
-            )
+        described = self._description(request.path)
+        if described is not None:
+            return described
         routes = {"/api/generate": self._generate, "/api/embeddings": self._embeddings}
         if self.batches:
             routes["/api/embed"] = self._embed
@@ -113,6 +113,18 @@ class OllamaServer(LocalServer):
         if fault in _REPLIES:
             return _REPLIES[fault]
         return self._work(routes[request.path], request.body, fault)
+
+    def _description(self, path: str) -> Reply | None:
+        """Return what the server says of itself and its models; None for other paths."""
+        if path == "/api/version":
+            return _json({"version": "0.9.6"})
+        if path == "/api/tags":
+            return _json(
+                {"models": [{"name": _tagged(name), "model": _tagged(name)} for name in self.models]}
+            )
+        if path == "/api/show" and self.context is not None:
+            return _json({"model_info": {"llama.context_length": self.context}})
+        return None
 
     def _work(
         self, route: Callable[[dict[str, Any], Fault | None], Reply], body: bytes, fault: Fault | None

@@ -43,6 +43,9 @@ class ModelHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
+        if self.path == "/api/show":
+            self.send_error(404)
+            return
         self.send_response(200)
         self.send_header("content-type", "application/x-ndjson")
         self.end_headers()

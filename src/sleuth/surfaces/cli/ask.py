@@ -104,6 +104,11 @@ def ask(
             print_json(answer_json(result, show_context))
         else:
             print_sources(engine, result, show_context)
+            if model is None and (offered := local_model()):
+                say(
+                    f"sleuth: Ollama on this machine has {offered}; to let it write: --model {offered}",
+                    err=True,
+                )
     check(result)
 
 
@@ -190,6 +195,22 @@ def check(result: SearchResult) -> None:
         raise typer.Exit(1)
     if result.grade is Grade.NOTHING_CLOSE:
         raise typer.Exit(1)
+
+
+def local_model() -> str:
+    """Return a model that Ollama offers on this machine, "" for none. No other machine is asked."""
+    from urllib.parse import urlsplit
+
+    from sleuth.llm import DEFAULT_URL, ollama_status, resolve_url
+
+    try:
+        url = resolve_url(DEFAULT_URL)
+    except ArgumentError:
+        return ""
+    if urlsplit(url).hostname not in ("localhost", "127.0.0.1", "::1"):
+        return ""
+    writers = [name for name in ollama_status(url, timeout=0.5).models if "embed" not in name]
+    return clean_text(writers[0]) if writers else ""
 
 
 def answer_json(result: SearchResult, show_context: bool) -> dict[str, Any]:
