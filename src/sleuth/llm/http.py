@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from http.client import responses
 from time import monotonic
-from typing import Any
+from typing import Any, ClassVar
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.logs import logger_of
@@ -22,6 +23,7 @@ from sleuth.remote import (
     Deadline,
     LateError,
     Mask,
+    TurnError,
     UnreachableError,
     endpoint_at,
     retry,
@@ -74,6 +76,59 @@ Send = Callable[[str, "bytes | None", Mapping[str, str], Deadline], Answer]
 
 Raises BrokenError or CertificateError if there is no answer."""
 FAILURES = (StatusError, AnswerError, BrokenError, CertificateError)
+
+
+@dataclass(frozen=True)
+class Failures(ABC):
+    """Turns failures of a service into errors that say what happened, where, and what mends it.
+
+    Attributes:
+        service: the name that errors have.
+        error: their class.
+        timeout: seconds.
+        mask: hides keys in messages.
+    """
+
+    service: ClassVar[str]
+    error: type[RemoteError]
+    timeout: float
+    mask: Mask = field(default_factory=Mask, repr=False)
+
+    def __call__(self, url: str, cause: Exception) -> RemoteError:
+        status = cause.status if isinstance(cause, StatusError) else None
+        message = self.mask.hide(self.message(url, cause))
+        return self.error(message, service=self.service, url=url, status=status)
+
+    def message(self, url: str, cause: Exception) -> str:
+        """Return one sentence."""
+        place = self.place(url)
+        if isinstance(cause, StatusError):
+            return f"{place} {self.of_status(cause)}"
+        if isinstance(cause, AnswerError):
+            return f"{place} {self.of_answer(cause)}"
+        if isinstance(cause, TurnError):
+            return f"{place} answered too many requests: {cause}"
+        if is_timeout(cause):
+            return f"{place} did not answer within {self.timeout:g} s; give a longer timeout"
+        if is_broken(cause):
+            return f"{place} broke the connection: {cause}"
+        return self.of_unreachable(url, cause)
+
+    def place(self, url: str) -> str:
+        """Return what messages call the service at an address."""
+        return url
+
+    def of_answer(self, cause: AnswerError) -> str:
+        """Say what is wrong with an answer."""
+        return str(cause)
+
+    @abstractmethod
+    def of_status(self, cause: StatusError) -> str:
+        """Say what another status than 200 means."""
+
+    @abstractmethod
+    def of_unreachable(self, url: str, cause: Exception) -> str:
+        """Say in one sentence that nobody answers at an address."""
 
 
 @dataclass(frozen=True)

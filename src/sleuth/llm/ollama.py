@@ -19,18 +19,17 @@ from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
+    Failures,
     JsonClient,
     StatusError,
     again_when_pure,
     again_when_refused,
     checked_timeout,
     error_message,
-    is_broken,
-    is_timeout,
 )
 from sleuth.llm.urllib_client import send
 from sleuth.llm.vectors import close, unit, vector, vectors
-from sleuth.remote import TurnError, async_pieces, async_twin, checked_base, port_of, retry
+from sleuth.remote import async_pieces, async_twin, checked_base, port_of, retry
 
 
 class _Default(str):
@@ -79,32 +78,20 @@ def resolve_url(base_url: str) -> str:
 
 
 @dataclass(frozen=True)
-class _OllamaFailures:
-    """Turns failures into errors that say what happened, where, and the command that mends it."""
+class _OllamaFailures(Failures):
+    service = "ollama"
+    model: str = ""
 
-    error: type[RemoteError]
-    model: str
-    timeout: float
+    def place(self, url: str) -> str:
+        return f"Ollama at {url}"
 
-    def __call__(self, url: str, cause: Exception) -> RemoteError:
-        status = cause.status if isinstance(cause, StatusError) else None
-        return self.error(self.message(url, cause), service="ollama", url=url, status=status)
+    def of_answer(self, cause: AnswerError) -> str:
+        return self._missing_model(str(cause)) or str(cause)
 
-    def message(self, url: str, cause: Exception) -> str:
-        """Return one sentence."""
-        if isinstance(cause, StatusError):
-            return f"Ollama at {url} {self._of_status(cause)}"
-        if isinstance(cause, AnswerError):
-            return f"Ollama at {url} {self._missing_model(str(cause)) or cause}"
-        if isinstance(cause, TurnError):
-            return f"Ollama at {url} answered too many requests: {cause}"
-        if is_timeout(cause):
-            return f"Ollama at {url} did not answer within {self.timeout:g} s; give a longer timeout"
-        if is_broken(cause):
-            return f"Ollama at {url} broke the connection: {cause}"
+    def of_unreachable(self, url: str, cause: Exception) -> str:
         return f"Ollama does not answer at {url} ({cause}); start it with: ollama serve"
 
-    def _of_status(self, cause: StatusError) -> str:
+    def of_status(self, cause: StatusError) -> str:
         if missing := self._missing_model(cause.message):
             return missing
         if cause.status in (429, 503):
@@ -139,7 +126,7 @@ class Ollama:
         self.base_url = resolve_url(base_url)
         self.timeout = checked_timeout(timeout)
         self.options = dict(options or {})
-        describe = _OllamaFailures(GenerationError, model, self.timeout)
+        describe = _OllamaFailures(GenerationError, self.timeout, model=model)
         self._client = JsonClient(self.base_url, self.timeout, send, describe, again_when_refused)
 
     def __repr__(self) -> str:
@@ -253,7 +240,7 @@ class OllamaEmbedder:
             self.base_url,
             self.timeout,
             send,
-            _OllamaFailures(EmbeddingError, model, self.timeout),
+            _OllamaFailures(EmbeddingError, self.timeout, model=model),
             again_when_pure,
         )
         self._batches: bool | None = None
@@ -348,7 +335,7 @@ class OllamaStatus:
 def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> OllamaStatus:
     """Return what a server says of itself. A failing server is a status, never an error."""
     url = resolve_url(base_url)
-    client = JsonClient(url, timeout, send, _OllamaFailures(RemoteError, "", timeout), _never, retries=0)
+    client = JsonClient(url, timeout, send, _OllamaFailures(RemoteError, timeout), _never, retries=0)
     try:
         version = client.get("/api/version")
         listed = client.get("/api/tags")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from sleuth.arguments import check_count
 from sleuth.errors import EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
+    Failures,
     JsonClient,
     StatusError,
     again_when_pure,
@@ -24,41 +24,20 @@ from sleuth.llm.http import (
     checked_secret,
     checked_timeout,
     error_message,
-    is_broken,
-    is_timeout,
 )
 from sleuth.llm.vectors import vectors
-from sleuth.remote import Answer, Deadline, Mask, TurnError, async_pieces, async_twin, checked_base, port_of
+from sleuth.remote import Answer, Deadline, Mask, async_pieces, async_twin, checked_base, port_of
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
 
-@dataclass(frozen=True)
-class _OpenAIFailures:
-    error: type[RemoteError]
-    timeout: float
-    mask: Mask = field(default_factory=Mask, repr=False)
+class _OpenAIFailures(Failures):
+    service = "openai-compatible"
 
-    def __call__(self, url: str, cause: Exception) -> RemoteError:
-        status = cause.status if isinstance(cause, StatusError) else None
-        message = self.mask.hide(self.message(url, cause))
-        return self.error(message, service="openai-compatible", url=url, status=status)
-
-    def message(self, url: str, cause: Exception) -> str:
-        """Return one sentence."""
-        if isinstance(cause, StatusError):
-            return f"{url} {self._of_status(cause)}"
-        if isinstance(cause, AnswerError):
-            return f"{url} {cause}"
-        if isinstance(cause, TurnError):
-            return f"{url} answered too many requests: {cause}"
-        if is_timeout(cause):
-            return f"{url} did not answer within {self.timeout:g} s; give a longer timeout"
-        if is_broken(cause):
-            return f"{url} broke the connection: {cause}"
+    def of_unreachable(self, url: str, cause: Exception) -> str:
         return f"{url} cannot be reached ({cause}); is base_url right?"
 
-    def _of_status(self, cause: StatusError) -> str:
+    def of_status(self, cause: StatusError) -> str:
         if cause.status in (401, 403):
             return f"refused the key ({cause}); set OPENAI_API_KEY, or give api_key"
         if 300 <= cause.status < 400:

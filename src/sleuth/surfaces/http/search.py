@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sleuth.engine import Engine, IndexBackend, SearchRequest
 from sleuth.filters import Filter, all_of, as_filter
-from sleuth.surfaces.http import cursors
+from sleuth.surfaces import cursors
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -161,7 +161,7 @@ class JsonPage(NamedTuple):
 def search_page(body: SearchBody, call: Call) -> JsonPage:
     """Return one page of a ranking. A longer ranking begins with a shorter one, so a page is a part of it."""
     stated = body.stated()
-    first = cursors.offset_of(body.cursor, stated) if body.cursor else 0
+    first = cursors.offset_of(body.cursor or None, stated)
     ranking = retrieve(body, call, first + body.k + 1)
     page = ranking[first : first + body.k]
     more = body.k and len(ranking) > first + body.k

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from sleuth.answer import approximate_tokens
@@ -102,34 +100,3 @@ def fit_text(text: str, room: int) -> int:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if tokens_of(text[:middle]) - 2 <= room else (low, middle - 1)
     return low
-
-
-def write_cursor(offset: int, request: Fields) -> str:
-    """Return the cursor that continues a request at an offset."""
-    return base64.urlsafe_b64encode(f"{offset}.{_mark(request)}".encode()).decode().rstrip("=")
-
-
-def read_cursor(cursor: str | None, request: Fields) -> int:
-    """Return the offset at which a cursor continues a request; 0 without a cursor.
-
-    Raises:
-        ArgumentError: not a cursor, or that of another request.
-    """
-    if cursor is None:
-        return 0
-    try:
-        text = base64.urlsafe_b64decode(f"{cursor}{'=' * (-len(cursor) % 4)}".encode()).decode()
-        offset, _, mark = text.partition(".")
-        number = int(offset)
-    except ValueError:
-        raise ArgumentError(f"cursor must be one that an answer gave, got {cursor!r}") from None
-    if mark != _mark(request) or number < 0:
-        raise ArgumentError(
-            "cursor must come with the arguments of the call that gave it: repeat them unchanged"
-        )
-    return number
-
-
-def _mark(request: Fields) -> str:
-    text = json.dumps(request, sort_keys=True, default=str)
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

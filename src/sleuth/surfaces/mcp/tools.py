@@ -15,8 +15,9 @@ from sleuth.arguments import check_count, check_names
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.request import DEFAULT_K, defaults
+from sleuth.surfaces.cursors import cursor_of, offset_of
 from sleuth.surfaces.mcp import items
-from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, read_cursor, tokens_of, write, write_cursor
+from sleuth.surfaces.mcp.budget import Graded, fit, fit_text, tokens_of, write
 from sleuth.surfaces.mcp.schemas import MOST_RESULTS
 from sleuth.surfaces.mcp.texts import FetchedText, code_text, document_text
 from sleuth.surfaces.mcp.wordings import search, wordings_of
@@ -137,7 +138,7 @@ class Tools:
         if self._rerankers is not None:
             request.check_offered(self._rerankers)
         stated = {"query": wordings, "paths": paths, "at": at, **request.changed()}
-        offset = read_cursor(cursor, stated)
+        offset = offset_of(cursor, stated)
         head = self._head()
         tree = all_of(as_filter(request.filter), self._below(paths))
         with self._span(query, request.k), self._sources(at) as sources:
@@ -169,7 +170,7 @@ class Tools:
     ) -> dict[str, Any]:
         """Return the text of a passage, a document, a file or some lines of it."""
         request = {"id": id, "at": at}
-        offset = read_cursor(cursor, request)
+        offset = offset_of(cursor, request)
         head = self._head()
         source = self._text(id, at)
         rest = source.text[offset:]
@@ -186,13 +187,13 @@ class Tools:
             answer["changed"] = True
         if source.first_line is not None:
             answer["start_line"] = source.first_line + source.text.count("\n", 0, offset)
-        tail = {"omitted": len(rest), "cursor": write_cursor(len(source.text), request)}
+        tail = {"omitted": len(rest), "cursor": cursor_of(len(source.text), request)}
         end = fit_text(rest, self._room(answer | tail, max_tokens))
         if rest and not end:
             raise ArgumentError(f"max_tokens must be larger to hold any text of {id!r}, got {max_tokens}")
         answer["text"] = rest[:end]
         answer["omitted"] = len(rest[end:].splitlines())
-        answer["cursor"] = write_cursor(offset + end, request) if end < len(rest) else None
+        answer["cursor"] = cursor_of(offset + end, request) if end < len(rest) else None
         return answer
 
     def definitions(
@@ -245,7 +246,7 @@ class Tools:
 
         compiled = compile_pattern(_text(pattern, "pattern"), fixed=fixed, ignore_case=ignore_case)
         request = {"grep": pattern, "how": [fixed, ignore_case], "filter": filter, "paths": paths, "at": at}
-        offset = read_cursor(cursor, request)
+        offset = offset_of(cursor, request)
         tree = all_of(as_filter(filter), self._below(paths))
         head = self._head()
         snapshots = self._workspace.snapshots_at(at)
@@ -264,7 +265,7 @@ class Tools:
 
         request = {"history": name, "at": at}
         head = self._head()
-        offset = read_cursor(cursor, request)
+        offset = offset_of(cursor, request)
         snapshot, (row, lines) = self._touched(_text(name, "name"), at)
         revision = snapshot.info.base or "HEAD"
         root = Path(snapshot.repository.path)
@@ -425,7 +426,7 @@ class Tools:
         request: Mapping[str, Any],
         cursor: str | None,
     ) -> dict[str, Any]:
-        offset = read_cursor(cursor, request)
+        offset = offset_of(cursor, request)
         return self._page(head, graded[offset:], max_tokens, request, offset, more=False)
 
     def _page(
@@ -442,9 +443,9 @@ class Tools:
 
         `omitted` counts the results that did not fit.
         """
-        frame = {"results": [], **head, "omitted": len(graded), "cursor": write_cursor(offset + 1, request)}
+        frame = {"results": [], **head, "omitted": len(graded), "cursor": cursor_of(offset + 1, request)}
         results, omitted = fit(graded, self._room(frame, max_tokens))
-        cursor = write_cursor(offset + len(results), request) if omitted or more else None
+        cursor = cursor_of(offset + len(results), request) if omitted or more else None
         return {"results": results, **head, "omitted": omitted, "cursor": cursor}
 
     def _room(self, frame: Mapping[str, Any], max_tokens: int) -> int:
