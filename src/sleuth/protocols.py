@@ -37,14 +37,14 @@ class Embedder(Protocol):
     Contract: equal texts get equal vectors within one fingerprint; all vectors have one length, finite, float32 or
     convertible; an empty list gives an empty list. Failures raise EmbeddingError.
 
-    An embedder may have more: `batch_size`, the texts that it takes best in one call; `cheap`, True where vectors cost
-    so little that commits wait for them and no cache keeps them; `weight`, of its vectors in the default fusion, where
-    it was measured; `unrelated`, the cosine that texts without anything in
-    common reach, from which `min_score` counts; `has_meaning(query)`, False for gibberish, whose vector `min_score`
-    ignores; `code_weight`, what its ranks count beside those of words in code search, 0 and more, .25 without it;
-    `knowledge(query)`, how well it knows the words of a query, 0 to 1; `salience(words)`, how much each word
-    says in any corpus, above 0; `read` and `token_weight`, where its tokens can be matched with those of a query
-    (`sleuth.dense.embedding.TokenEmbedder`).
+    An embedder may have more: `batch_size`, the texts that it takes best in one call; `cheap`, True where vectors
+    cost so little that commits wait for them and no cache keeps them; `weight`, of its vectors in the default
+    fusion, where it was measured; `unrelated`, the cosine that texts without anything in common reach, from which
+    `min_score` counts; `has_meaning(query)`, False for gibberish, whose vector `min_score` ignores (the default
+    embedder tells where it is left out); `code_weight`, what its ranks count beside those of words in code search,
+    0 and more, .25 without it; `knowledge(query)`, how well it knows the words of a query, 0 to 1;
+    `salience(words)`, how much each word says in any corpus, above 0; `read` and `token_weight`, where its tokens
+    can be matched with those of a query (`sleuth.dense.embedding.TokenEmbedder`).
     """
 
     @property

@@ -1,7 +1,9 @@
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
+from string import ascii_lowercase
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from sleuth.dense import (
     CodeEmbedder,
     Vocabulary,
     WordLlamaEmbedder,
+    is_gibberish,
     legible,
     read_table,
     read_vocabulary,
@@ -190,8 +193,29 @@ def test_the_vocabulary_has_the_size_that_checks_assume() -> None:
         ("今日は天気", True),
         ("", True),
         ("xkqzv jfwpq", False),
+        ("puppies", True),
+        ("lecithin and quercitin", True),
+        ("puppies xkqzv", False),
+        ("erty 123456", False),
+        ("วันนี้อากาศเป็นอย่างไร", False),
     ],
 )
 def test_gibberish_falls_into_pieces(query: str, has_meaning: bool) -> None:
-    """Pieces of one or two letters that are no words hold most letters of gibberish, and few of words in any script."""
+    """Pieces of one or two letters hold most letters of gibberish; letters tell words in pieces from it."""
     assert WordLlamaEmbedder().has_meaning(query) == has_meaning
+
+
+def test_random_letters_are_gibberish() -> None:
+    """Of words of random letters, and of runs of neighbouring keys, at most one in twenty reads like words."""
+    chance = random.Random(7)
+    letters = [
+        " ".join("".join(chance.choices(ascii_lowercase, k=chance.randint(4, 10))) for _ in range(2))
+        for _ in range(400)
+    ]
+    rows = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+    keys = [f"{row[i : i + 5]} {row[-4:]}" for row in rows for i in range(3)]
+    embedder = WordLlamaEmbedder()
+    assert sum(map(embedder.has_meaning, letters)) <= len(letters) / 20
+    assert not any(map(embedder.has_meaning, keys))
+    assert is_gibberish("xkqzv jfwpq")
+    assert not is_gibberish("วันนี้อากาศเป็นอย่างไร")  # others may know what this embedder does not

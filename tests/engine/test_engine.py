@@ -12,7 +12,7 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, Ranking
 from sleuth.cluster import ShardedEngine
-from sleuth.dense import Reading
+from sleuth.dense import Reading, WordLlamaEmbedder
 from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
 from sleuth.ingest import IndexInterrupted, IndexProgress
@@ -100,6 +100,40 @@ def test_delete(engine: Engine) -> None:
 def test_queries_without_a_known_word_find_nothing(engine: Engine, query: str) -> None:
     """Blank, unknown and odd queries give an empty lexical ranking."""
     assert len(engine.retrieve(query, legs=["lexical"])) == 0
+
+
+class CloseVectors:
+    """An embedder whose vectors are near to each other, as those of small encoders are; it does not tell gibberish."""
+
+    fingerprint = "close"
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0, len(text) / 100]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, len(text) / 1000] for text in texts]
+
+
+@pytest.mark.parametrize("embedder", [None, CloseVectors()], ids=["default", "own"])
+def test_words_that_no_passage_holds_are_told_from_gibberish(
+    tmp_path: Path, embedder: CloseVectors | None
+) -> None:
+    """Vectors answer for a word, also one that the default embedder reads in pieces, and for gibberish nothing does."""
+    notes = [
+        "Dogs need a walk.",
+        "A dog that barks is bored.",
+        "Feed your dog twice.",
+        "Old dogs sleep a lot.",
+    ]
+    chosen = WordLlamaEmbedder() if embedder is None else embedder
+    with Engine.open(tmp_path / "index", create=True, embedder=chosen) as engine:
+        engine.add([Document(note, {"source": f"{i}.md"}) for i, note in enumerate(notes)])
+        engine.wait()
+        for word in ("puppies", "puppy", "puppies barking"):
+            assert len(engine.retrieve(word)) == 4
+        for gibberish in ("hjkl fghj", "kwmtkrjw tcrcevjtm", "qwxz"):
+            assert len(engine.retrieve(gibberish)) == 0
+            assert len(engine.retrieve(gibberish, legs=["dense"])) == 0
 
 
 def test_long_queries_are_answered(engine: Engine) -> None:

@@ -161,6 +161,9 @@ def test_gibberish_finds_nothing_in_any_source(both: Sources) -> None:
         assert len(sources.retrieve("hjkl fghj")) == 0
         assert len(sources.retrieve("rtyu qwxz")) == 2
         assert len(sources.retrieve("rtyu -qwxz", syntax=True)) == 0
+        assert (
+            len(sources.retrieve("แมวนอนอยู่ที่ไหน")) == 2
+        )  # the service may know what the default embedder does not
 
 
 def test_shares_without_vectors(both: Sources, monkeypatch: pytest.MonkeyPatch) -> None:

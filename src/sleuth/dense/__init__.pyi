@@ -27,6 +27,7 @@ from sleuth.dense.wordllama import TOKENS as TOKENS
 from sleuth.dense.wordllama import VOCABULARY as VOCABULARY
 from sleuth.dense.wordllama import WEIGHTS as WEIGHTS
 from sleuth.dense.wordllama import has_wordllama as has_wordllama
+from sleuth.dense.wordllama import is_gibberish as is_gibberish
 from sleuth.dense.wordllama import load_model as load_model
 from sleuth.dense.wordllama import missing_wordllama as missing_wordllama
 from sleuth.dense.wordllama import read_table as read_table

@@ -178,7 +178,10 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     def unrelated(self, query: str) -> float:
         """Return the cosine that texts without anything in common reach; 1 for a query that it does not know."""
-        if not self._asked("has_meaning", query, True):
+        from sleuth.dense.wordllama import is_gibberish
+
+        tells = hasattr(self.embedder, "has_meaning")
+        if not self._asked("has_meaning", query, True) if tells else is_gibberish(query):
             return 1.0
         return float(getattr(self.embedder, "unrelated", 0.0))
 

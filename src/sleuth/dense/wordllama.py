@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from sleuth.dense.embedding import Reading
 from sleuth.dense.legibility import legible, legible_query
+from sleuth.dense.letters import LetterModel
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError, MissingPackageError
 
@@ -94,13 +95,13 @@ class WordLlamaEmbedder:
         return min(max((_UNKNOWN_SHARE - share) / (_UNKNOWN_SHARE - _KNOWN_SHARE), 0.0), 1.0)
 
     def has_meaning(self, query: str) -> bool:
-        """Return whether the vocabulary knows words of a query; gibberish falls into pieces of one or two letters.
+        """Return whether a query holds words; gibberish falls into pieces of one or two letters.
 
         Such pieces hold more than half of the letters in 98 of 100 queries of random letters or neighbouring keys, and
         in 1 of 300 queries of test collections, 1 of 20 where these are full of abbreviations
-        (`benchmarks.studies.unrelated`).
+        (`benchmarks.studies.unrelated`). Words in pieces, such as "puppies", are told by their letters.
         """
-        return share_of_pieces(query) <= _GIBBERISH_SHARE
+        return share_of_pieces(query) <= _GIBBERISH_SHARE or _letter_model().reads_like_words(query)
 
     def salience(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return how much each word says, shape (len(words),): the length of its longest token vector.
@@ -173,6 +174,21 @@ def load_model() -> Model:
     table = read_table(folder / WEIGHTS)
     tokens = read_vocabulary(folder / VOCABULARY)
     return Model(Vocabulary(tokens), table, table.view(np.uint16), tokens, np.zeros(len(table), np.float32))
+
+
+def is_gibberish(query: str) -> bool:
+    """Return whether a query in Latin letters holds what is no word, for embedders that do not tell.
+
+    Without the wheel of WordLlama, and in other scripts, nothing counts as gibberish.
+    """
+    if not query.isascii() or not has_wordllama():
+        return False
+    return share_of_pieces(query) > _GIBBERISH_SHARE and _letter_model().is_unlikely(query)
+
+
+@cache
+def _letter_model() -> LetterModel:
+    return LetterModel(load_model().tokens)
 
 
 def share_of_pieces(text: str) -> float:

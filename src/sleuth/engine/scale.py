@@ -73,13 +73,6 @@ def has_words_in_common(query: str, items: Iterable[RetrievedItem]) -> bool:
     return any(not words.isdisjoint(analyzer.tokens(_text_of(item))) for item in items)
 
 
-def is_gibberish(query: str) -> bool:
-    """Return whether the default embedder takes a query for gibberish; False where it is not installed."""
-    from sleuth.dense import WordLlamaEmbedder, has_wordllama
-
-    return has_wordllama() and not WordLlamaEmbedder().has_meaning(query)
-
-
 class _Kinds(NamedTuple):
     """What each kind of source counts for one query, above 0, 1 at most."""
 

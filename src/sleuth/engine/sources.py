@@ -24,7 +24,7 @@ from sleuth.engine.hooked import Unhooked
 from sleuth.engine.queries import parse_query
 from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
 from sleuth.engine.reranking import Reranking
-from sleuth.engine.scale import FIRST, has_words_in_common, is_gibberish, on_one_scale
+from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
 from sleuth.engine.search import check_deadline
 from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.remote import async_twin
@@ -213,6 +213,8 @@ class _Asked:
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """Return the hits of the source, labelled; none for gibberish, whatever a service answers."""
+        from sleuth.dense import is_gibberish
+
         ranking = LabelledRetriever(self._with_options(), self.label).retrieve(query, k, filter=filter)
         if is_gibberish(query) and not has_words_in_common(query, ranking):
             return Ranking((), ranking.parts, ranking.notes)
