@@ -133,6 +133,12 @@ def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
     )
 
 
+def test_stop_words_of_another_language_are_not_noted(engine: Engine) -> None:
+    """Words that count nothing in a German question have no note; other unknown words have one."""
+    assert not engine.retrieve("wo ist der bucket", syntax=True).notes
+    assert engine.retrieve("wo ist der xylophon", syntax=True).notes == ("no passage holds 'xylophon'",)
+
+
 @pytest.fixture
 def versions(tmp_path: Path) -> Iterator[Engine]:
     with Engine.open(tmp_path / "versions", create=True) as index:
