@@ -13,7 +13,7 @@ import logging
 import os
 import sys
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from sleuth.surfaces.cli.app import app
 
@@ -29,6 +29,7 @@ COMMANDS = {
     "delete": "delete",
     "move": "move",
     "status": "status",
+    "config": "config",
     "doctor": "doctor",
     "ask": "ask",
     "summarize": "ask",
@@ -62,6 +63,26 @@ def register(arguments: list[str]) -> None:
         import_module(f"sleuth.surfaces.cli.{module}")
 
 
+def run(arguments: list[str]) -> None:
+    """Run the command with the defaults of `sleuth.toml`; help needs none."""
+    is_help = not arguments or arguments[0].startswith("-") or {"--help", "-h"} & set(arguments)
+    if is_help or "_SLEUTH_COMPLETE" in os.environ:
+        app()
+        return
+    from sleuth.surfaces.cli.defaults import default_map, settings
+
+    values = {name: each.value for name, each in settings().items()}
+    if os.environ.get("SLEUTH_INDEX"):
+        values.pop("index", None)  # the environment stands above files
+    if not values:
+        app()
+        return
+    import typer
+
+    command: Any = app if hasattr(app, "params") else typer.main.get_command(app)
+    command(default_map=default_map(command, values))
+
+
 def start_quickly() -> None:
     """Turn off what costs a search from a shell more than a tenth of its time without any use to it."""
     # Pydantic searches every installed package for plugins.
@@ -90,7 +111,7 @@ def main() -> None:
         try:
             register(sys.argv[1:])
             tell_damage()
-            app()
+            run(sys.argv[1:])
         except SystemExit as leaving:
             if isinstance(leaving.__context__, BrokenPipeError):  # typer treats it as a failure
                 raise leaving.__context__ from None

@@ -74,7 +74,7 @@ def _is_tracked(folder: Path) -> bool:
     except OSError:  # of a worktree or a submodule, `.git` is a file
         return _git_lists(home, folder.relative_to(home))
     whole = int.from_bytes(listed[4:8]) < _COMPRESSED and not any(git.glob("sharedindex.*"))
-    return not (whole and NAME.encode() not in listed) and _git_lists(home, folder.relative_to(home))
+    return not (whole and folder.name.encode() not in listed) and _git_lists(home, folder.relative_to(home))
 
 
 def _git_lists(home: Path, path: Path) -> bool:

@@ -1,0 +1,56 @@
+"""sleuth config: prints the defaults that apply, and where they come from."""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+from typing import Annotated, Any
+
+import typer
+
+from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.common import JsonOption, print_json
+from sleuth.surfaces.cli.defaults import Setting, files, schema, settings
+from sleuth.surfaces.cli.terminal import say, styled
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth config                                  what applies here, and which file says so
+  sleuth config --schema > sleuth.schema.json    what a file may hold, for editors
+"""
+
+ENVIRONMENT = {"SLEUTH_INDEX": "index", "SLEUTH_MODEL": "model"}
+"""Variables that stand above the files."""
+
+
+@app.command("config", epilog=EXAMPLES)
+def config(
+    schema_only: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of sleuth.toml instead.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show the defaults that sleuth.toml and the environment set here."""
+    if schema_only:
+        print_json(schema())
+        return
+    paths = [str(file) for file, _ in files()]
+    values = settings() | {
+        name: Setting(os.environ[variable], f"${variable}")
+        for variable, name in ENVIRONMENT.items()
+        if os.environ.get(variable)
+    }
+    if json:
+        print_json({"files": paths, "settings": {name: each._asdict() for name, each in values.items()}})
+        return
+    for file in paths:
+        say(f"reads {file}")
+    for name, each in values.items():
+        say(f"{styled(name, 'head')} = {written(each.value)}  {styled(each.origin, 'dim')}")
+    if not values:
+        say("No defaults are set: each option has its own.")
+
+
+def written(value: Any) -> str:
+    """Return a value as TOML writes it."""
+    return json_format.dumps(value, ensure_ascii=False)

@@ -1,0 +1,223 @@
+"""Reads `sleuth.toml`: defaults of the command line, of the user and of a project, and what a project may set.
+
+A project's file may come from somebody else, with a cloned repository. So it may hold only keys that neither start a
+program, nor load a model, nor send anything to another machine, nor open an index that somebody else may have made.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from sleuth.errors import ArgumentError
+
+NAME: Final = "sleuth.toml"
+VARIABLE: Final = "SLEUTH_CONFIG"
+"""Names the file of a project, which is trusted then; empty for none."""
+
+MOST_BYTES: Final = 1_000_000
+"""Size of a file at most."""
+
+LOCAL_SOURCES: Final = ("docs", "code")
+"""Sources that a project may name; `code:REPOSITORY` too."""
+
+
+class ConfigKey(NamedTuple):
+    """A key of the file.
+
+    Attributes:
+        kind: type of its value.
+        commands: that have it as an option of this name; empty for all that do.
+        is_safe: whether the file of a project may hold it.
+    """
+
+    kind: type
+    help: str
+    commands: tuple[str, ...] = ("search", "ask")
+    is_safe: bool = True
+
+
+_SERVE = ("serve",)
+
+KEYS: Final[Mapping[str, ConfigKey]] = {
+    "index": ConfigKey(str, "Index folder, relative to this file; in a project inside of its folder.", ()),
+    "sources": ConfigKey(
+        list, "Where to look; a project may name docs and code.", ("search", "ask", "serve")
+    ),
+    "k": ConfigKey(int, "How many results."),
+    "legs": ConfigKey(list, "Search only by these legs."),
+    "fusion": ConfigKey(str, "How the legs are fused."),
+    "filter": ConfigKey(str, "Use only passages that match."),
+    "expand": ConfigKey(str, "Give each passage with its neighbours, section or document."),
+    "min_score": ConfigKey(float, "Omit passages with less in common with the query, from 0 to 1."),
+    "all_copies": ConfigKey(bool, "Show also passages that repeat the text of a better one."),
+    "per_document": ConfigKey(int, "Passages of one document among the first ten; 0 for no limit."),
+    "explain": ConfigKey(bool, "Say how each score comes about."),
+    "exact": ConfigKey(bool, "Give up no passage by an estimate of its score."),
+    "deadline": ConfigKey(float, "Seconds that the search may take."),
+    "syntax": ConfigKey(bool, "Read the search syntax in the query."),
+    "rerank": ConfigKey(str, "Model that scores the best passages again.", is_safe=False),
+    "model": ConfigKey(str, "Model that writes answers.", ("ask", "summarize", "serve"), is_safe=False),
+    "serve.host": ConfigKey(str, "Address to listen on.", _SERVE, is_safe=False),
+    "serve.port": ConfigKey(int, "Port to listen on.", _SERVE, is_safe=False),
+    "serve.read_only": ConfigKey(bool, "Refuse to add and delete.", _SERVE, is_safe=False),
+    "serve.rerank": ConfigKey(list, "Models that searches may rerank by.", _SERVE, is_safe=False),
+    "serve.allow_host": ConfigKey(
+        list, "Host names by which clients address the server.", _SERVE, is_safe=False
+    ),
+    "serve.cors": ConfigKey(list, "Sites whose pages may call the server.", _SERVE, is_safe=False),
+    "serve.workers": ConfigKey(int, "Processes that answer.", _SERVE, is_safe=False),
+    "serve.threads": ConfigKey(int, "Requests that each worker runs at a time.", _SERVE, is_safe=False),
+    "serve.deadline": ConfigKey(float, "Seconds for a request.", _SERVE, is_safe=False),
+    "serve.answer_deadline": ConfigKey(float, "Seconds for a written answer.", _SERVE, is_safe=False),
+}
+"""What a file may hold; a dot stands for a table."""
+
+_TYPES: Final = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array"}
+
+
+class Setting(NamedTuple):
+    """A value, and where it comes from."""
+
+    value: Any
+    origin: str
+
+
+def settings() -> dict[str, Setting]:
+    """Return what the files set: those of a project over those of the user.
+
+    Raises:
+        ArgumentError: a file that cannot be read, an unknown key, a wrong value, or a key that a project may not set.
+        IndexUnsafeError: somebody else may have made the index that a project names.
+    """
+    values: dict[str, Setting] = {}
+    for file, is_trusted in files():
+        values |= {
+            name: Setting(value, str(file)) for name, value in read(file, is_trusted=is_trusted).items()
+        }
+    return values
+
+
+def files() -> Iterator[tuple[Path, bool]]:
+    """Yield the files that apply, the strongest last, each with whether it is trusted."""
+    home = user_file()
+    if home.is_file():
+        yield home, True
+    if (path := os.environ.get(VARIABLE)) is not None:
+        if path:
+            yield Path(path).absolute(), True
+        return
+    here = Path.cwd()
+    project = next((above / NAME for above in (here, *here.parents) if (above / NAME).is_file()), None)
+    if project is not None and project != home:
+        yield project, False
+
+
+def user_file() -> Path:
+    """Return the file of the user, which need not exist."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "sleuth" / NAME
+
+
+def read(file: Path, *, is_trusted: bool) -> dict[str, Any]:
+    """Return the checked values of a file by key.
+
+    Raises:
+        ArgumentError, IndexUnsafeError: see `settings`.
+    """
+    import tomllib
+
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise ArgumentError(f"{file} must have at most {MOST_BYTES:,} bytes, got {file.stat().st_size:,}")
+        values = tomllib.loads(file.read_text("utf8"))
+    except (OSError, ValueError) as error:
+        raise ArgumentError(f"{file} must be TOML that can be read: {error}") from error
+    flat = dict(_flat(values))
+    for name, value in flat.items():
+        _check(file, name, value)
+        if not is_trusted:
+            _check_safe(file, name, value)
+        if name == "index" and "://" not in value:
+            flat[name] = str(file.parent / value)
+    return flat
+
+
+def _flat(values: Mapping[str, Any], table: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{table}{name}.")
+        else:
+            yield f"{table}{name}", value
+
+
+def _check(file: Path, name: str, value: Any) -> None:
+    """Refuse an unknown key and a value of another type."""
+    key = KEYS.get(name)
+    if key is None:
+        import difflib
+
+        near = difflib.get_close_matches(name, KEYS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise ArgumentError(f"keys of {file} must be among {', '.join(KEYS)}, got {name!r}{hint}")
+    is_right = type(value) is key.kind or (key.kind is float and type(value) is int)
+    is_right = is_right and "\0" not in str(value)
+    if not is_right or (key.kind is list and not all(isinstance(each, str) for each in value)):
+        kind = "an array of strings" if key.kind is list else f"of type {_TYPES[key.kind]}"
+        raise ArgumentError(f"{name} in {file} must be {kind}, got {value!r}")
+
+
+def _check_safe(file: Path, name: str, value: Any) -> None:
+    """Refuse what the file of a project may not set, since it may be somebody else's."""
+    mend = f"set it in your own file, {user_file()}, or trust this one with {VARIABLE}={file}"
+    if not KEYS[name].is_safe:
+        raise ArgumentError(f"{name} must not be set by a project, as {file} does: {mend}")
+    if name == "sources" and not all(each.partition(":")[0] in LOCAL_SOURCES for each in value):
+        raise ArgumentError(
+            f"sources of {file} must be docs and code, since others send queries away: {mend}"
+        )
+    if name == "index":
+        from sleuth.surfaces.cli.places import check_origin
+
+        folder = file.parent / value
+        if "://" in value or file.parent.resolve() not in folder.resolve().parents:
+            raise ArgumentError(f"index of {file} must be a folder below it, got {value!r}: {mend}")
+        check_origin(folder, f"to open it anyway, name it with --index {folder}")
+
+
+def default_map(command: Any, values: Mapping[str, Any], path: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return defaults of the options of a command and of those below it, as click takes them."""
+    own: dict[str, Any] = {}
+    for parameter in command.params:
+        table = f"{path[0]}.{parameter.name}" if len(path) == 1 else ""
+        name = next((each for each in (table, parameter.name) if each in values), "")
+        if name and (not KEYS[name].commands or (len(path) == 1 and path[0] in KEYS[name].commands)):
+            own[parameter.name or ""] = values[name]
+    for name, each in getattr(command, "commands", {}).items():
+        if defaults := default_map(each, values, (*path, name)):
+            own[name] = defaults
+    return own
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON schema of the file, for editors."""
+    properties: dict[str, Any] = {}
+    for name, key in KEYS.items():
+        table, _, last = name.rpartition(".")
+        described: dict[str, Any] = {"type": _TYPES[key.kind], "description": key.help}
+        if key.kind is list:
+            described["items"] = {"type": "string"}
+        parent = properties
+        if table:
+            empty = {"type": "object", "additionalProperties": False, "properties": {}}
+            parent = properties.setdefault(table, empty)["properties"]
+        parent[last] = described
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": NAME,
+        "description": "Defaults of the command line of Sleuth.",
+        "type": "object",
+        "additionalProperties": False,
+        "properties": properties,
+    }
