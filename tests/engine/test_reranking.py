@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine, open_sources
-from sleuth.engine import EncoderReranker, QueryCache, reranking
+from sleuth.engine import EncoderReranker, QueryCache
 from sleuth.errors import EmbeddingError
 from sleuth.protocols import Reranker
 from sleuth.testing.contracts import RerankerContract
@@ -210,7 +210,8 @@ def test_a_known_encoder_that_is_installed_reranks_by_default(
         assert engine.status()["reranker"] == ""
         plain = engine.retrieve("a text", rerank="", explain=True)
         assert [item.score for item in plain] == [item.score for item in engine.retrieve("a text")]
-        tiny.write_encoder(models / "all-MiniLM-L6-v2")
+    tiny.write_encoder(models / "all-MiniLM-L6-v2")
+    with Engine.open(tmp_path / "i") as engine:
         assert engine.status()["reranker"] == "all-MiniLM-L6-v2"
         ranking = engine.retrieve("a text", explain=True)
         assert [item.explanation.name for item in ranking if item.explanation] == ["rerank"] * 3
@@ -222,7 +223,6 @@ def test_a_known_encoder_that_is_installed_reranks_by_default(
     with Engine.open(tmp_path / "j", create=True, embedder="onnx:encoder") as engine:
         assert engine.status()["reranker"] == ""
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    reranking._first_known.cache_clear()
     with Engine.open(tmp_path / "i") as engine:
         assert engine.status()["reranker"] == ""
         assert len(engine.retrieve("a text")) == 3

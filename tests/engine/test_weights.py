@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine
-from sleuth.engine import WEIGHT_NOTE, known_items
+from sleuth.engine import WEIGHT_NOTE, known_items, sample
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgkl" for b in "aeiou" for c in ("m", "n", "r", "st", "x")]
 
@@ -153,6 +153,33 @@ def test_over_shards(tmp_path: Path) -> None:
         with ShardedEngine.open(tmp_path / "s", create=True, shards=2, embedder=Noise()) as engine:
             engine.add(documents(240))
             assert dense_weight(engine) == 0
+
+
+def test_documents_of_many_passages(tmp_path: Path) -> None:
+    """Passages are sampled one by one, also from the middle of documents, with their titles."""
+    texts = [f"# Section {place}\n\n{document.text}" for place, document in enumerate(documents(2_400))]
+    settings = {"chunk_size": 40, "chunk_overlap": 0}
+    with Engine.open(tmp_path / "i", create=True, embedder=Noise(), settings=settings) as engine:
+        pages = ["\n\n".join(texts[start : start + 300]) for start in range(0, len(texts), 300)]
+        engine.add([Document(page, {"title": "A title"}, id=str(n)) for n, page in enumerate(pages)])
+        assert engine.status()["passages"] > 2_000
+        assert dense_weight(engine) == 0
+        with engine.store.reader() as snapshot:
+            rows = sample(snapshot, "dense")
+    assert len(rows) == 1_000
+    assert set(rows.texts["title"]) == {"A title"}
+
+
+def test_copies_do_not_raise_a_weight(tmp_path: Path) -> None:
+    """Where words find few known items, as among copies, vectors that find as many get no more than the default."""
+    with Engine.open(tmp_path / "i", create=True, embedder=Bags()) as engine:
+        engine.add(
+            [Document(document.text, id=f"{document.id}-{n}") for document in documents(40) for n in range(9)]
+        )
+        with engine.store.reader() as snapshot:
+            estimate = json.loads(snapshot.notes()[WEIGHT_NOTE])
+        assert estimate["words"] < 0.2
+        assert dense_weight(engine) == estimate["weight"] <= 0.4
 
 
 def test_known_items() -> None:

@@ -40,6 +40,7 @@ class Backend(Protocol):
         chunker: the object that cuts documents, where the index was made with one.
         files: names of the files that documents come from.
         words_only: why words alone are searched; "" where meaning is searched too.
+        default_reranker: the encoder that reranks searches by default; "" for none.
         vector_cache: where vectors are kept by embedder and text; None where making them costs next to nothing.
         repairs: what was mended on opening.
     """
@@ -57,6 +58,9 @@ class Backend(Protocol):
 
     @property
     def words_only(self) -> str: ...
+
+    @property
+    def default_reranker(self) -> str: ...
 
     @property
     def vector_cache(self) -> RecordCache | None: ...

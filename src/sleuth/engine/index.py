@@ -55,6 +55,11 @@ class StoreBackend:
 
         return FileNames.beside(self.path)
 
+    @cached_property
+    def default_reranker(self) -> str:
+        """The encoder that reranks searches by default, as installed when it was first asked for; "" for none."""
+        return default_model(self.settings)
+
     @property
     def words_only(self) -> str:
         """Why words alone are searched, with the command that adds meaning; "" where meaning is searched too."""
@@ -109,7 +114,7 @@ class StoreBackend:
             "version": status.version,
             "settings": dict(status.settings),
             "words_only": self.words_only,
-            "reranker": default_model(self.settings),
+            "reranker": self.default_reranker,
             "holder": status.holder and dict(status.holder),
             "legs": {
                 leg.name: {

@@ -212,7 +212,7 @@ class Reranking:
         value = request.rerank
         is_default = value is None
         if value is None and backend is not None and request.legs is None and request.fusion is None:
-            value = default_model(backend.settings)
+            value = backend.default_reranker
         reranker = None if value == "" else value
         is_english = False
         if isinstance(reranker, str):
@@ -267,31 +267,19 @@ def _are_english(query: str, items: Sequence[RetrievedItem]) -> bool:
 
 
 def default_model(settings: IndexSettings) -> str:
-    """Return the encoder by which an index is reranked unless a request says otherwise; "" for none.
+    """Return the encoder that reranks an index unless a request says otherwise; "" for none.
 
     It is the first known encoder that is installed. An index with vectors of a model is not reranked.
     """
     if is_slow(settings.embedder):
         return ""
-    from sleuth.neural import models_folder
-
-    folder = models_folder()
-    try:
-        return _first_known(folder, folder.stat().st_mtime_ns)
-    except OSError:
-        return ""
-
-
-@lru_cache(maxsize=4)
-def _first_known(folder: Path, changed: int) -> str:
-    """Return the first known encoder in a folder, as it was when it changed the last time; "" for none."""
     from sleuth.neural import KNOWN, installed_models
 
-    if not (find_spec("onnxruntime") and find_spec("tokenizers")):
-        return ""
     try:
         encoders = {model.name.lower() for model in installed_models() if not model.is_cross_encoder}
     except SleuthError:
+        return ""
+    if not encoders or not (find_spec("onnxruntime") and find_spec("tokenizers")):
         return ""
     return next((name for name in KNOWN if name.lower() in encoders), "")
 

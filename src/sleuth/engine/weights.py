@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -30,13 +30,12 @@ WEIGHT_NOTE: Final = "vector weight"
 """Names the estimate among the notes of an index."""
 PASSAGES: Final = 1_000
 """Passages among which known items are searched for."""
-TOGETHER: Final = 20
-"""Of these, how many follow each other, so that few places of the record are read."""
 ITEMS: Final = 60
 FEWEST: Final = 20
 """Known items below which nothing is estimated."""
 LEAST: Final = 0.2
-"""Mean reciprocal rank of words below which known items say nothing, as with passages of one sentence."""
+"""Mean reciprocal rank of words below which known items cannot raise a weight, as with passages of one sentence or with
+many copies."""
 RATIOS: Final = (0.1, 0.8, 1.05)
 WEIGHTS: Final = (0.0, 0.4, 2.0)
 """The weight by the mean reciprocal rank of meaning, divided by that of words; linear between these points. Chosen over
@@ -123,9 +122,11 @@ def estimate_over(rows: Rows, words: RankingLeg[Any], leg: DenseLeg) -> WeightEs
         texts[item.row] = item.rest
     rows = replace(rows, texts={**rows.texts, "text": texts})
     by_words, by_meaning = (_found(each, rows, items) for each in (words, leg.apart()))
-    if by_words < LEAST:
+    if not by_words:
         return None
     weight = round(float(np.interp(by_meaning / by_words, RATIOS, WEIGHTS)), 2)
+    if by_words < LEAST:
+        weight = min(weight, DenseLeg.weight)
     return WeightEstimate(leg.embedder.fingerprint, weight, by_words, by_meaning, len(items))
 
 
@@ -158,26 +159,14 @@ def known_items(texts: Sequence[str]) -> list[KnownItem]:
 
 
 def sample(snapshot: IndexSnapshot, leg: str) -> Rows:
-    """Return rows of an index that a leg covers, as if they were all: the whole of a small index."""
+    """Return rows of an index that a leg covers, as if they were all: every row of a small index."""
     keys = sorted(key for view in snapshot.segments(leg) for key in view.keys.tolist())
     chance = random.Random(3)  # noqa: S311 - the same rows each time
-    starts = range(0, len(keys), TOGETHER)
-    starts_of_some = sorted(chance.sample(starts, min(len(starts), PASSAGES // TOGETHER)))
-    texts: list[dict[str, str]] = []
-    metadata: list[Any] = []
-    for rows in _ranges(snapshot, keys, starts_of_some):
-        for place in range(len(rows)):
-            texts.append({name: column[place] for name, column in rows.texts.items()})
-            metadata.append(rows.metadata[place])
-    names = dict.fromkeys(name for fields in texts for name in fields)
-    columns = {name: [fields.get(name, "") for fields in texts] for name in names}
-    return Rows(np.arange(1, len(texts) + 1), None, columns, metadata)
-
-
-def _ranges(snapshot: IndexSnapshot, keys: Sequence[int], starts: Sequence[int]) -> Iterator[Rows]:
-    for start in starts:
-        some = keys[start : start + TOGETHER]
-        yield from snapshot.stream(some[0], some[-1])
+    rows = snapshot.rows(sorted(chance.sample(keys, min(len(keys), PASSAGES))))
+    fields = [{"text": row.text, "title": str(row.metadata.get("title") or ""), **row.fields} for row in rows]
+    names = dict.fromkeys(name for texts in fields for name, text in texts.items() if text)
+    columns = {name: [texts.get(name, "") for texts in fields] for name in names}
+    return Rows(np.arange(1, len(rows) + 1), None, columns, [row.metadata for row in rows])
 
 
 def _found(leg: RankingLeg[Any], rows: Rows, items: Sequence[KnownItem]) -> float:
