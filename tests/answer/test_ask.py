@@ -89,7 +89,9 @@ def test_summarize(home: Path) -> None:
         done = sleuth(
             "summarize", "--about", "cats", "-m", "llama3.1", "--json", cwd=home, OLLAMA_HOST=server.url
         )
-        assert json.loads(done.stdout)["summary"].startswith("- ")
+        shown = json.loads(done.stdout)
+        assert shown["summary"].startswith("- ")
+        assert shown["citations"][0]["number"] == 1
         assert "most of the day." in server.payloads("/api/generate")[0]["prompt"]
     assert sleuth("summarize", "docs/nothing.md", cwd=home).returncode == 2
     assert sleuth("summarize", cwd=home).returncode == 2

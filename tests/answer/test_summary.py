@@ -6,8 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from sleuth.answer import SUMMARY_NOTE, approximate_tokens, extract_summary, summarize_docs
+from sleuth.answer import SUMMARY_NOTE, approximate_tokens, cite_summary, extract_summary, summarize_docs
 from sleuth.errors import ArgumentError
+from sleuth.llm import LLMGenerator
+from sleuth.testing.ollama import OllamaServer
 from sleuth.types import Document
 
 
@@ -68,3 +70,27 @@ def test_nothing_to_summarise() -> None:
     assert extract_summary([]) == SUMMARY_NOTE
     with pytest.raises(ArgumentError, match="budget must be"):
         summarize_docs([], budget=0)
+
+
+def test_a_summary_is_told_in_pieces() -> None:
+    """The pieces of the last summary join to it, with a model that streams and without a model."""
+    docs = [Document("Buckets hold tokens."), Document("Cats sleep.")]
+    with OllamaServer(reply=lambda prompt: "- Buckets hold tokens") as server:
+        pieces: list[str] = []
+        writer = LLMGenerator("llama3.1", base_url=server.url)
+        summary = summarize_docs(docs, writer, on_text=pieces.append)
+        assert "".join(pieces) == summary == "- Buckets hold tokens"
+        assert len(pieces) > 1
+        assert [payload["stream"] for payload in server.payloads("/api/generate")] == [True]
+    pieces.clear()
+    assert summarize_docs(docs, on_text=pieces.append) == "".join(pieces)
+
+
+def test_lines_of_a_summary_cite_documents() -> None:
+    """Each line cites the document that holds most of its words; support says how many."""
+    docs = [Document("Buckets hold fifty tokens.", id="a"), Document("Cats sleep most of the day.", id="b")]
+    summary = f"{SUMMARY_NOTE}\n- Cats sleep most of the day\n- Buckets hold fifty tokens\n- Elephants paint"
+    citations = cite_summary(summary, docs)
+    assert [(each.number, each.ids) for each in citations[:2]] == [(2, ("b",)), (1, ("a",))]
+    assert [each.support for each in citations] == [1.0, 1.0, 0.0]
+    assert cite_summary(summary, []) == []

@@ -16,6 +16,7 @@ from sleuth.answer.prompt import REFUSAL as REFUSAL
 from sleuth.answer.prompt import build_prompt as build_prompt
 from sleuth.answer.sentences import split_sentences as split_sentences
 from sleuth.answer.summary import asummarize_docs as asummarize_docs
+from sleuth.answer.summary import cite_summary as cite_summary
 from sleuth.answer.summary import extract_summary as extract_summary
 from sleuth.answer.summary import summarize_docs as summarize_docs
 from sleuth.answer.synthesis import LLMSynthesizer as LLMSynthesizer
@@ -27,6 +28,7 @@ __all__: list[str]
 from sleuth.answer.agreement import disagree as disagree
 from sleuth.answer.agreement import read_claim as read_claim
 from sleuth.answer.agreement import say_the_same as say_the_same
+from sleuth.answer.citations import SUPPORTED as SUPPORTED
 from sleuth.answer.citations import support as support
 from sleuth.answer.citations import without_citations as without_citations
 from sleuth.answer.context import best_at_ends as best_at_ends

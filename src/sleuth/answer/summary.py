@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from sleuth.answer.citations import Citation, support
 from sleuth.answer.sentences import split_sentences
+from sleuth.answer.synthesis import OnText
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.answer.words import Analyze, plain_words
 from sleuth.remote import async_twin
@@ -19,7 +21,7 @@ _ROUNDS = 6
 
 
 class Summarizer(Protocol):
-    """Writes bullet points; `LLMGenerator` is one."""
+    """Writes bullet points; `LLMGenerator` is one. With `stream_summary(docs)` it writes them in pieces, too."""
 
     def summarize_docs(self, docs: Sequence[Document]) -> str:
         """Return a summary of the documents."""
@@ -32,11 +34,15 @@ def summarize_docs(
     *,
     budget: int = 3000,
     count_tokens: CountTokens = approximate_tokens,
+    on_text: OnText | None = None,
 ) -> str:
     """Return a summary in bullet points, of texts of any length.
 
     What does not fit into `budget` tokens is summarised in parts, and the summaries are summarised. Without a
     writer, the most typical sentences are taken, and the summary says so.
+
+    Args:
+        on_text: called with each piece of the last summary as it is written.
 
     Raises:
         ArgumentError: a budget below 1.
@@ -46,18 +52,51 @@ def summarize_docs(
     texts = [doc for doc in docs if doc.page_content.strip()]
     if not texts:
         return ""
+    say = on_text or _nobody
     if writer is None:
-        return extract_summary([doc.page_content for doc in texts])
+        summary = extract_summary([doc.page_content for doc in texts])
+        say(summary)
+        return summary
+    stream = getattr(writer, "stream_summary", None)
     for _ in range(_ROUNDS):
         batches = _batches(texts, budget, count_tokens)
+        if len(batches) == 1:
+            pieces = stream(batches[0]) if stream and on_text else [writer.summarize_docs(batches[0])]
+            return "".join(_told(pieces, say))
         parts = [writer.summarize_docs(batch) for batch in batches]
-        if len(parts) == 1:
-            return parts[0]
         before = sum(count_tokens(doc.page_content) for doc in texts)
         texts = [Document(part) for part in parts]
         if sum(map(count_tokens, parts)) >= before:
             break  # a writer that does not shorten would go on for ever
-    return "\n".join(doc.page_content for doc in texts)
+    summary = "\n".join(doc.page_content for doc in texts)
+    say(summary)
+    return summary
+
+
+def cite_summary(summary: str, docs: Sequence[Document]) -> list[Citation]:
+    """Return for each line of a summary the document that holds most of its numbers and longer words.
+
+    The number of a citation is that of its document, from 1. A low `support` is a reason to look.
+    """
+    statements = [line.strip("-*• \t") for line in summary.splitlines() if line != SUMMARY_NOTE]
+    citations = []
+    for statement in filter(None, statements):
+        shares = [support(statement, doc.page_content) for doc in docs]
+        if shares:
+            best = shares.index(max(shares))
+            name = str(docs[best].id or docs[best].metadata.get("source") or "")
+            citations.append(Citation(best + 1, (name,), statement, shares[best]))
+    return citations
+
+
+def _nobody(_: str) -> None:
+    """Drop a piece that nobody waits for."""
+
+
+def _told(pieces: Iterable[str], say: OnText) -> Iterator[str]:
+    for piece in pieces:
+        say(piece)
+        yield piece
 
 
 asummarize_docs = async_twin(summarize_docs)

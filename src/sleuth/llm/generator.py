@@ -16,6 +16,12 @@ def answer_prompt(question: str, context_docs: Sequence[Document]) -> str:
     return f"Use the following context to answer the question:\n\n{context}\n\nQuestion: {question}\nAnswer:"
 
 
+def summary_prompt(docs: Sequence[Document]) -> str:
+    """Return the prompt of a summary: the texts of the documents."""
+    context = "\n\n".join(doc.page_content for doc in docs)
+    return f"Summarize the following text in concise bullet points:\n\n{context}\n\nSummary:"
+
+
 class LLMGenerator:
     """Answers from documents, summarises them and judges answers, with any generator.
 
@@ -62,11 +68,17 @@ class LLMGenerator:
         Raises:
             GenerationError: the model did not answer.
         """
-        context = "\n\n".join(doc.page_content for doc in docs)
-        return self.llm.complete(
-            f"Summarize the following text in concise bullet points:\n\n{context}\n\nSummary:"
-        )
+        return self.llm.complete(summary_prompt(docs))
 
+    def stream_summary(self, docs: Sequence[Document]) -> Iterator[str]:
+        """Yield the summary of `summarize_docs` in pieces.
+
+        Raises:
+            GenerationError: the model did not answer or broke off; raised after the pieces that arrived.
+        """
+        return self.llm.stream(summary_prompt(docs))
+
+    astream_summary = async_pieces(stream_summary)
     asummarize_docs = async_twin(summarize_docs)
 
     def evaluate_relevance(self, question: str, answer: str) -> str:

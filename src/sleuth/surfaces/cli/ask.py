@@ -127,7 +127,7 @@ def summarize(
     index: IndexOption = None,
 ) -> None:
     """Summarize documents in bullet points."""
-    from sleuth.answer import summarize_docs
+    from sleuth.answer import SUPPORTED, cite_summary, summarize_docs
     from sleuth.engine import as_generator
     from sleuth.llm import LLMGenerator
 
@@ -141,13 +141,23 @@ def summarize(
     if not passages:
         say("Nothing found.", err=True)
         raise typer.Exit(1)
-    summary = summarize_docs(passages, LLMGenerator(llm=generator) if generator is not None else None)
+    writer = LLMGenerator(llm=generator) if generator is not None else None
+    told = None if json else lambda piece: say(clean_text(piece), end="", flush=True)
+    summary = summarize_docs(passages, writer, on_text=told)
+    sources = [clean_text(str(document.metadata.get("source") or document.id)) for document in passages]
+    citations = cite_summary(summary, passages)
     if json:
-        sources = [str(document.metadata.get("source") or document.id) for document in passages]
         kind = "llm" if generator is not None else "extractive"
-        print_json({"summary": summary, "sources": sources, "synthesizer": kind})
-    else:
-        say(clean_text(summary))
+        listed = [citation.to_dict() for citation in citations]
+        print_json({"summary": summary, "sources": sources, "citations": listed, "synthesizer": kind})
+        return
+    say("\n")
+    for number, source in enumerate(sources, 1):
+        lines = sum(citation.number == number for citation in citations)
+        say(f"{styled(f'[{number}]', 'dim')} {styled(source, 'head')}  {lines} of {len(citations)} lines")
+    for citation in citations:
+        if citation.support < SUPPORTED:
+            say(f"sleuth: no document supports: {clean_text(citation.statement)}", err=True)
 
 
 def passages_about(engine: Engine, question: str, k: int, filter: str | None) -> list[Document]:
