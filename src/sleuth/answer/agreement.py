@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from sleuth.answer.names import names_of
@@ -101,6 +102,12 @@ class Claim:
     tokens: tuple[str, ...]
 
 
+@lru_cache(maxsize=32)
+def _general_terms(analyze: Analyze) -> frozenset[str]:
+    """Return the words that say little, and their terms, which are the same for every sentence."""
+    return frozenset(term for word in _GENERAL for term in (word, *analyze(word)))
+
+
 def read_claim(text: str, analyze: Analyze, language: str = "") -> Claim:
     """Read a sentence for comparison, without its markup.
 
@@ -111,9 +118,8 @@ def read_claim(text: str, analyze: Analyze, language: str = "") -> Claim:
     valueless = _VALUE.sub(" ", plain)
     tokens = tuple(re.findall(r"\w+", plain.casefold()))
     rest = _NEGATION.sub(" ", _FULL_NAME.sub(" ", valueless))
-    general = {term for word in _GENERAL for term in (word, *analyze(word))}
     return Claim(
-        words=frozenset(analyze(rest)) - general,
+        words=frozenset(analyze(rest)) - _general_terms(analyze),
         values=tuple(_value(match[0].casefold()) for match in _VALUE.finditer(plain)),
         names=frozenset(
             name.casefold() for name in (*_FULL_NAME.findall(valueless), *names_of(valueless, language))

@@ -1,4 +1,4 @@
-"""The parts of a hit that surfaces show: what it is called, where it stands, and the text that shows why."""
+"""The parts of a hit that surfaces show: its title, its place, and the text that matches."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def place_of(id: str, metadata: Mapping[str, Any], path: str = "") -> Location:
 
 
 def title_of(metadata: Mapping[str, Any]) -> str:
-    """Return what a reader calls an item, in one line: its symbol, heading or title; "" where it has none."""
+    """Return what a reader calls an item, in one line: its symbol, heading or title, or ""."""
     title = metadata.get("symbol") or metadata.get("heading") or metadata.get("title") or ""
     return " ".join(str(title).split())
 
