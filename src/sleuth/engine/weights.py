@@ -39,7 +39,7 @@ many copies."""
 RATIOS: Final = (0.1, 0.8, 1.05)
 WEIGHTS: Final = (0.0, 0.4, 2.0)
 """The weight by the mean reciprocal rank of meaning, divided by that of words; linear between these points. Chosen over
-collections and embedders, left out in turn (docs/neural.md)."""
+collections and embedders, left out in turn (docs/neural-measured.md)."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
 _POOL = 200

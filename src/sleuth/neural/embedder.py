@@ -82,8 +82,8 @@ class OnnxEmbedder:
         """Return whether the tokenizer knows words of a query; gibberish falls into parts of one or two letters.
 
         Such parts of words hold more than half of the Latin letters in 96 of 100 queries of random letters with the
-        tokenizer of BERT, and in 1 of 1,000 questions of test collections (docs/neural.md). Other scripts always have
-        a meaning.
+        tokenizer of BERT, and in 1 of 1,000 questions of test collections (docs/neural-measured.md). Other scripts
+        always have a meaning.
         """
         short = total = 0
         for word in _LETTERS.findall(query):

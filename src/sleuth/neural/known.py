@@ -15,7 +15,9 @@ class KnownModel(NamedTuple):
         purpose: one clause.
         pooling: how the vectors of tokens become one: "mean" or "cls"; "" for a cross-encoder.
         query_prefix, passage_prefix: put before texts, as the card of the model asks.
-        weight: of its vectors in the default fusion, where it was measured (docs/neural.md).
+        quality: mean nDCG@10 over 12 collections, as vectors of an index, where it was measured
+            (docs/neural-measured.md); the default embedder has .604 there.
+        weight: of its vectors in the default fusion, where it was measured (docs/neural-measured.md).
         unrelated: the cosine that texts without anything in common reach, from which `min_score` counts.
         is_multilingual: whether it knows other languages than English.
     """
@@ -26,6 +28,7 @@ class KnownModel(NamedTuple):
     query_prefix: str = ""
     passage_prefix: str = ""
     is_multilingual: bool = False
+    quality: float | None = None
     weight: float | None = None
     unrelated: float = 0.0
 
@@ -35,7 +38,8 @@ KNOWN = {
         "sentence-transformers/all-MiniLM-L6-v2",
         "encoder, English, the fastest",
         "mean",
-        weight=1.5,
+        quality=0.647,
+        weight=1.0,
         unrelated=0.3,
     ),
     "bge-small-en-v1.5": KnownModel("BAAI/bge-small-en-v1.5", "encoder, English", "cls", _SEARCH),

@@ -43,7 +43,7 @@ app.add_typer(models)
 
 @models.callback(invoke_without_command=True)
 def list_models(context: typer.Context, json: JsonOption = False) -> None:
-    """List the models that are here: kind, size, licence, and speed on this machine."""
+    """List the models that are here: kind, size, licence, measured quality, and speed on this machine."""
     if context.invoked_subcommand is not None:
         return
     from sleuth.neural import KNOWN, installed_models, models_folder
@@ -57,9 +57,9 @@ def list_models(context: typer.Context, json: JsonOption = False) -> None:
         speed = (
             row["error"] or f"{row['passages_per_second']:.0f} passages/s, a query {row['query_ms']:.1f} ms"
         )
-        say(
-            f"{row['name']}  {row['kind']}, {human_bytes(row['bytes'])}, licence {clean_text(row['licence'])}; {speed}"
-        )
+        quality = "" if row["quality"] is None else f", nDCG@10 {row['quality']:.3f} (default embedder: .604)"
+        licence = clean_text(row["licence"])
+        say(f"{row['name']}  {row['kind']}, {human_bytes(row['bytes'])}, licence {licence}{quality}; {speed}")
     if not rows:
         say(f"No models in {models_folder()}.")
     if missing:
@@ -68,8 +68,9 @@ def list_models(context: typer.Context, json: JsonOption = False) -> None:
 
 def describe(folder: ModelFolder) -> dict[str, Any]:
     """Return what is known of a model here; `error` says why it does not run, "" where it does."""
-    from sleuth.neural import ORIGIN
+    from sleuth.neural import ORIGIN, known_model
 
+    known = known_model(folder.name)
     try:
         licence = json_format.loads((folder.path / ORIGIN).read_text("utf-8"))["licence"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -79,6 +80,7 @@ def describe(folder: ModelFolder) -> dict[str, Any]:
         "kind": "cross-encoder" if folder.is_cross_encoder else "encoder",
         "bytes": folder.bytes,
         "licence": str(licence),
+        "quality": known and known.quality,
         "path": str(folder.path),
         "error": "",
     }
