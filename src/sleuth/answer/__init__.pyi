@@ -38,13 +38,11 @@ from sleuth.answer.evidence import NO_EVIDENCE as NO_EVIDENCE
 from sleuth.answer.evidence import WORDS_AND_MEANING as WORDS_AND_MEANING
 from sleuth.answer.evidence import WORDS_ONLY as WORDS_ONLY
 from sleuth.answer.evidence import Evidence as Evidence
-from sleuth.answer.evidence import Grader as Grader
 from sleuth.answer.evidence import Rarity as Rarity
 from sleuth.answer.evidence import question_words as question_words
 from sleuth.answer.evidence import weigh_evidence as weigh_evidence
 from sleuth.answer.extract import Weights as Weights
 from sleuth.answer.extract import passage_priors as passage_priors
-from sleuth.answer.extract import score_words as score_words
 from sleuth.answer.extractive import DISAGREEMENT as DISAGREEMENT
 from sleuth.answer.extractive import NEAREST as NEAREST
 from sleuth.answer.parts import Part as Part

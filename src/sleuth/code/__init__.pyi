@@ -31,5 +31,4 @@ __all__: list[str]
 from sleuth.code.repository.git import root_of as root_of
 from sleuth.code.search.context import piece_id as piece_id
 from sleuth.code.search.filters import file_metadata as file_metadata
-from sleuth.code.snapshots.record import FileRow as FileRow
 from sleuth.code.snapshots.record import Repository as Repository

@@ -44,7 +44,6 @@ from sleuth.engine.doctor import Diagnosis as Diagnosis
 from sleuth.engine.doctor import examine as examine
 from sleuth.engine.doctor import mend as mend
 from sleuth.engine.doctor import try_plugins as try_plugins
-from sleuth.engine.embedders import is_cheap as is_cheap
 from sleuth.engine.embedders import is_slow as is_slow
 from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.fusion import as_fusion as as_fusion
@@ -60,7 +59,6 @@ from sleuth.engine.queries import SearchQuery as SearchQuery
 from sleuth.engine.queries import parse_query as parse_query
 from sleuth.engine.ranking import PoolRequest as PoolRequest
 from sleuth.engine.ranking import Pools as Pools
-from sleuth.engine.refresh import Changes as Changes
 from sleuth.engine.refresh import changes_of as changes_of
 from sleuth.engine.refresh import index_changes as index_changes
 from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
@@ -79,8 +77,6 @@ from sleuth.engine.spelling import suggestions as suggestions
 from sleuth.engine.trust import agreement as agreement
 from sleuth.engine.trust import trust_in as trust_in
 from sleuth.engine.weights import WEIGHT_NOTE as WEIGHT_NOTE
-from sleuth.engine.weights import WeightEstimate as WeightEstimate
-from sleuth.engine.weights import estimate_over as estimate_over
 from sleuth.engine.weights import estimate_weight as estimate_weight
 from sleuth.engine.weights import known_items as known_items
 from sleuth.engine.weights import sample as sample

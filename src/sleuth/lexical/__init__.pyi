@@ -12,5 +12,3 @@ from sleuth.lexical.leg import field_arrays as field_arrays
 from sleuth.lexical.postings import FieldPostings as FieldPostings
 from sleuth.lexical.query_terms import QueryTerms as QueryTerms
 from sleuth.lexical.scoring import bm25_idf as bm25_idf
-from sleuth.lexical.statistics import FieldLengths as FieldLengths
-from sleuth.lexical.statistics import FieldStatistics as FieldStatistics

@@ -20,7 +20,6 @@ from sleuth.surfaces.http.warming import Warmer as Warmer
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
-from sleuth.surfaces.http.app import ROUTERS as ROUTERS
 from sleuth.surfaces.http.cache import AnswerCache as AnswerCache
 from sleuth.surfaces.http.keys import KeyFile as KeyFile
 from sleuth.surfaces.http.lanes import Lane as Lane

@@ -4,6 +4,4 @@ from sleuth.surfaces.page.state import OPTIONS as OPTIONS
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
-from sleuth.surfaces.page.pieces import LinePiece as LinePiece
 from sleuth.surfaces.page.pieces import lines_of as lines_of
-from sleuth.surfaces.page.security import HEADERS as HEADERS
