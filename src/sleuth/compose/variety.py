@@ -22,7 +22,7 @@ IdsOf = Callable[[int], Sequence[str]]
 """Returns the ids of the best hits, of as many as asked for or of all there are."""
 
 ItemsAt = Callable[[Sequence[int]], Sequence[RetrievedItem]]
-"""Returns the hits at places of the ranking."""
+"""Returns the hits at places of the ranking, those beyond its end left out."""
 
 
 def choose(
@@ -43,11 +43,13 @@ def choose(
     if not _has_surplus(first[:HEAD], per_document) and (all_copies or not _has_copies(first[:WINDOW])):
         return list(first)
     window = 0 if all_copies else WINDOW
-    for most in (max(k, FEW), k + WINDOW):  # a few of the next hits are enough for nearly all rankings
-        names = ids(most)
+    if k <= HEAD:  # a few of the next hits are enough for nearly all rankings, and one call reads them
+        first = [*first, *read(range(len(first), k + HEAD // 2))]
+    for is_last in (False, True):
+        names = ids(k + WINDOW) if is_last else [item.id for item in first]
         choice = _Choice(names, first, read, window)
         head, rest = choice.pick(range(min(WINDOW, len(names))), HEAD, per_document)
-        if len(head) == HEAD >= k or len(names) < most:
+        if len(head) == HEAD >= k:
             break
     more, rest = choice.pick(rest, HEAD - len(head))
     head = sorted(head + more)
@@ -63,7 +65,7 @@ def choose_among(
         items[:k],
         k,
         lambda most: [item.id for item in items[:most]],
-        lambda places: [items[place] for place in places],
+        lambda places: [items[place] for place in places if place < len(items)],
         all_copies=all_copies,
         per_document=per_document,
     )

@@ -66,6 +66,7 @@ class Candidates:
 
     def _read(self, places: Sequence[int]) -> list[RetrievedItem]:
         ranked = self.ranked
+        places = [place for place in places if place < len(ranked.keys)]
         keys = [ranked.keys[place] for place in places]
         items = read_items(self._snapshot, keys, [ranked.scores[place] for place in places])
         for place, key, item in zip(places, keys, items, strict=True):

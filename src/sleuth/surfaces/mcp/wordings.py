@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose import FusedRetriever
+from sleuth.compose import FusedRetriever, choose_among
+from sleuth.engine import WITHOUT_VARIETY
 from sleuth.errors import ArgumentError
+from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.engine import Answering, SearchRequest
     from sleuth.filters import Filter
-    from sleuth.types import Ranking
 
 MOST = 5
 """Wordings of one question."""
@@ -66,10 +67,12 @@ def search(sources: Answering, request: SearchRequest, wordings: Sequence[str]) 
     """
     if len(wordings) == 1:
         return sources.run(request)
-    asked = {wording: _Wording(sources, replace(request, query=wording)) for wording in wordings}
+    every = replace(request, **WITHOUT_VARIETY)  # the passages of all wordings are chosen together
+    asked = {wording: _Wording(sources, replace(every, query=wording)) for wording in wordings}
     fused = FusedRetriever(asked, method="rrf", pool=max(_POOL, request.k), deadline=request.deadline)
-    ranking = fused.retrieve(request.query, request.k, filter=request.filter)
+    ranking = fused.retrieve(request.query, 2 * request.k, filter=request.filter)
     if not request.explain:
         for item in ranking:
             item.extra.pop("explanation", None)
-    return ranking
+    items = choose_among(ranking.items, request.k, **request.variety())
+    return Ranking(items, ranking.parts, ranking.notes)
