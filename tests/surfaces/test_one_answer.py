@@ -356,3 +356,22 @@ def test_no_door_has_options_of_its_own(place: Place) -> None:
         code["k"],
         code["granularity"],
     )
+
+
+def test_every_door_names_copies(place: Place) -> None:
+    """A hit names the passages that it stands for: as ids for programs, as a count for people."""
+    query = "buckets of tokens"
+    (item,) = (item for item in place.sources.retrieve(query, sources=["docs"]) if item.copies)
+    assert {item.id, *item.copies} == {"guide.html#0", "guide.txt#0"}
+    response = place.server.client.post("/v1/search", json={"query": query, **DOCS}).json()
+    assert {hit["id"]: hit["copies"] for hit in response["items"] if hit.get("copies")} == {
+        item.id: list(item.copies)
+    }
+    results = json.loads(place.tools.call("search", {"query": query, **DOCS}))["results"]
+    assert {hit["id"]: hit["copies"] for hit in results if "copies" in hit} == {item.id: list(item.copies)}
+    assert "and 1 copy: guide." in sleuth("search", "--in", "docs", query, cwd=place.root).stdout
+    html = place.server.client.get("/", params={"q": query, "in": "docs"}).text
+    address = re.search(r'<a class="copies" href="([^"]*)">and 1 copy</a>', html)
+    assert address is not None
+    every = place.server.client.get(unescape(address[1])).text
+    assert {"guide.html#0", "guide.txt#0"} <= set(re.findall(r'data-id="(.*?)"', every))
