@@ -1,16 +1,20 @@
 """Are the grades of `sleuth ask` true, and do its quotes hold the answer?
 
     python -m benchmarks.answers [--xquad FOLDER] [--pubmedqa FILE] [--fit] [--words] [--show SOURCE] [--languages]
+    python -m benchmarks.answers --model NAME [--most N]
 
 Asks six kinds of sources (`answer_sources.py`): XQuAD where its folder is given, PubMedQA where its file
 `ori_pqal.json` is. Half of the questions may take part in a choice, the other half judges it; the table has both.
 `--fit` fits the grader on the first half. `--words` leaves out vectors; `--show` prints the answers to the half that
-takes part in choices; `--languages` asks XQuAD in other languages.
+takes part in choices; `--languages` asks XQuAD in other languages. `--model` lets a model answer instead, up to N
+questions of each source, and measures its citations without a judge: a citation is right if its passage holds half
+of the numbers and longer words of the sentence.
 """
 
 from __future__ import annotations
 
 import argparse
+import random
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
@@ -20,7 +24,7 @@ import numpy as np
 
 from benchmarks.answer_sources import Asking, Question, names, opened, read_xquad
 from sleuth import Engine
-from sleuth.answer import WORDS_AND_MEANING, WORDS_ONLY, Evidence
+from sleuth.answer import SUPPORTED, WORDS_AND_MEANING, WORDS_ONLY, Evidence
 from sleuth.results import Grade
 
 LANGUAGES: Final = ("de", "es", "ro", "ru", "tr")
@@ -124,6 +128,36 @@ def in_language(folder: Path, code: str, limit: int = 100) -> str:
         return row(f"XQuAD, {code}", [asked(asking, question) for question in questions[: 3 * limit]])
 
 
+def by_model(asking: Asking, model: str, most: int) -> str:
+    """Return a row of what a model answers: gold answers, citations, supported sentences, refusals."""
+    results = [
+        (question, asking.engine.search(question.text, 10, model=model, **asking.options(question)))
+        for question in random.Random(1).sample(asking.questions, min(most, len(asking.questions)))
+    ]
+    real = [(question, result) for question, result in results if question.answers]
+    unreal = [result for question, result in results if not question.answers]
+    citations = [citation for _, result in results for citation in result.extra.get("citations", [])]
+    cited = {citation["statement"] for citation in citations}
+    supported = {citation["statement"] for citation in citations if citation["support"] >= SUPPORTED}
+    said = cited.union(*(result.extra.get("unsupported", []) for _, result in results))
+    shares = (
+        sum(question.is_in([result.response]) for question, result in real) / max(len(real), 1),
+        sum(citation["support"] >= SUPPORTED for citation in citations) / max(len(citations), 1),
+        len(supported) / max(len(said), 1),
+        sum(result.grade is Grade.NOTHING_CLOSE for _, result in real) / max(len(real), 1),
+        sum(result.grade is Grade.NOTHING_CLOSE for result in unreal) / max(len(unreal), 1),
+    )
+    return (
+        f"| {asking.name} | {len(real)} + {len(unreal)} | {' | '.join(f'{share:.2f}' for share in shares)} |"
+    )
+
+
+BY_MODEL: Final = (
+    "| source | questions with + without answers | gold answer in the answer | citation precision "
+    "| supported sentences (citation recall) | refused | without answers: refused |\n|---|---|---|---|---|---|---|"
+)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -134,8 +168,15 @@ def main() -> None:
     parser.add_argument("--words", action="store_true", help="without vectors")
     parser.add_argument("--show", metavar="SOURCE", help="print the answers of one kind of source")
     parser.add_argument("--languages", action="store_true", help="ask XQuAD in other languages")
+    parser.add_argument("--model", metavar="NAME", help="such as llama3.1 or openai:gpt-4o-mini")
+    parser.add_argument("--most", type=int, default=20, metavar="N", help="questions of a source for a model")
     options = parser.parse_args()
-    print(HEAD)
+    print(BY_MODEL if options.model else HEAD)
+    if options.model:
+        for name in names(options.xquad, options.pubmedqa):
+            with opened(name, options.xquad, options.pubmedqa) as asking:
+                print(by_model(asking, options.model, options.most), flush=True)
+        return
     every: list[Graded] = []
     for name in [options.show] if options.show else names(options.xquad, options.pubmedqa):
         with opened(name, options.xquad, options.pubmedqa, "" if options.words else None) as asking:
