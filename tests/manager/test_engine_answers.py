@@ -250,3 +250,11 @@ def test_a_question_with_typos_is_answered_as_it_is_meant(engine: Engine) -> Non
     assert result.extra["corrected_query"] == "How often is the bucket refilled?"
     assert result.extra["notes"][0].endswith("answered instead: How often is the bucket refilled?")
     assert "corrected_query" not in engine.search("How often is the bucket refilled?").extra
+
+
+def test_a_question_in_another_language_gets_the_best_passage(engine: Engine) -> None:
+    """Its words do not tell which passages are close: the best one is quoted, and no word is corrected."""
+    result = engine.search("Wie oft werden die Token der bucket gefüllt?")
+    assert result.grade is Grade.MAY_HELP
+    assert "The bucket is refilled every second." in result.response
+    assert "corrected_query" not in result.extra

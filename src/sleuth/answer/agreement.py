@@ -31,14 +31,20 @@ _VALUE = re.compile(
 )
 """A date, or a number with the word after it."""
 _SCALES: Final = {
-    "second": "ms millisecond:.001 s sec second:1 min minute:60 h hr hour:3600 d day:86400 week:604800",
-    "byte": "byte:1 k kb kib kilobyte:1e3 m mb mib meg megabyte:1e6 g gb gib gigabyte:1e9 tb tib terabyte:1e12",
-}
+    "second": {
+        "ms millisecond": 0.001, "s sec second": 1.0, "min minute": 60.0, "h hr hour": 3600.0, "d day": 86400.0,
+        "week": 604800.0,
+    },
+    "byte": {
+        "byte": 1.0, "k kb kib kilobyte": 1e3, "m mb mib meg megabyte": 1e6, "g gb gib gigabyte": 1e9,
+        "tb tib terabyte": 1e12,
+    },
+}  # fmt: skip
 """Spellings of units in singular and lower case, with their worth."""
 _UNITS: Final = {
-    name: (float(worth), unit)
-    for unit, spellings in _SCALES.items()
-    for names, worth in re.findall(r"([a-z ]+):([\d.e]+)", spellings)
+    name: (worth, unit)
+    for unit, scale in _SCALES.items()
+    for names, worth in scale.items()
     for name in names.split()
 }
 _NEGATION = re.compile(r"\b(?:not|no|never|none|neither|nor|without|cannot|nothing)\b|n't\b", re.IGNORECASE)

@@ -20,7 +20,7 @@ from sleuth.answer.evidence import (
 )
 from sleuth.answer.extract import score_sentences
 from sleuth.answer.meaning import ask
-from sleuth.answer.quotes import Quote, choose
+from sleuth.answer.quotes import Quote, choose, opening
 from sleuth.answer.synthesis import OnText, extra_of
 from sleuth.answer.words import Analyze, plain_words, terms_of
 from sleuth.arguments import check_count
@@ -29,7 +29,7 @@ from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
-from sleuth.text import LANGUAGES, clean_text, get_analyzer
+from sleuth.text import LANGUAGES, UNKNOWN, clean_text, get_analyzer, language_of_query
 from sleuth.types import RetrievedItem
 
 logger = logger_of("answer")
@@ -121,10 +121,13 @@ class ExtractiveSynthesizer:
     def assess(self, question: str, items: Sequence[RetrievedItem]) -> Assessment:
         """Choose what to quote, and say how well it fits; by words alone if the embedder fails."""
         try:
-            return self._assess(question, items, self._embedder(question))
+            assessment = self._assess(question, items, self._embedder(question))
         except (EmbeddingError, TimeoutError) as error:
             logger.warning("an answer is chosen by words alone: %s", error)
-            return self._assess(question, items, None)
+            assessment = self._assess(question, items, None)
+        if assessment.grade is Grade.NOTHING_CLOSE and items and _is_foreign(question, items[0]):
+            return Assessment(tuple(opening(items)), grade=Grade.MAY_HELP)
+        return assessment
 
     def _assess(self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None) -> Assessment:
         analyze = self._analyzer(items)
@@ -161,6 +164,12 @@ class ExtractiveSynthesizer:
 def _language(item: RetrievedItem) -> str:
     """Return the ISO 639-1 code of a passage's language; "" if its metadata name none."""
     return str(item.metadata.get("language") or "")
+
+
+def _is_foreign(question: str, item: RetrievedItem) -> bool:
+    """Return whether a question is in another language than a passage, so that its words do not tell what is close."""
+    code = language_of_query(plain_words(question)).code
+    return code not in (UNKNOWN, _language(item) or "en")
 
 
 def _names_the_same(question: str, best: RetrievedItem, item: RetrievedItem, analyze: Analyze) -> bool:

@@ -68,8 +68,8 @@ _AIM = re.compile(
     re.IGNORECASE,
 )
 """How a text says what it asks, which is no answer."""
-_PERSON = re.compile(r"\b[A-Z][\w'.-]+(?: (?:[A-Z]\.|[a-z]{1,3}))? [A-Z][\w'-]+")
-_OPTION = re.compile(r"\W*(?:--?[\w?#@]|[\w.-]+`?:\s)")
+_PERSON = re.compile(r"(?<![\w'-])[A-Z][\w'-]*+(?: (?:[A-Z]\.|[a-z]{1,3}))? [A-Z][\w'-]++")
+_OPTION = re.compile(r"[^\w-]*+(?:--?[\w?#@]|[\w.-]++`?:\s)")
 """How the entry of an option or a setting begins."""
 _IS = re.compile(r"is|are|was|means?|refers?|stands?|denotes?|describes?|consists?|defines?")
 
@@ -91,41 +91,39 @@ _NO = (
 )
 
 
+_ANYTHING = re.compile("")
+_NOTHING = re.compile("(?!)")
+_DENIED = re.compile(rf"{_NO}|\bturns? off\b|\bleaves? out\b|\bkeeps? from\b", re.IGNORECASE)
+_DENIES = re.compile(
+    rf"{_NO}|\boff\b|\bfalse\b|\bleaves? out\b|\binstead\b|\bregardless\b|\binsensitive\b", re.IGNORECASE
+)
+_ONLY = re.compile(r"\bonly\b|\bjust\b|\benables?\b|\bturns? on\b", re.IGNORECASE)
+_LEAVES_OUT = re.compile(r"--?no-|\bskip|\bexclud|\bomit|\bdisab", re.IGNORECASE)
+
+
 class Polarity(NamedTuple):
-    """A rule about words of a question that turn its meaning round; patterns without regard to case.
+    """A rule about words of a question that turn its meaning round.
 
     Attributes:
         asked: words of the question.
-        needed: what a quote must hold then; "" for nothing.
-        refused: what it must not hold; "" for nothing.
+        needed: what a quote must hold then.
+        refused: what it must not hold.
     """
 
-    asked: str
-    needed: str
-    refused: str
+    asked: re.Pattern[str]
+    needed: re.Pattern[str]
+    refused: re.Pattern[str]
 
 
-_POLARITIES: Final = (
-    Polarity(
-        asked=rf"{_NO}|\bturns? off\b|\bleaves? out\b|\bkeeps? from\b|\bwithout\b",
-        needed=rf"{_NO}|\boff\b|\bfalse\b|\bleaves? out\b|\binstead\b|\bregardless\b|\binsensitive\b",
-        refused="",
-    ),
-    Polarity(
-        asked=r"\bonly\b|\bjust\b|\benables?\b|\bturns? on\b",
-        needed="",
-        refused=r"--?no-|\bskip|\bexclud|\bomit|\bdisab",
-    ),
-)
+_POLARITIES: Final = (Polarity(_DENIED, _DENIES, _NOTHING), Polarity(_ONLY, _ANYTHING, _LEAVES_OUT))
 
 
 def holds_polarity(question: str, text: str) -> bool:
     """Return whether a quote does not say the contrary: "--no-merges" is no answer to "only merges"."""
-    rules = [rule for rule in _POLARITIES if re.search(rule.asked, question, re.IGNORECASE)]
     return all(
-        re.search(rule.needed, text, re.IGNORECASE)
-        and not (rule.refused and re.search(rule.refused, text, re.IGNORECASE))
-        for rule in rules
+        rule.needed.search(text) is not None and rule.refused.search(text) is None
+        for rule in _POLARITIES
+        if rule.asked.search(question)
     )
 
 

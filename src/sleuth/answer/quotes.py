@@ -129,6 +129,13 @@ def _is_repeat(own: frozenset[str], other: frozenset[str]) -> bool:
     return len(own & other) > 0.7 * min(len(own), len(other))
 
 
+def opening(items: Sequence[RetrievedItem]) -> list[Quote]:
+    """Return the first sentences of the best passage as a quote."""
+    parts = parts_of(items[0])[:1] if items else []
+    sentences = [Sentence(0, part, 0.0, frozenset()) for part in parts]
+    return [Quote(sentence, _widened(sentence, items[0])) for sentence in sentences]
+
+
 def _opens_page(sentence: Sentence, item: RetrievedItem) -> bool:
     """Return whether a sentence is the first of its page, which says what the page is about."""
     place = place_of(item)

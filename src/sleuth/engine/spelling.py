@@ -34,6 +34,9 @@ _ALPHABETS = (
 )
 
 
+_word = re.compile(r"\w+")
+
+
 class Misspelling(NamedTuple):
     """A word of a query that no passage holds, and the nearest word of the passages; "" if none is near."""
 
@@ -50,11 +53,16 @@ def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyz
 
 
 def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> str:
-    """Return a query with the nearest word of the passages in place of each word that no passage holds."""
-    for word, nearest in misspellings(text, searchers, snapshot, analyzer):
-        if nearest:
-            text = re.sub(rf"\b{re.escape(word)}\b", nearest, text)
-    return text
+    """Return a query with the nearest word of the passages in place of each word that no passage holds.
+
+    If that is more than a third of its words, it is in another language or about something else, and stays as it is;
+    so do words with a capital, which are names.
+    """
+    words = misspellings(text, searchers, snapshot, analyzer)
+    if 3 * len(words) > len(text.split()):
+        return text
+    near = {word: nearest for word, nearest in words if nearest and word.islower()}
+    return _word.sub(lambda match: near.get(match[0], match[0]), text)
 
 
 def misspellings(

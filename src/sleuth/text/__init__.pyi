@@ -13,6 +13,7 @@ from sleuth.text.detection import language_of_query as language_of_query
 from sleuth.text.languages import ENGLISH as ENGLISH
 from sleuth.text.languages import LANGUAGES as LANGUAGES
 from sleuth.text.languages import LANGUAGES_VERSION as LANGUAGES_VERSION
+from sleuth.text.languages import UNKNOWN as UNKNOWN
 from sleuth.text.repeats import Repeats as Repeats
 from sleuth.text.snippets import Snippet as Snippet
 from sleuth.text.snippets import snippet as snippet
