@@ -73,7 +73,7 @@ class ReadOptions:
     max_row_bytes: int = 4 << 20
     max_unpacked_bytes: int = 256 << 20
     max_seconds: int = 20
-    max_memory_bytes: int = 1 << 30
+    max_memory_bytes: int = 256 << 20
     text_fields: Sequence[str] = ()
     metadata_fields: Sequence[str] = ()
     id_field: str | None = None

@@ -25,6 +25,8 @@ _LIST: Final = 500
 SAMPLE_OF_ROWS: Final = 256 << 10
 """Bytes from the start of a file of rows that are looked at."""
 _MANY_ROWS: Final = 10_000
+_REPEATED: Final = 100
+"""Times that rows stand in a sample on average from which on they repeat each other."""
 _SHORT_ROW: Final = 8
 """Bytes of an average row that says something; each row costs as much as a document of a page."""
 _FEW_ROWS: Final = 30
@@ -138,10 +140,14 @@ def why_no_rows(sample: bytes, kind: str) -> str:
     if kind == "json":
         inner = max(sample.count(b"{"), sample.count(b"["))
         rows = inner if inner > 1 else sample.count(b",")
+        end = b"," if inner <= 1 else b"}" if sample.count(b"{") == inner else b"]"
     else:
         rows = sample.count(b"\n")
+        end = b"\n"
     if rows > _MANY_ROWS and len(sample) < _SHORT_ROW * rows:
         return "many rows of a few characters"
+    if rows > _MANY_ROWS and len(set(sample.split(end))) < rows / _REPEATED:
+        return "many rows that repeat each other"
     return "numbers without words" if kind in ("csv", "tsv") and _is_numbers(sample) else ""
 
 

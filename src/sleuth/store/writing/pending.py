@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 BATCH_BYTES = 8 << 20
 """Characters of text that are sent on their way together, about: bounds the memory of a bulk load."""
-BATCH_ROWS = 1 << 15
-"""Documents or chunks that are, where texts are short: each takes 1.5 kB until it is in the record."""
+BATCH_ROWS = 1 << 14
+"""Documents or chunks that are, where texts are short: each takes up to 5 kB until it is in the record."""
 
 
 class _Growing:
