@@ -102,6 +102,8 @@ def _joined(
         is_strong: whether the part fits the question well enough to contradict.
     """
     first = quote.sentence
+    if sentence.text in quote.text and sentence.item != first.item:  # another page holds the same sentence
+        return replace(quote, agreeing=(*quote.agreeing, sentence))
     repeats = _is_repeat(frozenset(analyze(sentence.text)), frozenset(analyze(first.text)))
     if sentence.item == first.item:
         return quote if repeats or sentence.text in quote.text else None
