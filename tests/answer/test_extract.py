@@ -222,8 +222,8 @@ def test_order_is_total(texts: list[str], question: str) -> None:
 
 def test_a_page_with_the_same_paragraph_is_a_further_source() -> None:
     """Sentences of a quoted paragraph that another page holds too are no quotes of their own."""
-    text = "Ice melts in warm water. Warm water is rare there. Nobody drinks it."
-    items = [item("a", text, 2.0), item("b", text, 1.9)]
+    text = "Ice melts in warm water soon after it fell. In warm water ice makes rings that children like to count."
+    items = [item("a", text, 2.0), item("b", text, 1.9), item("c", "Cats sleep.", 0.1)]
     (quote,) = choose("", score_sentences("does ice melt in warm water", items), items, 3)
     assert quote.text == text
     assert {sentence.item for sentence in quote.agreeing} == {1}
