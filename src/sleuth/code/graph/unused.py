@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 _WORD: Final = re.compile(rb"\w+")
-_FRAGMENT: Final = re.compile(rb"\w{2,}_(?=[%{'\"$+])")
+_FRAGMENT: Final = re.compile(rb"(?<!\w)\w{3,}+(?<=_)(?=[%{'\"$+])")
 """A beginning of a name to which a program adds the rest, as in `getattr(self, "get_%s" % kind)`."""
 _KINDS: Final = frozenset({"function", "method", "class", "struct", "interface", "trait", "enum", "macro"})
 _ROOTS: Final = frozenset({"test_case", "entry_point", "api_endpoint", "constructor"})

@@ -9,7 +9,6 @@ from typing import Final
 from sleuth.code.repository.git import text_of
 from sleuth.code.repository.process import filters_off, run
 
-_FILE: Final = re.compile(r'\+\+\+ "?(?:b/)?(?P<path>.*?)"?(?:\t.*)?')
 _HUNK: Final = re.compile(r"@@ -\d+(?:,\d+)? \+(?P<first>\d+)(?:,(?P<count>\d+))? @@")
 _DIFF: Final = ("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=0")
 
@@ -22,8 +21,9 @@ def lines_of_diff(diff: str) -> Lines:
     lines: Lines = {}
     path = ""
     for line in diff.splitlines():
-        if file := _FILE.fullmatch(line):
-            path = "" if file["path"] == "/dev/null" else file["path"]
+        if line.startswith("+++ "):
+            name = line[4:].partition("\t")[0].removeprefix('"').removesuffix('"').removeprefix("b/")
+            path = "" if name == "/dev/null" else name
         elif path and (hunk := _HUNK.match(line)):
             first, count = int(hunk["first"]), int(hunk["count"] or 1)
             lines.setdefault(path, []).append(range(max(first, 1), first + max(count, 1)))

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from sleuth.code.search.fusion import read_weights
+from sleuth.code.search.weights import read_weights
 from sleuth.request import BaseRequest, Wire
 
 _Texts = list[str] | None

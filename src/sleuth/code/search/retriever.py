@@ -14,7 +14,7 @@ from sleuth.code.search.context import RetrievedContexts
 from sleuth.code.search.exact import MOST, definitions_meant, spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.functions import function_of, functions_at, rank_functions
-from sleuth.code.search.fusion import Piece, fuse, weights_of
+from sleuth.code.search.fusion import Piece, fuse
 from sleuth.code.search.hits import context_of
 from sleuth.code.search.keyword import keyword_search
 from sleuth.code.search.pieces import Function, FunctionPiece
@@ -22,6 +22,7 @@ from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import rank_files
 from sleuth.code.search.scores import with_fixed_scores
 from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
+from sleuth.code.search.weights import weights_of
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.logs import logger_of
 from sleuth.remote import async_twin, check_cancelled

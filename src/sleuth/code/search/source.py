@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from sleuth.arguments import check_count, check_query
 from sleuth.code.search.context import piece_id
 from sleuth.code.search.filters import chunk_metadata, file_metadata, read_tree
-from sleuth.code.search.fusion import LITTLE, Piece, weights_of
+from sleuth.code.search.fusion import Piece
 from sleuth.code.search.retriever import pool_for, search
+from sleuth.code.search.weights import LITTLE, weights_of
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
