@@ -37,6 +37,7 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     ],
     "testing/aws.py": [{"pattern": "/knowledgebases/(?P<id>[^/]+)/retrieve/(?P<rest>.+)"}],
     "text/analyzers.py": [{"separators": " .,", "letter": "[^\\W\\d_]"}],
+    "text/compounds.py": [{"letter": "[^\\W\\d_]", "separators": " ."}],
     "text/borders.py": [
         {
             "piece": r"\S{1,8}+",

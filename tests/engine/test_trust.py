@@ -62,7 +62,7 @@ def test_the_explanation_says_what_the_vectors_weigh_and_why(without_meaning: En
     trust = float(facts["dense"]["trust"])
     assert 0.25 <= trust < 0.9
     assert facts["dense"]["knowledge"] == 1
-    assert facts["dense"]["weight"] == pytest.approx(WEIGHTS["dense"] * trust)
+    assert facts["dense"]["weight"] == pytest.approx(without_meaning.legs["dense"].weight * trust)
 
 
 def test_chosen_weights_stay(without_meaning: Engine) -> None:

@@ -64,7 +64,9 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorag
 
 def test_the_signature_is_the_documents() -> None:
     """Names, order and defaults of `CodeRetriever` and `retrieve` equal those of the document."""
-    assert list(inspect.signature(CodeRetriever).parameters) == ["storage", "embedding_provider"]
+    constructor = list(inspect.signature(CodeRetriever).parameters.values())
+    assert [each.name for each in constructor[:2]] == ["storage", "embedding_provider"]
+    assert all(each.kind is each.KEYWORD_ONLY or each.default is None for each in constructor[2:])
     parameters = inspect.signature(CodeRetriever.retrieve).parameters
     documented = ["self", "query", "repo_id", "snapshot_id", "limit", "strategy", "filters"]
     assert list(parameters)[:7] == documented

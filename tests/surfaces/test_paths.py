@@ -173,12 +173,15 @@ def test_quiet_is_quiet(home: Path) -> None:
 
 def test_a_missing_package_is_one_message(home: Path) -> None:
     """An optional package that is not installed is named with the command, without a traceback."""
-    code = "import sys; sys.modules['sentence_transformers'] = None; from sleuth.surfaces.cli.main import main; main()"
-    command = [sys.executable, "-c", code, "search", "--rerank", "foo", "ocelot"]
+    code = "import sys; sys.modules['onnxruntime'] = None; from sleuth.surfaces.cli.main import main; main()"
+    (home / "model").mkdir()
+    (home / "model" / "model.onnx").write_bytes(b"")
+    (home / "model" / "tokenizer.json").write_text("{}")
+    command = [sys.executable, "-c", code, "search", "--rerank", "./model", "ocelot"]
     done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
     assert done.returncode == 1
-    assert done.stderr.startswith("sleuth: Reranking by a cross-encoder needs the package")
-    assert "pip install 'sleuth[models]'" in done.stderr
+    assert done.stderr.startswith("sleuth: The model 'model' needs the package")
+    assert "pip install 'sleuth[neural]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

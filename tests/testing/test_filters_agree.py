@@ -15,6 +15,7 @@ from typing import Any, get_args
 import pytest
 
 from sleuth import Document, Engine
+from sleuth.engine import WITHOUT_VARIETY
 from sleuth.errors import FilterError
 from sleuth.filters import And, Compare, Filter, Not, Operator, Or, matches, to_bedrock, to_chroma, to_text
 from sleuth.knowledge_base import LocalKnowledgeBase
@@ -112,7 +113,10 @@ def engine(rows: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFac
         opened.add([Document("a row", metadata, id=uri) for uri, metadata in rows.items()])
 
         def found(tree: Filter) -> set[str]:
-            return {item.id.rpartition("#")[0] for item in opened.retrieve("row", ROWS, filter=tree)}
+            return {
+                item.id.rpartition("#")[0]
+                for item in opened.retrieve("row", ROWS, filter=tree, **WITHOUT_VARIETY)
+            }
 
         yield found
 

@@ -41,6 +41,10 @@ EXTRAS: dict[str, str] = {
     "cluster": "indexes are published to object storage, and built and served over Ray",
     "mcp": "`sleuth mcp` serves agents",
     "serve": "`sleuth serve` answers over HTTP",
+    "grep": "`sleuth grep` finds lines that match a regular expression",
+    "langchain": "retrievers and stores for LangChain",
+    "haystack": "retrievers and stores for Haystack",
+    "llama-index": "retrievers and stores for LlamaIndex",
 }
 """What each extra is for. Which packages it has is read from the metadata of the installation."""
 

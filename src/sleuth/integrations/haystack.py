@@ -248,8 +248,8 @@ class SleuthRetriever:
         self, query: str, filters: dict[str, Any] | None, top_k: int | None
     ) -> dict[str, list[Document]]:
         store, k = self.document_store, self.top_k if top_k is None else top_k
-        ranking = store.engine.retrieve(query, k, filter=as_filter(filters or self.filters))
-        return {"documents": [_document(store._index.whole(item)) for item in ranking]}
+        documents = store._index.search(query, k, filter=as_filter(filters or self.filters))
+        return {"documents": list(map(_document, documents))}
 
     _afind = async_twin(_find)
 

@@ -223,9 +223,7 @@ class SleuthDocumentIndex(DocumentIndex):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        index = WholeIndex(self.engine)
-        ranking = self.engine.retrieve(query, **{"k": self.k, **options})
-        return [_document(index.whole(item)) for item in ranking]
+        return list(map(_document, WholeIndex(self.engine).search(query, **{"k": self.k, **options})))
 
 
 class _EmbedderEmbeddings(Embeddings):

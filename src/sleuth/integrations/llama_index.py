@@ -166,13 +166,11 @@ class SleuthVectorStore(BasePydanticVectorStore):
                 f"query_str (and query_embedding in mode 'hybrid') must be given, got {query!r}"
             )
         if query.mode in _WORDS:
-            ranking = self.engine.retrieve(text, query.sparse_top_k or k, filter=filter, legs=["lexical"])
-        else:
-            share = 0.5 if query.alpha is None else query.alpha
-            fusion = Fusion(weights={"lexical": 1 - share, "dense": share})
-            with self.engine.embedder.holding({text: cast("Sequence[float]", vector)}):
-                ranking = self.engine.retrieve(text, query.hybrid_top_k or k, filter=filter, fusion=fusion)
-        return list(map(self._index.whole, ranking))
+            return self._index.search(text, query.sparse_top_k or k, filter=filter, legs=["lexical"])
+        share = 0.5 if query.alpha is None else query.alpha
+        fusion = Fusion(weights={"lexical": 1 - share, "dense": share})
+        with self.engine.embedder.holding({text: cast("Sequence[float]", vector)}):
+            return self._index.search(text, query.hybrid_top_k or k, filter=filter, fusion=fusion)
 
     def _chosen(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> Filter | None:
         return all_of(_one_of(_NODE_ID, node_ids), self._filter(filters))

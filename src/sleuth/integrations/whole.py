@@ -161,6 +161,14 @@ class WholeIndex:
         """Return the `k` documents whose vectors are nearest to this one; scores are cosines."""
         return list(map(self.whole, self.engine.nearest(vector, k, filter=filter)))
 
+    def search(self, query: str, k: int, **options: Any) -> list[Whole]:
+        """Return the best `k` documents for a query; a store gives equal documents as often as it has them.
+
+        Args:
+            options: of `Engine.retrieve`.
+        """
+        return list(map(self.whole, self.engine.retrieve(query, k, **{"all_copies": True, **options})))
+
     def whole(self, item: RetrievedItem) -> Whole:
         """Return the document of an item, as it was given."""
         metadata, own = dict(item.metadata), item.metadata.get(_OWN, ())

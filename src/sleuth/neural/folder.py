@@ -142,9 +142,7 @@ def _max_tokens(path: Path, config: dict[str, Any]) -> int:
         _read(path / "tokenizer_config.json").get("model_max_length"),
         config.get("max_position_embeddings"),
     )
-    return int(
-        min([MOST_TOKENS, *(limit for limit in limits if isinstance(limit, int | float) and limit > 1)])
-    )
+    return int(min([MOST_TOKENS, *(most for most in limits if isinstance(most, int | float) and most > 1)]))
 
 
 def _read(path: Path) -> dict[str, Any]:
