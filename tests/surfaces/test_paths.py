@@ -277,3 +277,13 @@ def test_all_documents_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     Path("rows.csv").write_text("name\n" + "".join(f"cat {n}\n" for n in range(1_001)))
     sleuth("index", ".", "--embedder", "")
     assert sorted(sleuth("list").split()) == sorted(f"rows.csv#{n}" for n in range(1, 1_002))
+
+
+def test_a_cited_source_names_its_title_once(tmp_path: Path) -> None:
+    """The heading of a passage is shown below the title of its document, not with it again."""
+    (tmp_path / "limits.md").write_text(
+        "# Limits\n\n## Buckets\n\nA bucket is refilled with fifty tokens every second.\n"
+    )
+    commands.sleuth("index", "limits.md", cwd=tmp_path)
+    answer = commands.sleuth("ask", "how many tokens refill a bucket every second", cwd=tmp_path)
+    assert answer.stdout.splitlines()[-1] == "[1] limits.md:1-5  Limits  § Buckets"
