@@ -29,14 +29,14 @@ class Size(NamedTuple):
 
 def run(*command: str | Path, cwd: Path | None = None) -> str:
     """Run a command without this project's environment; return what it prints, errors included."""
-    hidden = ("PYTHONPATH", "SLEUTH_INDEX", "VIRTUAL_ENV")
-    env = {name: value for name, value in os.environ.items() if name not in hidden}
-    done = subprocess.run(
+    private = ("PYTHONPATH", "SLEUTH_INDEX", "VIRTUAL_ENV")
+    env = {name: value for name, value in os.environ.items() if name not in private}
+    result = subprocess.run(
         command, cwd=cwd, env=env, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
-    if done.returncode:
-        sys.exit(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout}")
-    return done.stdout
+    if result.returncode:
+        sys.exit(f"{' '.join(map(str, command))} ended with {result.returncode}:\n{result.stdout}")
+    return result.stdout
 
 
 def sizes(site: Path) -> dict[str, Size]:

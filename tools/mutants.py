@@ -87,9 +87,9 @@ def mutants_of(file: Path, package: str) -> Iterator[Mutant]:
         line = text.count("\n", 0, start) + 1
         return Mutant(f"{name}:{line}", name, text[start:end], new, order, start)
 
-    def operator(left: ast.expr, right: ast.expr, kind: ast.AST) -> Iterator[Mutant]:
+    def operator(first: ast.expr, second: ast.expr, kind: ast.AST) -> Iterator[Mutant]:
         """Yield the change of the operator between two expressions."""
-        begin, end = span(left)[1], span(right)[0]
+        begin, end = span(first)[1], span(second)[0]
         between = text[begin:end]
         if "#" not in between and type(kind) in SWAPPED:
             brackets = between.count(")"), between.count("(")
@@ -137,15 +137,15 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
 
 def sampled(number: int, seed: int) -> list[Mutant]:
     """Return so many mutants of each package, of all packages in turn; fewer are the first of more."""
-    chosen: list[list[Mutant]] = []
+    mutants: list[list[Mutant]] = []
     for package in PACKAGES:
         files = sorted((HOME / "src/sleuth" / package).rglob("*.py"))
         every = [
             mutant for file in files if file.name != "__init__.py" for mutant in mutants_of(file, package)
         ]
         random.Random(f"{seed} {package}").shuffle(every)
-        chosen.append(every[:number])
-    return [mutant for turn in zip_longest(*chosen) for mutant in turn if mutant]
+        mutants.append(every[:number])
+    return [mutant for turn in zip_longest(*mutants) for mutant in turn if mutant]
 
 
 def planted() -> list[Mutant]:
@@ -177,7 +177,7 @@ def compile_kernels() -> None:
 
 
 def run(tests: str) -> str:
-    """Run tests in the copy, and return what becomes of the mutant."""
+    """Run tests in the copy, and return the outcome of the mutant."""
     workers = "0" if ".py" in tests else "2"
     command = [
         sys.executable,
@@ -193,29 +193,29 @@ def run(tests: str) -> str:
     ]
     environment = os.environ | {"PYTHONPATH": str(COPY / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command, cwd=COPY, env=environment, capture_output=True, check=False, timeout=MOST_SECONDS
         )
     except subprocess.TimeoutExpired:
         return "too slow"
-    if done.returncode > 1 and b"error" not in done.stdout.lower():
-        raise RuntimeError(done.stdout.decode()[-2000:])
-    return "killed" if done.returncode else "survived"
+    if result.returncode > 1 and b"error" not in result.stdout.lower():
+        raise RuntimeError(result.stdout.decode()[-2000:])
+    return "killed" if result.returncode else "survived"
 
 
 def copy_tree() -> None:
     """Copy what git tracks, and compile it."""
     COPY.mkdir(parents=True, exist_ok=True)
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=HOME, check=True, capture_output=True).stdout
+    names = subprocess.run(["git", "ls-files", "-z"], cwd=HOME, check=True, capture_output=True).stdout
     tar = subprocess.run(
-        ["tar", "-c", "--null", "-T", "-"], cwd=HOME, input=listed, check=True, capture_output=True
+        ["tar", "-c", "--null", "-T", "-"], cwd=HOME, input=names, check=True, capture_output=True
     )
     subprocess.run(["tar", "-x"], cwd=COPY, input=tar.stdout, check=True)
     compile_kernels()
 
 
 class Record:
-    """What came of mutants, kept in a file, so that a run goes on where it was stopped."""
+    """Outcomes of mutants, kept in a file, so that a run goes on where it was stopped."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -225,11 +225,11 @@ class Record:
         }
 
     def get(self, mutant: Mutant) -> str:
-        """Return what came of a mutant; "" where it was not tried."""
+        """Return the outcome of a mutant; "" where it was not tried."""
         return self._known.get(self._key(mutant), "")
 
     def put(self, mutant: Mutant, came: str) -> None:
-        """Keep what came of a mutant."""
+        """Keep the outcome of a mutant."""
         with self._file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps([self._key(mutant), came]) + "\n")
 

@@ -1,4 +1,4 @@
-"""Run tests over kernels that are compiled with sanitizers, and print what came of each file or folder of them.
+"""Run tests over kernels that are compiled with sanitizers, and print the outcome of each file or folder of them.
 
 `python tools/sanitize.py PATH ...`, in a tree whose kernels are compiled so; `make sanitize` makes one.
 """
@@ -20,18 +20,18 @@ NOT_MEANT = {
     "tests/fuzz": "limits of time, which hold for kernels at their speed",
     "tests/surfaces/page": "Chromium, which cannot be started with the sanitizers' library",
 }
-"""What is left out, and why."""
+"""Tests that are not run, with the reason."""
 
 OUTCOMES = re.compile(r"(\d+) (passed|failed|errors?|skipped)")
 
 
 class Run(NamedTuple):
-    """What came of a file or folder of tests.
+    """The outcome of a file or folder of tests.
 
     Attributes:
         outcomes: how many tests passed, failed and were skipped.
         reports: what the sanitizers wrote, in any process, a line each.
-        output: the end of what pytest wrote.
+        output: the end of the output of pytest.
     """
 
     path: str
@@ -74,10 +74,10 @@ def run(path: str) -> Run:
         report.unlink()
     options = ["-n", "2", "-p", "no:cacheprovider", *(f"--ignore={left_out}" for left_out in NOT_MEANT)]
     command = [sys.executable, "-m", "pytest", *options, path]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
-    outcomes = {name: int(count) for count, name in OUTCOMES.findall(done.stdout[-300:])}
+    result = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+    outcomes = {name: int(count) for count, name in OUTCOMES.findall(result.stdout[-300:])}
     reports = [summarize(report.read_text("utf-8", "replace")) for report in sorted(REPORTS.iterdir())]
-    return Run(path, outcomes, reports, done.stdout[-6_000:])
+    return Run(path, outcomes, reports, result.stdout[-6_000:])
 
 
 def summarize(report: str) -> str:

@@ -56,7 +56,7 @@ class Table(NamedTuple):
 
 
 def site_links(text: str, *, of_root: bool) -> str:
-    """Return a page with its links to other pages as they stand in the site."""
+    """Return a page with its links to other pages as the site has them."""
     prefix = "" if of_root else "../"
     for source, target in ROOT_PAGES.items():
         text = text.replace(f"]({prefix}{source}", f"]({target}")

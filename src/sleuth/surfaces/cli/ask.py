@@ -252,7 +252,7 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
         number = styled(f"[{source['number']}]", "dim")
         kind = styled(f"  {source['source_type']}", "dim") if "source_type" in source else ""
         cited = [items[id] for id in source["ids"] if id in items]
-        path = source["heading"].removeprefix(source["title"]).removeprefix(" > ")  # most begin with the title
+        path = source["heading"].removeprefix(source["title"]).removeprefix(" > ")
         heading = styled(f"  § {clean_text(path)}", "dim") if path else ""
         say(
             f"{number} {styled(source_from_here(engine, source['source'], cited), 'head')}{title}{heading}{kind}"
