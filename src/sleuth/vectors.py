@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -58,12 +59,15 @@ def ask_embedder(call: Callable[[T], R], argument: T, name: str) -> R:
 
     Raises:
         EmbeddingError: the embedder raised any exception but a TimeoutError; chained to it.
+        MemoryError: the process has too little memory.
     """
     try:
         return call(argument)
-    except (EmbeddingError, TimeoutError):
+    except (EmbeddingError, TimeoutError, MemoryError):
         raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOMEM:
+            raise MemoryError(str(error)) from error
         raise EmbeddingError(
             f"embedder {name!r} failed: {type(error).__name__}: {error}", service=name
         ) from error
