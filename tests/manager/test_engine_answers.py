@@ -258,3 +258,20 @@ def test_a_question_in_another_language_gets_the_best_passage(engine: Engine) ->
     assert result.grade is Grade.MAY_HELP
     assert "The bucket is refilled every second." in result.response
     assert "corrected_query" not in result.extra
+
+
+def test_a_word_that_begins_otherwise_is_no_typo(tmp_path: Path) -> None:
+    """What begins alike, or with its first letters swapped, is a typing mistake: "redis" is no "jedi"."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(
+            [
+                Document(
+                    "The jedi listen on port five of the station, and buckets stand there.", {"source": "a"}
+                )
+            ]
+        )
+        other = engine.search("which port does redis listen on")
+        assert "corrected_query" not in other.extra
+        for typo in ("bucktes", "ubckets"):
+            meant = engine.search(f"where on the station do {typo} stand")
+            assert meant.extra["corrected_query"] == "where on the station do buckets stand"

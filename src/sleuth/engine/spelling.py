@@ -56,12 +56,17 @@ def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer
     """Return a query with the nearest word of the passages in place of each word that no passage holds.
 
     If that is more than a third of its words, it is in another language or about something else, and stays as it is;
-    so do words with a capital, which are names.
+    so do words with a capital, which are names. The first letter stays, or changes places with the second: few typing
+    mistakes are there, and "redis" is no "jedi".
     """
     words = misspellings(text, searchers, snapshot, analyzer)
     if 3 * len(words) > len(text.split()):
         return text
-    near = {word: nearest for word, nearest in words if nearest and word.islower()}
+    near = {
+        word: nearest
+        for word, nearest in words
+        if nearest and word.islower() and nearest[0].casefold() in word[:2]
+    }
     return _word.sub(lambda match: near.get(match[0], match[0]), text)
 
 
