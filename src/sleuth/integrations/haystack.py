@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any
 
 from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.filters import And, Compare, Filter, Not, all_of, any_of, field
-from sleuth.integrations.whole import Whole, WholeIndex
+from sleuth.filters import Compare, Filter, Not, all_of, any_of, field
+from sleuth.integrations.whole import Whole, WholeIndex, nothing
 from sleuth.remote import async_twin
 
 try:
@@ -285,9 +285,9 @@ def _comparison(condition: dict[str, Any]) -> Filter:
     comparisons: dict[str, Callable[[], Filter]] = {
         "==": lambda: _equals(key.key, value),
         "!=": lambda: Not(_equals(key.key, value)),
-        "in": lambda: any_of(*(_equals(key.key, each) for each in value)) if value else _nothing(key.key),
+        "in": lambda: any_of(*(_equals(key.key, each) for each in value)) if value else nothing(key.key),
         "not in": lambda: (
-            Not(any_of(*(_equals(key.key, each) for each in value))) if value else Not(_nothing(key.key))
+            Not(any_of(*(_equals(key.key, each) for each in value))) if value else Not(nothing(key.key))
         ),
         ">": lambda: key > value,
         ">=": lambda: key >= value,
@@ -302,7 +302,7 @@ def _comparison(condition: dict[str, Any]) -> Filter:
     elif operator in ("==", "!="):
         pass
     elif value is None:
-        return _nothing(key.key)
+        return nothing(key.key)
     elif isinstance(value, list) or (isinstance(value, str) and not _is_date(value)):
         raise FilterError(f"value of {operator!r} must be a number or a date, got {value!r}")
     return comparisons[operator]()
@@ -312,13 +312,8 @@ def _equals(key: str, value: Any) -> Filter:
     if value is None:
         return field(key).exists(False)
     if isinstance(value, list):
-        return all_of(*map(field(key).contains, value)) or _nothing(key)
+        return all_of(*map(field(key).contains, value)) or nothing(key)
     return Compare(key, "eq", value)
-
-
-def _nothing(key: str) -> Filter:
-    """Return a filter that nothing matches."""
-    return And((field(key).exists(), field(key).exists(False)))
 
 
 def _is_date(text: str) -> bool:

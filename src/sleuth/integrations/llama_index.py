@@ -15,8 +15,8 @@ from typing import Any, cast
 
 from sleuth.engine import Fusion
 from sleuth.errors import ArgumentError, FilterError, MissingPackageError
-from sleuth.filters import And, Filter, Not, all_of, any_of, field
-from sleuth.integrations.whole import VectorsOfOthers, Whole, WholeIndex
+from sleuth.filters import Filter, Not, all_of, any_of, field
+from sleuth.integrations.whole import VectorsOfOthers, Whole, WholeIndex, nothing
 from sleuth.remote import async_twin
 
 try:
@@ -225,7 +225,7 @@ def _comparison(key: Any, operator: FilterOperator, value: Any, values: list[Any
 
 def _in(key: str, values: Sequence[Any]) -> Filter:
     """Return the filter of membership; of no value at all nothing is a member."""
-    return field(key).is_in(values) if values else And((field(key).exists(), field(key).exists(False)))
+    return field(key).is_in(values) if values else nothing(key)
 
 
 def _one_of(key: str, values: Sequence[str] | None) -> Filter | None:

@@ -11,6 +11,7 @@ from uuid import uuid4
 from sleuth.dense import embedded_text
 from sleuth.engine import Engine
 from sleuth.errors import EmbeddingError
+from sleuth.filters import And, Filter, field
 from sleuth.protocols import Embedder
 from sleuth.types import Chunk, Document, RetrievedItem
 from sleuth.vector_store import fingerprint_of
@@ -177,6 +178,11 @@ class WholeIndex:
             for key in (*(key for key in _ADDED if key not in own), *_OF_PASSAGES, _OWN):
                 metadata.pop(key, None)
         return Whole(id, item.text, metadata, item.score)
+
+
+def nothing(key: str) -> Filter:
+    """Return a filter that nothing matches: of a key that exists and does not."""
+    return And((field(key).exists(), field(key).exists(False)))
 
 
 def _embedded(document: Document) -> str:

@@ -51,13 +51,8 @@ def read_json(text: str, path: Sequence[str]) -> Any:
     if not text.strip():
         return None
     settings = _JsonText(text)
-    node = settings.value
-    for key in path:
-        pair = settings.pairs(node).get(key)
-        if pair is None:
-            return None
-        node = _value_of(pair)
-    return settings.read(node)
+    pair = settings.member(path)
+    return None if pair is None else settings.read(_value_of(pair))
 
 
 def remove_json(text: str, path: Sequence[str]) -> str:
@@ -69,13 +64,7 @@ def remove_json(text: str, path: Sequence[str]) -> str:
     if not text.strip():
         return text
     settings = _JsonText(text)
-    node = settings.value
-    for key in path[:-1]:
-        pair = settings.pairs(node).get(key)
-        if pair is None:
-            return text
-        node = _value_of(pair)
-    pair = settings.pairs(node).get(path[-1])
+    pair = settings.member(path)
     return text if pair is None else settings.without(pair)
 
 
@@ -165,6 +154,16 @@ class _JsonText:
             return {}
         pairs = [child for child in node.named_children if child.type == "pair"]
         return {json.loads(self._text(pair.child_by_field_name("key"))): pair for pair in pairs}
+
+    def member(self, path: Sequence[str]) -> Node | None:
+        """Return the member at a path of one or more keys; None if there is no such member."""
+        node, pair = self.value, None
+        for key in path:
+            pair = self.pairs(node).get(key)
+            if pair is None:
+                return None
+            node = _value_of(pair)
+        return pair
 
     def read(self, node: Node) -> Any:
         """Return a value; its text if comments or trailing commas are in it."""
