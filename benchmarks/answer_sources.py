@@ -1,8 +1,8 @@
 """Questions with gold answers over six kinds of sources, none of them a part of the project.
 
-Questions about manual pages, manuals, FAQs and code stand in `data/answer_questions.json`: they were written before the
-texts were looked at, and those without answers have none in them. Questions of XQuAD (encyclopedia) and PubMedQA
-(papers) are asked twice, as they are and with their text taken away, so that near misses are left.
+Questions about manual pages, manuals, FAQs and code are in `data/answer_questions.json`. They were written before
+anybody looked at the texts; the texts do not answer the unanswerable ones. Questions of XQuAD (encyclopedia) and
+PubMedQA (papers) are asked twice: once as they are, and once without their own text, so that only near misses remain.
 """
 
 from __future__ import annotations
@@ -179,14 +179,14 @@ def _twice(questions: list[Question]) -> list[Question]:
     """Return a sample of questions as they are, another one without its texts, and questions of other sources."""
     rows = random.Random(5).sample(questions, 2 * ASKED)
     foreign = [*own_questions("man pages"), *own_questions("FAQs")][:40]
-    chosen = [
+    sample = [
         *(Question(row.source, row.text, row.answers) for row in rows[:ASKED]),
         *(Question(row.source, row.text, (), row.without) for row in rows[ASKED:]),
         *(Question(rows[0].source, row.text, ()) for row in foreign),
     ]
     return [
         Question(row.source, row.text, row.answers, row.without, number % 2 == 1)
-        for number, row in enumerate(chosen)
+        for number, row in enumerate(sample)
     ]
 
 

@@ -129,7 +129,7 @@ def in_language(folder: Path, code: str, limit: int = 100) -> str:
 
 
 def by_model(asking: Asking, model: str, most: int) -> str:
-    """Return a row of what a model answers: gold answers, citations, supported sentences, refusals."""
+    """Return the table row of one model: gold answers, citations, supported sentences, refusals."""
     results = [
         (question, asking.engine.search(question.text, 10, model=model, **asking.options(question)))
         for question in random.Random(1).sample(asking.questions, min(most, len(asking.questions)))
@@ -139,11 +139,11 @@ def by_model(asking: Asking, model: str, most: int) -> str:
     citations = [citation for _, result in results for citation in result.extra.get("citations", [])]
     cited = {citation["statement"] for citation in citations}
     supported = {citation["statement"] for citation in citations if citation["support"] >= SUPPORTED}
-    said = cited.union(*(result.extra.get("unsupported", []) for _, result in results))
+    statements = cited.union(*(result.extra.get("unsupported", []) for _, result in results))
     shares = (
         sum(question.is_in([result.response]) for question, result in real) / max(len(real), 1),
         sum(citation["support"] >= SUPPORTED for citation in citations) / max(len(citations), 1),
-        len(supported) / max(len(said), 1),
+        len(supported) / max(len(statements), 1),
         sum(result.grade is Grade.NOTHING_CLOSE for _, result in real) / max(len(real), 1),
         sum(result.grade is Grade.NOTHING_CLOSE for result in unreal) / max(len(unreal), 1),
     )

@@ -87,9 +87,9 @@ def serve(options: argparse.Namespace, queries: Sequence[str], address: str) -> 
 
 
 def row(name: str, engine: Engine, started: float, queries: Sequence[str]) -> None:
-    opened = time.perf_counter() - started
+    opening = time.perf_counter() - started
     median, slow = milliseconds(engine, queries)
-    print(f"| {name} | {opened:.2f} | {median:.2f} | {slow:.2f} |", flush=True)
+    print(f"| {name} | {opening:.2f} | {median:.2f} | {slow:.2f} |", flush=True)
 
 
 def recover(queries: Sequence[str], address: str) -> None:

@@ -83,7 +83,7 @@ class Uses(ast.NodeVisitor):
         self.used.add(node.id)
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
-        """Note an attribute, with what stands before it and alone."""
+        """Note an attribute, both with its dotted prefix and alone."""
         self.used |= {dotted(node), node.attr}
         self.generic_visit(node)
 
@@ -141,7 +141,7 @@ def stored(node: ast.AST) -> set[str]:
 
 
 def of_scope(nodes: list[Any]) -> Iterator[ast.AST]:
-    """Yield what stands in a scope, without what stands in the scopes inside of it."""
+    """Yield the nodes of a scope, without those of nested scopes."""
     for node in nodes:
         yield node
         if isinstance(node, COMPREHENSIONS):
@@ -178,7 +178,7 @@ def outermost(body: list[Any]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDe
 
 
 def judge(folder: Path, work: Path) -> tuple[Counter[str], list[str]]:
-    """Return counts of functions, calls and listed names, and examples of what is lost and what is wrong."""
+    """Return counts of functions, calls and listed names, and examples of lost calls and wrong names."""
     counts: Counter[str] = Counter()
     examples = []
     shutil.rmtree(work, ignore_errors=True)
@@ -204,18 +204,18 @@ def judge(folder: Path, work: Path) -> tuple[Counter[str], list[str]]:
                     counts["not known"] += 1
                     continue
                 uses = Uses(node)
-                listed = walker.outgoing(file, symbol.start, symbol.end)
-                names = {item["name"] for item in listed}
+                calls = walker.outgoing(file, symbol.start, symbol.end)
+                names = {item["name"] for item in calls}
                 own = {node.name} if symbol.parent < 0 else set()
                 expected = {name for name in uses.free if name not in BUILTINS} - own
                 lost = expected - names
-                wrong = [item for item in listed if not is_right(item, uses)]
+                wrong = [item for item in calls if not is_right(item, uses)]
                 counts += Counter(
                     functions=1,
                     losing=bool(lost),
                     calls=len(expected),
                     lost=len(lost),
-                    names=len(listed),
+                    names=len(calls),
                     wrong=len(wrong),
                 )
                 place = f"{file.path}:{node.lineno}"

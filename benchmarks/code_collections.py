@@ -30,9 +30,9 @@ class Given:
     def listing(self, past: Past | None = None) -> Listing:
         """The files, by the hash of their text, or by the name that was given for it."""
         self._texts = dict(self.files)
-        listed = [Listed(path, object_id(text.encode("utf-8", "replace"))) for path, text in self.files]
-        listed.sort(key=lambda f: f.path)
-        return Listing(Version(content_id(listed)), listed, {})
+        entries = [Listed(path, object_id(text.encode("utf-8", "replace"))) for path, text in self.files]
+        entries.sort(key=lambda f: f.path)
+        return Listing(Version(content_id(entries)), entries, {})
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""
@@ -63,7 +63,7 @@ def beir(name: str, *, suffix: str = "") -> tuple[list[tuple[str, str]], list[Ta
 
 
 def is_test(path: str) -> bool:
-    """The rule by which `swebench_dev` leaves tests out."""
+    """Return whether `swebench_dev` leaves this path out as a test."""
     parts = path.split("/")
     return not {"tests", "test", "testing"}.isdisjoint(parts[:-1]) or _TEST.match(parts[-1]) is not None
 
@@ -72,18 +72,18 @@ def swebench() -> dict[str, list[tuple[Task, list[tuple[str, str]]]]]:
     """Per repository, tasks with the (path, blob) pairs of their trees, tests left out."""
     folder = DATA / "swebench_dev"
     trees = dict(_zstd_lines(folder / "trees.jsonl.zst"))
-    found: dict[str, list[tuple[Task, list[tuple[str, str]]]]] = defaultdict(list)
+    tasks: dict[str, list[tuple[Task, list[tuple[str, str]]]]] = defaultdict(list)
     for d in _lines(folder / "instances.jsonl"):
         gold = set(d["gold_files"])
         tree = [(path, blob) for path, blob in trees[d["instance_id"]] if path in gold or not is_test(path)]
-        found[d["repo"]].append((Task(d["instance_id"], d["problem_statement"], gold), tree))
-    return found
+        tasks[d["repo"]].append((Task(d["instance_id"], d["problem_statement"], gold), tree))
+    return tasks
 
 
-def swebench_blobs(wanted: set[str]) -> dict[str, str]:
+def swebench_blobs(names: set[str]) -> dict[str, str]:
     """Texts of blobs."""
     return {
-        name: text for name, text in _zstd_lines(DATA / "swebench_dev" / "blobs.jsonl.zst") if name in wanted
+        name: text for name, text in _zstd_lines(DATA / "swebench_dev" / "blobs.jsonl.zst") if name in names
     }
 
 

@@ -1,8 +1,8 @@
 """The functions that the commits of the collections `commit_*` changed, read from mirrors of their repositories.
 
 A collection has one snapshot, older than its commits. A function is gold if the commit changes its lines and the
-snapshot has one of that name in the same file. Commits that change none are left out. Mirrors lie in one folder, named
-as in `MIRRORS`: `git clone --mirror https://github.com/apache/kafka FOLDER/kafka`.
+snapshot has one of that name in the same file. Commits without such a function are left out. Mirrors lie in one
+folder, named as in `MIRRORS`: `git clone --mirror https://github.com/apache/kafka FOLDER/kafka`.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def _cases(collection: str, work: Path, mirror: Path) -> Iterator[FunctionCase]:
     files, tasks = beir(collection)
     with open_code(work / collection, create=True) as storage:
         report = index_source(storage, Given(Path("/collections") / collection, files))
-        known = storage.repository(report.repository)
-        snapshot = Snapshot(storage, known, storage.snapshot(known, report.snapshot))
+        repository = storage.repository(report.repository)
+        snapshot = Snapshot(storage, repository, storage.snapshot(repository, report.snapshot))
         for task in tasks:
             if gold := _gold(snapshot, mirror, task):
                 query = read_query(task.text)
-                found = function_signals(snapshot, query, rank_files(snapshot, query))
-                mask = np.array([tuple(function) in gold for function in found.functions], bool)
+                signals = function_signals(snapshot, query, rank_files(snapshot, query))
+                mask = np.array([tuple(function) in gold for function in signals.functions], bool)
                 missing = len(gold) - int(mask.sum())
-                yield FunctionCase(task.id, mirror.name, found.values, mask, missing)
+                yield FunctionCase(task.id, mirror.name, signals.values, mask, missing)
 
 
 def _gold(snapshot: Snapshot, mirror: Path, task: Task) -> set[tuple[int, int]]:
@@ -56,7 +56,7 @@ def _gold(snapshot: Snapshot, mirror: Path, task: Task) -> set[tuple[int, int]]:
         if path not in snapshot.by_path or language is None:
             continue
         before = parse_source(_git(mirror, "show", f"{task.id}^:{path}"), language.name, path).symbols
-        changed = {
+        names = {
             before[at].qualified
             for at in set(outer_functions(before)) - {-1}
             for place in places
@@ -64,9 +64,7 @@ def _gold(snapshot: Snapshot, mirror: Path, task: Task) -> set[tuple[int, int]]:
         }
         file = snapshot.by_path[path]
         symbols = snapshot.detail(snapshot.files[file]).symbols
-        gold |= {
-            (file, at) for at in set(outer_functions(symbols)) - {-1} if symbols[at].qualified in changed
-        }
+        gold |= {(file, at) for at in set(outer_functions(symbols)) - {-1} if symbols[at].qualified in names}
     return gold
 
 

@@ -4,8 +4,8 @@ python -m benchmarks.code_functions --work FOLDER          judges; trees that ar
 python -m benchmarks.code_functions --work FOLDER --mirrors MIRRORS --fit    learns the weights again, with the
     functions of the commit collections (`benchmarks/code_commits.py`), and judges each set by the other ones
 
-Gold functions are those of `swebench_dev` whose lines the patch changes, the outermost where they are nested. Issues
-whose patch changes none are left out. Acc@k: all gold functions are among the first k.
+Gold functions are those of `swebench_dev` whose lines the patch changes; of nested functions, the outermost. Issues
+whose patch changes no function are left out. Acc@k: all gold functions are among the first k.
 """
 
 from __future__ import annotations
@@ -117,15 +117,15 @@ def issues_of(work: Path, only: list[str], ids: Container[str] | None = None) ->
         tasks = [(task, tree) for task, tree in every if ids is None or task.id in ids]
         began = time.perf_counter()
         with open_code(work / repository.replace("/", "_"), create=True) as storage:
-            known = storage.add_repository(str(Path("/collections") / repository), "")
-            listed = [sorted(Listed(path, blob) for path, blob in tree) for _, tree in tasks]
-            done = {s.id for s in storage.snapshots(known.id) if s.status == "completed"}
-            new = [files for files in listed if content_id(files) not in done]
+            record = storage.add_repository(str(Path("/collections") / repository), "")
+            listings = [sorted(Listed(path, blob) for path, blob in tree) for _, tree in tasks]
+            completed_ids = {s.id for s in storage.snapshots(record.id) if s.status == "completed"}
+            new = [files for files in listings if content_id(files) not in completed_ids]
             texts = swebench_blobs({file.hash for files in new for file in files}) if new else {}
             for files in new:
-                index_source(storage, Given(Path(known.path), [(f.path, texts[f.hash]) for f in files]))
-            for (task, _), files in zip(tasks, listed, strict=True):
-                snapshot = Snapshot(storage, known, storage.snapshot(known, content_id(files)))
+                index_source(storage, Given(Path(record.path), [(f.path, texts[f.hash]) for f in files]))
+            for (task, _), files in zip(tasks, listings, strict=True):
+                snapshot = Snapshot(storage, record, storage.snapshot(record, content_id(files)))
                 yield Issue(repository, task, storage, snapshot)
         print(
             f"{repository}: {len(tasks)} issues, {time.perf_counter() - began:.0f} s",
@@ -143,10 +143,10 @@ def patches_of_issues() -> dict[str, str]:
 def case_of(snapshot: Snapshot, repository: str, task: Task, patch: str) -> FunctionCase:
     """Return the candidates of an issue and which of them are gold."""
     query = read_query(task.text)
-    found = function_signals(snapshot, query, rank_files(snapshot, query))
+    signals = function_signals(snapshot, query, rank_files(snapshot, query))
     gold = gold_functions(snapshot, patch)
-    mask = np.array([tuple(function) in gold for function in found.functions], bool)
-    return FunctionCase(task.id, repository, found.values, mask, len(gold) - int(mask.sum()))
+    mask = np.array([tuple(function) in gold for function in signals.functions], bool)
+    return FunctionCase(task.id, repository, signals.values, mask, len(gold) - int(mask.sum()))
 
 
 def worst_place(case: FunctionCase, weights: NDArray[np.float32]) -> int:

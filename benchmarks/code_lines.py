@@ -52,11 +52,11 @@ def gold_lines(snapshot: Snapshot, patch: str) -> set[tuple[str, int]]:
 
 def recalls(spans: Iterable[Span], gold: set[tuple[str, int]]) -> list[float]:
     """Return the share of gold lines among the first lines that are read, for each of `BUDGETS`."""
-    seen: set[tuple[str, int]] = set()
+    lines_so_far: set[tuple[str, int]] = set()
     matches: list[int] = []
     for line in ((span.path, number) for span in spans for number in range(span.start, span.end + 1)):
-        if line not in seen:
-            seen.add(line)
+        if line not in lines_so_far:
+            lines_so_far.add(line)
             matches.append(line in gold)
             if len(matches) == BUDGETS[-1]:
                 break
@@ -84,9 +84,9 @@ def spans_of_hits(issue: Issue, granularity: str, per_file: int | None = None) -
         answer = search(
             snapshot, text, everywhere, pool=pool, strategy="keyword", provider=None, per_file=per_file
         )
-        for found in answer.pieces[:MOST_HITS]:
-            row = snapshot.files[found.file]
-            chunk = snapshot.detail(row).chunks[found.chunk]
+        for hit in answer.pieces[:MOST_HITS]:
+            row = snapshot.files[hit.file]
+            chunk = snapshot.detail(row).chunks[hit.chunk]
             yield Span(row.path, chunk.start, chunk.end)
 
 
@@ -111,14 +111,14 @@ def main() -> None:
     files: dict[str, list[list[float]]] = {}
     for issue in issues_of(options.work, options.only):
         gold = gold_lines(issue.snapshot, patches[issue.task.id])
-        for name, found in (
+        for name, results in (
             ("pieces", spans_of_hits(issue, "lines")),
             ("pieces, `--per-file 1`", spans_of_hits(issue, "lines", 1)),
             ("functions", spans_of_hits(issue, "function")),
             ("functions, `--per-file 1`", spans_of_hits(issue, "function", 1)),
             ("whole files", spans_of_files(issue)),
         ):
-            spans = list(found)
+            spans = list(results)
             files.setdefault(name, []).append(accuracies(spans, issue.task.gold))
             if gold:
                 lines.setdefault(name, []).append(recalls(spans, gold))

@@ -24,10 +24,10 @@ CHUNKS = 100
 
 def lay_out(files: Sequence[tuple[str, str]], folder: Path) -> None:
     """Make `folder` hold these files and no others; those that are there already stay untouched."""
-    wanted = {folder / path: text.encode("utf-8", "replace") for path, text in files}
-    for held in [path for path in folder.rglob("*") if path.is_file() and path not in wanted]:
-        held.unlink()
-    for path, text in wanted.items():
+    contents = {folder / path: text.encode("utf-8", "replace") for path, text in files}
+    for leftover in [path for path in folder.rglob("*") if path.is_file() and path not in contents]:
+        leftover.unlink()
+    for path, text in contents.items():
         if not path.is_file() or path.read_bytes() != text:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(text)
@@ -62,11 +62,11 @@ def semble_places(
     lay_out(files, work / "files")
     contents = (ContentType.CODE, ContentType.DOCS, ContentType.CONFIG)
     index: Any = SembleIndex.from_path(work / "files", content=contents, model_path=static_model(work.parent))
-    found: dict[str, list[tuple[NDArray[np.int64], int]]] = {name: [] for name in ALPHAS}
+    places_by_alpha: dict[str, list[tuple[NDArray[np.int64], int]]] = {name: [] for name in ALPHAS}
     for task in tasks:
         for name, alpha in ALPHAS.items():
             hits = index.search(task.text, top_k=CHUNKS, alpha=alpha)
             order = list(dict.fromkeys(hit.chunk.file_path for hit in hits))
             places = [order.index(path) if path in order else 10**6 for path in sorted(task.gold)]
-            found[name].append((np.array(places), 0))
-    return found
+            places_by_alpha[name].append((np.array(places), 0))
+    return places_by_alpha

@@ -31,7 +31,7 @@ Floats = NDArray[np.float32]
 SETS = (*(f"commit_{name}" for name in COMMITS), "cosqa", "swebench_dev")
 KEPT = 150
 EVERY = 8
-"""Of the issues of `swebench_dev`, those that a peer is asked which has to index each tree anew: one in so many."""
+"""A peer that indexes every tree from scratch gets every n-th issue of `swebench_dev`; this is n."""
 
 
 class Case:
@@ -51,12 +51,12 @@ class Case:
 
 def collect(name: str, work: Path) -> list[Case]:
     """Signals of every task of a collection; kept in `work`, since they cost minutes."""
-    kept = work / f"signals_{name}.pkl"
-    if kept.exists():
-        found: list[Case] = pickle.loads(kept.read_bytes())  # noqa: S301 - our own file
-        return found
+    signals_file = work / f"signals_{name}.pkl"
+    if signals_file.exists():
+        cases_of_file: list[Case] = pickle.loads(signals_file.read_bytes())  # noqa: S301 - our own file
+        return cases_of_file
     cases = _swebench_cases(work) if name == "swebench_dev" else _commit_cases(name, work)
-    kept.write_bytes(pickle.dumps(cases, 5))
+    signals_file.write_bytes(pickle.dumps(cases, 5))
     return cases
 
 
@@ -75,8 +75,10 @@ def _swebench_cases(work: Path) -> list[Case]:
         texts = swebench_blobs({blob for _, tree in tasks for _, blob in tree})
         with open_code(work / repository.replace("/", "_"), create=True) as storage:
             for task, tree in tasks:
-                given = Given(Path("/collections") / repository, [(path, texts[blob]) for path, blob in tree])
-                report = index_source(storage, given)
+                source = Given(
+                    Path("/collections") / repository, [(path, texts[blob]) for path, blob in tree]
+                )
+                report = index_source(storage, source)
                 cases.append(case(_open(storage, report.repository, report.snapshot), task))
         print(
             f"{repository}: {len(tasks)} tasks, {time.perf_counter() - began:.0f} s",
@@ -87,20 +89,20 @@ def _swebench_cases(work: Path) -> list[Case]:
 
 
 def _open(storage: CodeStorage, repository: str, snapshot: str) -> Snapshot:
-    known = storage.repository(repository)
-    return Snapshot(storage, known, storage.snapshot(known, snapshot))
+    record = storage.repository(repository)
+    return Snapshot(storage, record, storage.snapshot(record, snapshot))
 
 
 def case(snapshot: Snapshot, task: Task) -> Case:
     """The candidates of a task: the best by each signal and by all together, and the gold files."""
     query = read_query(task.text)
-    ranked = rank_files(snapshot, query)
-    values = np.stack([ranked.signals.values[name] for name in ranking.WEIGHTS])
-    chosen = set(np.argsort(-ranked.scores, kind="stable")[:KEPT].tolist())
+    ranking_of_files = rank_files(snapshot, query)
+    values = np.stack([ranking_of_files.signals.values[name] for name in ranking.WEIGHTS])
+    candidates = set(np.argsort(-ranking_of_files.scores, kind="stable")[:KEPT].tolist())
     for row in values:
-        chosen |= set(np.argsort(-row, kind="stable")[: KEPT // 3].tolist())
+        candidates |= set(np.argsort(-row, kind="stable")[: KEPT // 3].tolist())
     gold = [snapshot.by_path[path] for path in task.gold if path in snapshot.by_path]
-    order = np.array(sorted(chosen | set(gold)))
+    order = np.array(sorted(candidates | set(gold)))
     return Case(task.id, values[:, order], np.isin(order, gold), len(task.gold) - len(gold), [])
 
 
@@ -112,10 +114,10 @@ def ranks(case: Case, weights: Floats) -> NDArray[np.int64]:
     return places[case.gold]
 
 
-def measures(found: list[tuple[NDArray[np.int64], int]]) -> list[float]:
+def measures(ranks: list[tuple[NDArray[np.int64], int]]) -> list[float]:
     """Acc@1, 3, 5, 10 and MRR."""
-    worst = np.array([r.max() if len(r) and not missing else 10**6 for r, missing in found])
-    best = np.array([r.min() if len(r) else 10**6 for r, _ in found])
+    worst = np.array([r.max() if len(r) and not missing else 10**6 for r, missing in ranks])
+    best = np.array([r.min() if len(r) else 10**6 for r, _ in ranks])
     return [*(float((worst < k).mean()) for k in (1, 3, 5, 10)), float((1 / (1 + best)).mean())]
 
 
@@ -147,8 +149,8 @@ def fit(collections: dict[str, list[Case]], l2: float = 2e-4) -> Floats:
         return total, slope
 
     start = np.ones(len(ranking.WEIGHTS))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start))
-    return np.asarray(found.x, np.float32)
+    optimum = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(start))
+    return np.asarray(optimum.x, np.float32)
 
 
 def peer_rows(name: str, work: Path) -> None:
@@ -165,46 +167,48 @@ def peer_rows(name: str, work: Path) -> None:
     index.index(tokens, show_progress=False)
     sets = [Counter(words) for words in tokens]
     place = {path: i for i, (path, _) in enumerate(files)}
-    found: dict[str, list[tuple[NDArray[np.int64], int]]] = {"bm25s": [], "words": [], "hybrid": []}
+    ranks_by_peer: dict[str, list[tuple[NDArray[np.int64], int]]] = {"bm25s": [], "words": [], "hybrid": []}
     with open_code(work / name) as storage:
         repository = storage.repositories()[0]
         retriever = CodeRetriever(storage, default_embedder())
         for task in tasks:
             gold = np.array([place[path] for path in task.gold])
-            asked = code_tokens(task.text)
-            scores = index.get_scores(asked)
-            words = set(asked)
-            hits = [len(words & held.keys()) + min(0.9, sum(held[w] for w in words) / 1e4) for held in sets]
-            found["bm25s"].append((_places(scores)[gold], 0))
-            found["words"].append((_places(np.array(hits))[gold], 0))
+            query_tokens = code_tokens(task.text)
+            scores = index.get_scores(query_tokens)
+            words = set(query_tokens)
+            hits = [
+                len(words & counts.keys()) + min(0.9, sum(counts[w] for w in words) / 1e4) for counts in sets
+            ]
+            ranks_by_peer["bm25s"].append((_places(scores)[gold], 0))
+            ranks_by_peer["words"].append((_places(np.array(hits))[gold], 0))
             hybrid = [
                 hit.file_path for hit in retriever.retrieve(task.text, repository.id, limit=60, explain=False)
             ]
             order = list(dict.fromkeys(hybrid))
             ranks = [order.index(path) if path in order else 10**6 for path in task.gold]
-            found["hybrid"].append((np.array(ranks), 0))
-    show(f"{name}, bm25s", measures(found["bm25s"]))
-    show(f"{name}, words matched", measures(found["words"]))
-    show(f"{name}, ours, hybrid", measures(found["hybrid"]))
+            ranks_by_peer["hybrid"].append((np.array(ranks), 0))
+    show(f"{name}, bm25s", measures(ranks_by_peer["bm25s"]))
+    show(f"{name}, words matched", measures(ranks_by_peer["words"]))
+    show(f"{name}, ours, hybrid", measures(ranks_by_peer["hybrid"]))
     for peer, places in semble_places(files, tasks, work / "semble" / name).items():
         show(f"{name}, {peer}", measures(places))
 
 
 def swebench_peer_rows(cases: list[Case], weights: Floats, work: Path) -> None:
-    """semble, which indexes every tree anew, over every eighth issue; and ours over the same."""
+    """Print rows of semble, which indexes every tree from scratch, and of our ranking over every eighth issue."""
     ids: set[str] = set()
-    found: dict[str, list[tuple[NDArray[np.int64], int]]] = {}
+    ranks: dict[str, list[tuple[NDArray[np.int64], int]]] = {}
     for repository, tasks in swebench().items():
-        chosen = tasks[::EVERY]
-        texts = swebench_blobs({blob for _, tree in chosen for _, blob in tree})
-        for task, tree in chosen:
+        sample = tasks[::EVERY]
+        texts = swebench_blobs({blob for _, tree in sample for _, blob in tree})
+        for task, tree in sample:
             files = [(path, texts[blob]) for path, blob in tree]
             ids.add(task.id)
             home = work / "semble" / repository.replace("/", "_")
             for peer, places in semble_places(files, [task], home).items():
-                found.setdefault(peer, []).extend(places)
+                ranks.setdefault(peer, []).extend(places)
     show(f"swebench_dev, {len(ids)} issues", evaluate([case for case in cases if case.id in ids], weights))
-    for peer, places in found.items():
+    for peer, places in ranks.items():
         show(f"the same, {peer}", measures(places))
 
 

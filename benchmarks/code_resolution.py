@@ -5,7 +5,7 @@ python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --types
 Each package is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us. A folder of
 TypeScript is read as it is, by `node` and the package `typescript`, which `npm install typescript` puts into the
 working folder. Of the references (calls, instantiations, bases) that the truth has inside the project, recall is the
-share that we resolve to the same place; precision is the share of ours that agree, where the truth says anything.
+share that we resolve to the same place. Precision is the share of our targets that agree, where the truth has one.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def laid_out(package: Path, work: Path) -> Path:
 def truth(script: object, line: int, column: int, root: Path) -> tuple[str, int] | str:
     """Where jedi sees the definition: (path, line) inside the project, "outside", or "unknown"."""
     try:
-        found = script.goto(line, column, follow_imports=True, follow_builtin_imports=False)  # type: ignore[attr-defined]
+        definitions = script.goto(line, column, follow_imports=True, follow_builtin_imports=False)  # type: ignore[attr-defined]
     except Exception:  # noqa: BLE001 - jedi fails in many ways on code that it does not follow
         return "unknown"
-    for name in found:
+    for name in definitions:
         if name.module_path is None:
             return "outside"
         if name.type in ("param", "instance"):
@@ -77,13 +77,13 @@ def compiler_truth(root: Path) -> Truth:
     """Return what the TypeScript compiler says of a folder, where a line has one use of a name."""
     script = Path(__file__).with_name("typescript_truth.mjs")
     output = subprocess.run(["node", script, root], check=True, capture_output=True, text=True).stdout
-    meant: dict[tuple[str, int, str], set[tuple[str, int] | str]] = defaultdict(set)
+    target_sets: dict[tuple[str, int, str], set[tuple[str, int] | str]] = defaultdict(set)
     for line in output.splitlines():
         path, number, name, target, at = json.loads(line)
-        meant[path, number, name].add("outside" if target is None else (target, at))
+        target_sets[path, number, name].add("outside" if target is None else (target, at))
 
     def of(file: FileRow, reference: Reference, _: int) -> tuple[str, int] | str:
-        targets = meant.get((file.path, reference.line, reference.name), set())
+        targets = target_sets.get((file.path, reference.line, reference.name), set())
         return next(iter(targets)) if len(targets) == 1 else "unknown"
 
     return of
@@ -93,7 +93,7 @@ def places(
     snapshot: Snapshot, languages: set[str], sample: int, seed: int
 ) -> list[tuple[FileRow, Reference, int]]:
     """Sampled references with their column, those that stand alone on their line by name."""
-    found = []
+    candidates = []
     for file in snapshot.files:
         if file.language not in languages:
             continue
@@ -105,9 +105,9 @@ def places(
                     for m in re.finditer(rf"\b{re.escape(reference.name)}\b", lines[reference.line - 1])
                 ]
                 if len(at) == 1:
-                    found.append((file, reference, at[0]))
-    random.Random(seed).shuffle(found)
-    return found[:sample]
+                    candidates.append((file, reference, at[0]))
+    random.Random(seed).shuffle(candidates)
+    return candidates[:sample]
 
 
 def judge(
@@ -116,7 +116,7 @@ def judge(
     """Counts of outcomes; and by confidence, how many were right and how many there were."""
     outcome: Counter[str] = Counter()
     right: Counter[float] = Counter()
-    made: Counter[float] = Counter()
+    counts: Counter[float] = Counter()
     shutil.rmtree(work, ignore_errors=True)
     with open_code(work, create=True) as storage:
         report = index_source(storage, FolderSource(root))  # also where it lies in a repository
@@ -140,9 +140,9 @@ def judge(
             )
             outcome["resolved"] += 1
             outcome["right"] += same
-            made[ours.confidence] += 1
+            counts[ours.confidence] += 1
             right[ours.confidence] += same
-    return outcome, right, made
+    return outcome, right, counts
 
 
 def main() -> None:
@@ -158,16 +158,18 @@ def main() -> None:
     work = options.work.resolve()
     print("| project | language | references | inside | precision | recall |\n|---|---|---|---|---|---|")
     right: dict[str, Counter[float]] = defaultdict(Counter)
-    made: dict[str, Counter[float]] = defaultdict(Counter)
+    counts_by_language: dict[str, Counter[float]] = defaultdict(Counter)
 
     def add(root: Path, name: str, truth_of: Truth, language: str, languages: set[str]) -> None:
-        outcome, agreed, resolved = judge(root, work / f"resolve_{name}", options.sample, truth_of, languages)
+        outcome, agreed, counts_by_confidence = judge(
+            root, work / f"resolve_{name}", options.sample, truth_of, languages
+        )
         right[language] += agreed
-        made[language] += resolved
+        counts_by_language[language] += counts_by_confidence
         precision = outcome["right"] / max(1, outcome["resolved"])
         recall = outcome["right"] / max(1, outcome["inside"])
-        known = outcome["inside"] + outcome["outside"]
-        row = f"{name} | {language} | {known} | {outcome['inside']} | {precision:.3f} | {recall:.3f}"
+        total = outcome["inside"] + outcome["outside"]
+        row = f"{name} | {language} | {total} | {outcome['inside']} | {precision:.3f} | {recall:.3f}"
         print(f"| {row} |", flush=True)
 
     for folder in options.folders:
@@ -177,7 +179,7 @@ def main() -> None:
         root = folder.resolve()
         add(root, "_".join(root.parts[-3:]), compiler_truth(root), "TypeScript", {"typescript", "tsx"})
     print("\n| language | confidence | resolved | right |\n|---|---|---|---|")
-    for language, counts in made.items():
+    for language, counts in counts_by_language.items():
         for confidence in sorted(counts, reverse=True):
             share = right[language][confidence] / counts[confidence]
             print(f"| {language} | {confidence} | {counts[confidence]} | {share:.3f} |")

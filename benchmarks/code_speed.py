@@ -4,9 +4,9 @@ python -m benchmarks.code_speed --work /tmp/code PATH [--copies 1 17]
 
 What is at PATH is laid out as a git repository under the work folder, once or several times over, and committed. The
 peer parses every file with tree-sitter in one process, then indexes our own chunks with bm25s: the same pieces of text,
-with none of the symbols, references, fields and durability. Runs are interleaved; medians. CPU is user and system time
-of all processes and threads. Ten files are changed before each snapshot of the worktree, which is told of them every
-second time, as it is by `--watch`, and ten others before each commit; the first query is that of a fresh process.
+without symbols, references, fields and durability. Runs are interleaved; medians. CPU is user and system time
+of all processes and threads. Ten files are changed before each snapshot of the worktree; every second snapshot gets
+their names, as `--watch` gives them. Ten other files change before each commit. The first query runs in a new process.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def code_tokens(text: str) -> list[str]:
 def contents(root: Path) -> list[tuple[str, bytes]]:
     """Paths and contents of the files of a repository."""
     source = source_at(root)
-    wanted = [file for file in source.listing().files if not file.skip]
-    return [(file.path, data) for file, data in zip(wanted, source.read(wanted), strict=True)]
+    files = [file for file in source.listing().files if not file.skip]
+    return [(file.path, data) for file, data in zip(files, source.read(files), strict=True)]
 
 
 @cache
@@ -160,7 +160,7 @@ def ask(index: Path) -> dict[str, tuple[float, float]]:
 
 def snapshots(root: Path, index: Path, files: list[tuple[str, bytes]], rounds: int) -> dict[str, Times]:
     """What a snapshot costs after ten files changed."""
-    again, told, committed = Times(), Times(), Times()
+    again, with_paths, committed = Times(), Times(), Times()
     stride = max(1, len(files) // 10)
     touched: dict[Path, bytes] = {}
 
@@ -177,7 +177,7 @@ def snapshots(root: Path, index: Path, files: list[tuple[str, bytes]], rounds: i
             for n in range(4 * rounds):
                 paths = change(n)
                 if n % 2:
-                    told.run(partial(index_path, storage, root, changed=paths))
+                    with_paths.run(partial(index_path, storage, root, changed=paths))
                 else:
                     again.run(partial(index_path, storage, root))
             for n in range(4 * rounds, 6 * rounds):
@@ -188,7 +188,11 @@ def snapshots(root: Path, index: Path, files: list[tuple[str, bytes]], rounds: i
         for path, content in touched.items():
             path.write_bytes(content)
         commit(root, "as it was")
-    return {"ten files changed": again, "the same, told which": told, "a commit of ten files": committed}
+    return {
+        "ten files changed": again,
+        "the same, told which": with_paths,
+        "a commit of ten files": committed,
+    }
 
 
 def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
@@ -203,24 +207,24 @@ def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
         if peer:
             texts = texts or chunk_texts(index)
             theirs.run(partial(peer_index, files, texts))
-    stored = sum(path.stat().st_size for path in index.rglob("*") if path.is_file()) / 1e6
+    megabytes = sum(path.stat().st_size for path in index.rglob("*") if path.is_file()) / 1e6
     changes = snapshots(root, index, files, rounds)
-    asked = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "benchmarks.code_speed", "--ask", str(index)], check=True, capture_output=True
     )
     size = sum(len(content) for _, content in files) / 1e6
     print(f"\n| {report.files} files, {size:.1f} MB, {report.chunks} chunks | wall | CPU | |")
     print("|---|---|---|---|")
     full = ours.medians
-    _row("index", full, f"{size / full[0]:.1f} MB/s, {stored:.1f} MB on disk")
+    _row("index", full, f"{size / full[0]:.1f} MB/s, {megabytes:.1f} MB on disk")
     if peer:
         times = theirs.medians
         share = f"{times[0] / full[0]:.1f} times the wall time, {times[1] / full[1]:.1f} times the CPU time"
         _row("tree-sitter parse + bm25s, one process", times, share)
-    for name, taken in changes.items():
-        wall, cpu = taken.medians
+    for name, change in changes.items():
+        wall, cpu = change.medians
         _row(name, (wall, cpu), f"1/{full[0] / wall:.0f} wall, 1/{full[1] / cpu:.0f} CPU")
-    for name, pair in json.loads(asked.stdout).items():
+    for name, pair in json.loads(process.stdout).items():
         _row(name, pair, "")
     print(
         f"\nmemory at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3:.0f} MB, peer included"

@@ -52,8 +52,10 @@ def main() -> None:
     numpy = statistics.median(took["python -c 'import numpy'"])
     print("| command | median ms | times `import numpy` |")
     print("|---|---|---|")
-    for name, seen in took.items():
-        print(f"| `{name}` | {statistics.median(seen) * 1e3:.0f} | {statistics.median(seen) / numpy:.2f} |")
+    for name, values in took.items():
+        print(
+            f"| `{name}` | {statistics.median(values) * 1e3:.0f} | {statistics.median(values) / numpy:.2f} |"
+        )
 
 
 if __name__ == "__main__":

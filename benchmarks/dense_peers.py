@@ -52,10 +52,10 @@ class Sleuth(System):
     def build(self, rows: Vectors) -> None:
         from sleuth.dense import DenseLeg, WordLlamaEmbedder
 
-        made = DenseLeg(WordLlamaEmbedder()).pack(rows.astype(np.float16))
-        for name, values in made.arrays.items():
+        pack = DenseLeg(WordLlamaEmbedder()).pack(rows.astype(np.float16))
+        for name, values in pack.arrays.items():
             np.save(self.home / f"{name}.npy", values)
-        (self.home / "meta.json").write_text(json.dumps(made.meta))
+        (self.home / "meta.json").write_text(json.dumps(pack.meta))
 
     def open(self) -> None:
         from sleuth.dense import DenseLeg, DenseSearcher, WordLlamaEmbedder
@@ -67,8 +67,8 @@ class Sleuth(System):
         self.searcher = DenseSearcher(DenseLeg(WordLlamaEmbedder()), [view])
 
     def search(self, query: Vectors) -> list[int]:
-        found: list[int] = self.searcher.search(query, 10).keys.tolist()
-        return found
+        keys: list[int] = self.searcher.search(query, 10).keys.tolist()
+        return keys
 
 
 class Usearch(System):
@@ -137,8 +137,8 @@ class Lancedb(System):
         from lancedb.index import IvfPq
 
         values = pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows.shape[1])
-        made = pa.table({"id": pa.array(np.arange(len(rows))), "vector": values})
-        table = lancedb.connect(str(self.home)).create_table("rows", made)
+        data = pa.table({"id": pa.array(np.arange(len(rows))), "vector": values})
+        table = lancedb.connect(str(self.home)).create_table("rows", data)
         table.create_index("vector", config=IvfPq(distance_type="dot"))
 
     def open(self) -> None:
@@ -147,7 +147,7 @@ class Lancedb(System):
         self.table: Any = lancedb.connect(str(self.home)).open_table("rows")
 
     def search(self, query: Vectors) -> list[int]:
-        found = (
+        result = (
             self.table.search(query)
             .distance_type("dot")
             .refine_factor(10)
@@ -155,7 +155,7 @@ class Lancedb(System):
             .select(["id"])
             .to_arrow()
         )
-        return [int(key) for key in found["id"].to_pylist()]
+        return [int(key) for key in result["id"].to_pylist()]
 
 
 MADE: dict[str, type[System]] = dict(
@@ -188,12 +188,12 @@ def serve(name: str, home: Path) -> None:
     system = MADE[name](home / name)
     system.open()
     for line in sys.stdin:
-        found, times = [], []
+        rankings, times = [], []
         for query in queries[int(line) : int(line) + ROUND]:
             started = time.perf_counter()
-            found.append(system.search(query))
+            rankings.append(system.search(query))
             times.append(time.perf_counter() - started)
-        print(json.dumps({"found": found, "times": times, "memory": resident() - before}), flush=True)
+        print(json.dumps({"found": rankings, "times": times, "memory": resident() - before}), flush=True)
 
 
 def compare(systems: list[str], home: Path) -> None:
@@ -201,15 +201,15 @@ def compare(systems: list[str], home: Path) -> None:
     rows, queries = np.load(home / "rows.npy"), np.load(home / "queries.npy")
     truth = [best_ten(rows @ query) for query in queries]
     running: dict[str, subprocess.Popen[str]] = {}
-    built: dict[str, dict[str, float]] = {}
+    builds: dict[str, dict[str, float]] = {}
     memory: dict[str, float] = {}
     for name in systems:  # one after the other, so that none builds while another does
         command = [sys.executable, "-m", "benchmarks.dense_peers", "--home", str(home)]
-        made = subprocess.run([*command, "--build", name], capture_output=True, text=True, check=False)
-        if made.returncode:
-            print(f"{name} is left out: {made.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        builder = subprocess.run([*command, "--build", name], capture_output=True, text=True, check=False)
+        if builder.returncode:
+            print(f"{name} is left out: {builder.stderr.strip().splitlines()[-1]}", file=sys.stderr)
             continue
-        built[name] = json.loads(made.stdout)
+        builds[name] = json.loads(builder.stdout)
         running[name] = subprocess.Popen(
             [*command, "--serve", name],
             stdin=subprocess.PIPE,
@@ -217,7 +217,7 @@ def compare(systems: list[str], home: Path) -> None:
             stderr=subprocess.DEVNULL,
             text=True,
         )
-    found: dict[str, list[list[int]]] = {name: [] for name in running}
+    keys_by_system: dict[str, list[list[int]]] = {name: [] for name in running}
     times: dict[str, list[float]] = {name: [] for name in running}
     for start in range(0, len(queries), ROUND):
         for name, process in running.items():
@@ -225,7 +225,7 @@ def compare(systems: list[str], home: Path) -> None:
             assert process.stdout
             print(start, file=process.stdin, flush=True)
             answer = json.loads(process.stdout.readline())
-            found[name] += answer["found"]
+            keys_by_system[name] += answer["found"]
             times[name] += answer["times"]
             memory[name] = answer["memory"]
     print(f"{len(rows):,} vectors of {rows.shape[1]} dimensions, {len(queries)} queries, top 10\n")
@@ -236,12 +236,12 @@ def compare(systems: list[str], home: Path) -> None:
         process.stdin.close()
         process.wait()
         recall = statistics.fmean(
-            len(best & set(keys)) / 10 for best, keys in zip(truth, found[name], strict=True)
+            len(best & set(keys)) / 10 for best, keys in zip(truth, keys_by_system[name], strict=True)
         )
         print(
-            f"| {name} | {built[name]['build']:.1f} | {np.median(times[name]) * 1e3:.2f} | "
+            f"| {name} | {builds[name]['build']:.1f} | {np.median(times[name]) * 1e3:.2f} | "
             f"{np.quantile(times[name], 0.95) * 1e3:.2f} | {recall:.4f} | "
-            f"{memory[name] / 1e6:.0f} | {built[name]['bytes'] / 1e6:.0f} |",
+            f"{memory[name] / 1e6:.0f} | {builds[name]['bytes'] / 1e6:.0f} |",
             flush=True,
         )
 
@@ -262,8 +262,8 @@ def main() -> None:
         return serve(options.serve, options.home)
     home = Path(tempfile.mkdtemp(prefix="dense-peers-"))
     try:
-        made = real(options.rows, options.queries, options.corpus)
-        rows, queries = made or synthetic(options.rows, options.queries, "clusters")
+        corpus = real(options.rows, options.queries, options.corpus)
+        rows, queries = corpus or synthetic(options.rows, options.queries, "clusters")
         np.save(home / "rows.npy", rows)
         np.save(home / "queries.npy", queries)
         compare(options.systems, home)

@@ -51,27 +51,27 @@ def real(n: int, queries: int, folder: Path) -> tuple[Vectors, Vectors] | None:
     if len(texts) < n:
         return None
     rng = np.random.default_rng(1)
-    chosen = [texts[i] for i in rng.permutation(len(texts))[:n]]
-    asked = [
+    sample = [texts[i] for i in rng.permutation(len(texts))[:n]]
+    sentences = [
         json.loads(line)["text"]
         for path in sorted(folder.glob("*/queries.jsonl"))
         for line in islice(path.open(encoding="utf-8"), 60)
     ]
     embedder = WordLlamaEmbedder()
-    picked = [asked[i] for i in rng.permutation(len(asked))[:queries]]
-    return embedder.embed_documents(chosen), embedder.embed_documents(picked)
+    picked = [sentences[i] for i in rng.permutation(len(sentences))[:queries]]
+    return embedder.embed_documents(sample), embedder.embed_documents(picked)
 
 
 def synthetic(n: int, queries: int, structure: str) -> tuple[Vectors, Vectors]:
     """Rows around centres and queries near rows; or both without structure."""
     rng = np.random.default_rng(2)
     rows = rng.standard_normal((n, 256), dtype=np.float32)
-    asked = rng.standard_normal((queries, 256), dtype=np.float32)
+    query_rows = rng.standard_normal((queries, 256), dtype=np.float32)
     if structure == "clusters":
         centres = rng.standard_normal((1000, 256), dtype=np.float32)
         rows += 0.7 * centres[rng.integers(0, 1000, n)]
-        asked = rows[rng.integers(0, n, queries)] + 0.7 * asked
-    return unit(rows), unit(asked)
+        query_rows = rows[rng.integers(0, n, queries)] + 0.7 * query_rows
+    return unit(rows), unit(query_rows)
 
 
 KEPT: list[tuple[str, float, int | None]] = [
@@ -88,9 +88,9 @@ KEPT: list[tuple[str, float, int | None]] = [
 def timed(times: list[float], call: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What the call gives; its milliseconds go to `times`."""
     started = time.perf_counter()
-    given = call(*args, **options)
+    result = call(*args, **options)
     times.append((time.perf_counter() - started) * 1000)
-    return given
+    return result
 
 
 def best_ten(scores: Vectors) -> set[int]:
@@ -101,15 +101,15 @@ def best_ten(scores: Vectors) -> set[int]:
 def measure(name: str, rows: Vectors, queries: Vectors) -> None:
     """Prints the lines of one data set."""
     leg = DenseLeg(WordLlamaEmbedder())
-    made = leg.pack(rows.astype(np.float16))
+    packed_rows = leg.pack(rows.astype(np.float16))
     searcher = DenseSearcher(
-        leg, [SegmentView("s", np.arange(len(rows)), None, None, made.arrays, made.meta)]
+        leg, [SegmentView("s", np.arange(len(rows)), None, None, packed_rows.arrays, packed_rows.meta)]
     )
     mask = np.random.default_rng(3).random(len(rows)) < 0.1
     truth = [best_ten(rows @ query) for query in queries]
     truth_of_some = [best_ten(np.where(mask, rows @ query, -2)) for query in queries]
     for label, search.CERTAINTY, depth in KEPT:
-        found = filtered = 0
+        hits_in_best = filtered = 0
         ours: list[float] = []
         narrow: list[float] = []
         product: list[float] = []
@@ -117,11 +117,11 @@ def measure(name: str, rows: Vectors, queries: Vectors) -> None:
             timed(product, np.matmul, rows, query)
             hits = timed(ours, searcher.search, query, depth=depth)
             some = timed(narrow, searcher.search, query, depth=depth, allowed=[pack(mask)])
-            found += len(best & set(hits.keys.tolist()))
+            hits_in_best += len(best & set(hits.keys.tolist()))
             filtered += len(best_of_some & set(some.keys.tolist()))
         total = 10 * len(queries)
         print(
-            f"| {name} | {len(rows):,} | {label} | {found / total:.4f} | {filtered / total:.4f} | "
+            f"| {name} | {len(rows):,} | {label} | {hits_in_best / total:.4f} | {filtered / total:.4f} | "
             f"{np.median(ours):.2f} | {np.median(narrow):.2f} | {np.median(product):.1f} |",
             flush=True,
         )

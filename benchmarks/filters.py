@@ -1,8 +1,8 @@
 """What does a filter over a million rows cost, as columns of codes and as SQL?
 
 Rows have up to six keys: one of every row's own (source), few values (percent, lang, year), floats, and lists. Each
-filter is asked of both in turn and timed anew each time, with nothing kept from the time before; SQLite has a column
-and an index per key, keeps its pages in memory, and gives back the numbers of the rows, which become a bitmap.
+filter runs on both in turn, and each run starts without a cache. SQLite has a column and an index per key, keeps its
+pages in memory, and returns row numbers, which become a bitmap.
 
     python -m benchmarks.filters [ROWS]
 """
@@ -30,19 +30,19 @@ KEYS = ("source", "percent", "lang", "score", "year", "tags")
 
 
 def row(number: int, rng: random.Random) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "source": f"corpus/part-{number // 1000:04d}/file-{number:07d}.txt",
         "percent": rng.randrange(100),
         "lang": rng.choice(["en", "de", "fr", "es", "it", "pt", "nl", "sv"]),
     }
     luck = rng.random()
     if luck < 0.8:
-        found["score"] = rng.random()
+        fields["score"] = rng.random()
     if luck < 0.6:
-        found["tags"] = [f"tag{tag}" for tag in rng.sample(range(50), 3)]
+        fields["tags"] = [f"tag{tag}" for tag in rng.sample(range(50), 3)]
     if luck < 0.4:
-        found["year"] = 1990 + rng.randrange(35)
-    return found
+        fields["year"] = 1990 + rng.randrange(35)
+    return fields
 
 
 def view(data: SegmentData, n: int) -> SegmentView:
@@ -87,8 +87,8 @@ def as_sql(base: sqlite3.Connection, where: str, n: int) -> Bitmap:
 
 def timed(call: Callable[[], Bitmap]) -> tuple[float, Bitmap]:
     start = time.perf_counter()
-    found = call()
-    return 1000 * (time.perf_counter() - start), found
+    result = call()
+    return 1000 * (time.perf_counter() - start), result
 
 
 FILTERS: list[tuple[str, Filter, str]] = [
@@ -129,8 +129,8 @@ def main() -> None:
     rows = [row(number, rng) for number in range(n)]
     start = time.perf_counter()
     data = ColumnsLeg().build(Rows(np.arange(n, dtype=np.int64), None, {}, rows))
-    built = time.perf_counter() - start
-    print(f"{n:,} rows: built in {built:.1f} s, {data.arrays['columns'].nbytes / n:.1f} bytes a row")
+    build_seconds = time.perf_counter() - start
+    print(f"{n:,} rows: built in {build_seconds:.1f} s, {data.arrays['columns'].nbytes / n:.1f} bytes a row")
     print("bytes a row, key alone: " + ", ".join(f"{key} {size(rows, key):.1f}" for key in KEYS))
     base, segment = database(rows), view(data, n)
     print("\n| filter | rows kept | columns, ms | again, ms | SQLite, ms |\n|---|---|---|---|---|")

@@ -29,8 +29,8 @@ def make(files: int) -> Path:
     for number in range(files):
         home = partial / f"part{number % 100:02}"
         home.mkdir(parents=True, exist_ok=True)
-        chosen = [lines[(number * 8 + i) % len(lines)] for i in range(4 + number % 9)]
-        sections = [f"## Section {i}\n\n{text}\n" for i, text in enumerate(chosen)]
+        sample = [lines[(number * 8 + i) % len(lines)] for i in range(4 + number % 9)]
+        sections = [f"## Section {i}\n\n{text}\n" for i, text in enumerate(sample)]
         (home / f"page{number}.md").write_text(f"# Page {number}\n\n" + "\n".join(sections), "utf8")
     partial.rename(folder)
     return folder

@@ -83,7 +83,7 @@ def reads(peer: str, kind: str) -> bool:
 def read_by(
     peer: str, python: str, kind: str, paths: Sequence[str]
 ) -> tuple[list[tuple[str, str, float]], int]:
-    """Return text, reason why there is none, and seconds for each file, and the most memory of the process in kB."""
+    """Return text, reason for an empty text, and seconds of each file, and the peak memory of the process in kB."""
     script = f"KIND, SECONDS = {kind!r}, {SECONDS}\n{PEERS[peer]}\n{EACH}"
     ran = subprocess.run(
         [python, "-c", script],

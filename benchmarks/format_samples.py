@@ -65,13 +65,13 @@ class Source:
     def files(self) -> list[Path]:
         """Return at most 40 files of 2 MB, spread over all, in a stable order."""
         folder = unpacked(self.package)
-        found = sorted(
+        paths = sorted(
             path
             for path in folder.rglob(self.pattern or f"*.{self.kind}")
             if path.is_file() and 0 < path.stat().st_size <= MOST_BYTES
         )
-        step = max(1, len(found) // MOST_FILES)
-        return found[::step][:MOST_FILES]
+        step = max(1, len(paths) // MOST_FILES)
+        return paths[::step][:MOST_FILES]
 
 
 DOCX: Final = words.paragraphs(r"word/document\.xml", "w:p", "w:t")
@@ -168,27 +168,27 @@ def samples(source: Source) -> Iterator[Sample]:
     """Yield the files of a source that hold words, as far as the obvious lines can read them."""
     for path in source.files():
         try:
-            said = source.words(path)
+            text = source.words(path)
         except Exception:  # noqa: BLE001, S112 - damaged on purpose, or of a kind that the other means do not know
             continue
-        if _word.search(said):
-            yield Sample(path, source.kind, said)
+        if _word.search(text):
+            yield Sample(path, source.kind, text)
 
 
 def judged(sample: Sample, text: str, reason: str, seconds: float) -> Outcome:
     """Compare a text with what must be found in its file."""
-    wanted = _word.findall(sample.said)
+    words = _word.findall(sample.said)
     present = set(_word.findall(text.replace("\\", "")))
     never = () if sample.kind in CODE else NEVER
     mark = next((mark for mark in never if mark in text and mark not in sample.said), "")
-    return Outcome(sum(word in present for word in wanted) / len(wanted), mark, reason, seconds)
+    return Outcome(sum(word in present for word in words) / len(words), mark, reason, seconds)
 
 
-def by_sleuth(found: Sequence[Sample]) -> Iterator[Outcome]:
+def by_sleuth(samples_of_kind: Sequence[Sample]) -> Iterator[Outcome]:
     """Read files as an index run does, each named by its format."""
     options = ReadOptions(all=True)
     with closing(Extractors(options.max_seconds, options.max_memory_bytes)) as extractors:
-        for sample in found:
+        for sample in samples_of_kind:
             status = sample.path.stat()
             ending = "" if sample.path.name.endswith((f".{sample.kind}", ".gz")) else f".{sample.kind}"
             name = sample.path.name + ending
@@ -204,14 +204,18 @@ def by_sleuth(found: Sequence[Sample]) -> Iterator[Outcome]:
                 for record in records
                 if isinstance(record, Document)
             ]
-            skipped = (str(getattr(record, "reason", "")) for record in records if hasattr(record, "reason"))
-            yield judged(sample, "\n".join(texts), reason or next(skipped, ""), seconds)
+            reasons = (str(getattr(record, "reason", "")) for record in records if hasattr(record, "reason"))
+            yield judged(sample, "\n".join(texts), reason or next(reasons, ""), seconds)
 
 
-def by_peer(peer: str, python: str, found: Sequence[Sample]) -> tuple[list[Outcome], int]:
+def by_peer(peer: str, python: str, samples_of_kind: Sequence[Sample]) -> tuple[list[Outcome], int]:
     """Return what a peer finds in files of one format, and the most memory that it took, in kB."""
-    outcomes, memory = read_by(peer, python, found[0].kind, [str(sample.path) for sample in found])
-    return [judged(sample, *read) for sample, read in zip(found, outcomes, strict=True)], memory
+    outcomes, memory = read_by(
+        peer, python, samples_of_kind[0].kind, [str(sample.path) for sample in samples_of_kind]
+    )
+    return [
+        judged(sample, *outcome) for sample, outcome in zip(samples_of_kind, outcomes, strict=True)
+    ], memory
 
 
 def row(kind: str, packages: str, reader: str, outcomes: Sequence[Outcome]) -> str:
@@ -235,14 +239,14 @@ def main() -> None:
     for source in SOURCES:
         if not options.formats or source.kind in options.formats:
             by_kind[source.kind].append(source)
-    found = {
+    samples_by_kind = {
         kind: [sample for source in sources for sample in samples(source)]
         for kind, sources in by_kind.items()
     }
-    ours = {kind: list(by_sleuth(files)) for kind, files in found.items()}
+    ours = {kind: list(by_sleuth(files)) for kind, files in samples_by_kind.items()}
     own, wrong = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, 0
-    chosen = {"markitdown": options.peer, "docling": options.docling}
-    peers = {peer: python for peer, python in chosen.items() if python}
+    pythons = {"markitdown": options.peer, "docling": options.docling}
+    peers = {peer: python for peer, python in pythons.items() if python}
     memory = dict.fromkeys(peers, 0)
     print("| format | files of | reader | files | words | right | ms |\n|---|---|---|---|---|---|---|")
     for kind, outcomes in ours.items():
@@ -250,16 +254,16 @@ def main() -> None:
         print(row(kind, packages, "Sleuth", outcomes), flush=True)
         for peer, python in peers.items():
             if reads(peer, kind):
-                by_other, most = by_peer(peer, python, found[kind])
+                by_other, most = by_peer(peer, python, samples_by_kind[kind])
                 memory[peer] = max(memory[peer], most)
                 print(row(kind, "", peer, by_other), flush=True)
         wrong += sum(outcome.is_right for outcome in outcomes) < LEAST_RIGHT * len(outcomes)
-        for sample, outcome in zip(found[kind], outcomes, strict=True):
+        for sample, outcome in zip(samples_by_kind[kind], outcomes, strict=True):
             if options.all or not outcome.is_right:
-                told = f"{outcome.words:.3f} {outcome.mark} {outcome.reason}"
-                print(f"{sample.path.relative_to(PACKAGES)}: {told}", file=sys.stderr)
-    told = "".join(f", {peer} {most >> 10} MB" for peer, most in memory.items())
-    print(f"memory: processes of Sleuth's readers {own >> 10} MB{told}", file=sys.stderr)
+                note = f"{outcome.words:.3f} {outcome.mark} {outcome.reason}"
+                print(f"{sample.path.relative_to(PACKAGES)}: {note}", file=sys.stderr)
+    note = "".join(f", {peer} {most >> 10} MB" for peer, most in memory.items())
+    print(f"memory: processes of Sleuth's readers {own >> 10} MB{note}", file=sys.stderr)
     sys.exit(1 if wrong else 0)
 
 

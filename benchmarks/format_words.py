@@ -46,16 +46,16 @@ def paragraphs(member: str, paragraph: str, pieces: str = "") -> Words:
             for match in re.finditer(rf"<({paragraph})(?:\s[^>]*[^>/])?>(.*?)</\1>", xml, re.DOTALL)
         ]
         if pieces:
-            said = re.compile(rf"<{pieces}(?:\s[^>]*)?>(.*?)</{pieces}>", re.DOTALL)
-            texts = ["".join(said.findall(each)) for each in texts]
+            element = re.compile(rf"<{pieces}(?:\s[^>]*)?>(.*?)</{pieces}>", re.DOTALL)
+            texts = ["".join(element.findall(each)) for each in texts]
         return "\n".join(map(_plain, texts))
 
     return text
 
 
-def without_numbers(read: Words) -> Words:
+def without_numbers(words: Words) -> Words:
     """Return a reader that leaves numbers out: files hold them as they are shown, and as they are."""
-    return lambda path: re.sub(r"\w*\d\w*", "", read(path))
+    return lambda path: re.sub(r"\w*\d\w*", "", words(path))
 
 
 def pages(path: Path) -> str:
@@ -64,7 +64,7 @@ def pages(path: Path) -> str:
 
 
 def xml_text(path: Path) -> str:
-    """Return what stands between the tags of a file of XML or HTML."""
+    """Return the text between the tags of an XML or HTML file."""
     return _marked(path.read_text("utf-8", "replace"))
 
 
@@ -123,11 +123,11 @@ def cues(path: Path) -> str:
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         lines = data.decode("windows-1252", "replace").splitlines()
-    inside, said = False, list[str]()
+    inside, text_lines = False, list[str]()
     for line in lines:
         inside = "-->" in line or (inside and bool(line.strip()))
-        said += [line] if inside and "-->" not in line else []
-    return re.sub(r"<[^>]*>|\{[^}]*\}", "", "\n".join(said))
+        text_lines += [line] if inside and "-->" not in line else []
+    return re.sub(r"<[^>]*>|\{[^}]*\}", "", "\n".join(text_lines))
 
 
 def summaries(path: Path) -> str:
@@ -202,10 +202,13 @@ def _mail(message: Any) -> str:
     parts = [
         part for part in message.walk() if part.get_content_type() == "text/plain" and not part.get_filename()
     ]
-    said = [str(message.get("subject", ""))]
-    said += [(part.get_payload(decode=True) or b"").decode("ascii", "replace") for part in parts]
+    parts_of_text = [str(message.get("subject", ""))]
+    parts_of_text += [(part.get_payload(decode=True) or b"").decode("ascii", "replace") for part in parts]
     return "\n".join(
-        line for text in said for line in text.splitlines() if "\ufffd" not in line and "=?" not in line
+        line
+        for text in parts_of_text
+        for line in text.splitlines()
+        if "\ufffd" not in line and "=?" not in line
     )
 
 

@@ -152,7 +152,7 @@ def by_libreoffice(folder: Path) -> Iterator[Sample]:
             continue
         for ending in endings:
             target = folder / f"office-{name.partition('.')[0]}-{ending}"
-            wanted = f"{ending}:writer_web_HTML" if (name, ending) == ("text.html", "html") else ending
+            filter_name = f"{ending}:writer_web_HTML" if (name, ending) == ("text.html", "html") else ending
             load = FILTERS.get(name, [])
             command = [
                 office,
@@ -160,7 +160,7 @@ def by_libreoffice(folder: Path) -> Iterator[Sample]:
                 f"-env:UserInstallation=file://{folder}/profile",
                 *load,
                 "--convert-to",
-                wanted,
+                filter_name,
             ]
             subprocess.run(
                 [*command, "--outdir", str(target), str(folder / name)], capture_output=True, check=False
@@ -199,11 +199,11 @@ def by_groff(folder: Path) -> Iterator[Sample]:
     yield Sample(source, "by hand", table=False)
     for device in ("pdf", "html", "utf8"):
         path = folder / f"groff.{'txt' if device == 'utf8' else device}"
-        made = subprocess.run(
+        process = subprocess.run(
             ["groff", "-k", "-man", f"-T{device}", str(source)], capture_output=True, check=False
         )
-        if made.returncode == 0 and made.stdout:
-            path.write_bytes(made.stdout)
+        if process.returncode == 0 and process.stdout:
+            path.write_bytes(process.stdout)
             yield Sample(path, "groff", headings=device == "html", table=False)
 
 
@@ -306,11 +306,11 @@ def scored(sample: Sample, text: str, seconds: float) -> Score:
     whole = " ".join(lines)
     words = [word for sentence in SENTENCES for word in sentence.rstrip(".").split()] if sample.text else []
     cells = [cell for row in ROWS[1:] for cell in row] if sample.table else []
-    wanted = [*words, *cells]
+    expected = [*words, *cells]
     headings = [any(line.startswith("#") and heading in line for line in lines) for heading in HEADINGS]
     rows = [any(all(cell in line for cell in row) for line in lines) for row in ROWS[1:]]
     return Score(
-        sum(word in whole for word in wanted) / len(wanted),
+        sum(word in whole for word in expected) / len(expected),
         sum(headings) / len(headings) if sample.headings else None,
         sum(rows) / len(rows) if sample.table else None,
         not any(mark in text for mark in NEVER),
@@ -357,14 +357,14 @@ def cells(scores: Sequence[Score]) -> str:
     """Return the means of a table's row."""
 
     def mean(values: Sequence[float | None]) -> str:
-        known = [value for value in values if value is not None]
-        return f"{sum(known) / len(known):.2f}" if known else ""
+        numbers = [value for value in values if value is not None]
+        return f"{sum(numbers) / len(numbers):.2f}" if numbers else ""
 
     ms = 1000 * sorted(score.seconds for score in scores)[len(scores) // 2]
     clean = sum(score.clean for score in scores)
-    found = (mean([score.words for score in scores]), mean([score.headings for score in scores]))
+    means = (mean([score.words for score in scores]), mean([score.headings for score in scores]))
     return " | ".join(
-        [*found, mean([score.rows for score in scores]), f"{clean} of {len(scores)}", f"{ms:.0f}"]
+        [*means, mean([score.rows for score in scores]), f"{clean} of {len(scores)}", f"{ms:.0f}"]
     )
 
 

@@ -9,7 +9,7 @@ defaults; a query begins as text and ends as ten passages with text and metadata
 asked for those alone. The filter names the passage's shelf, one of ten. Queries are timed in rounds that visit the
 systems in turn, so that a noisy minute hurts all of them. Peers' indexes are kept.
 
-Not every peer does all of it; `benchmarks.hybrid_systems` says what stands in for what is missing.
+Some peers lack a part of this; `benchmarks.hybrid_systems` says what replaces it.
 """
 
 from __future__ import annotations
@@ -54,14 +54,16 @@ class Question(NamedTuple):
 def questions(source: Path, n: int, seed: int = 11) -> list[Question]:
     """n questions of 2 to 8 words out of random passages."""
     rng = random.Random(seed)
-    chosen = [(row, text) for row, text in enumerate(lines(source)) if rng.random() < 0.05]
-    made: list[Question] = []
-    while len(made) < n:
-        row, text = rng.choice(chosen)
+    sample = [(row, text) for row, text in enumerate(lines(source)) if rng.random() < 0.05]
+    drawn_questions: list[Question] = []
+    while len(drawn_questions) < n:
+        row, text = rng.choice(sample)
         words = re.findall(r"[A-Za-z0-9_]{2,}", text)
         if len(words) >= 8:
-            made.append(Question(" ".join(rng.sample(words, rng.randint(2, 8))), row, shelf_of(row)))
-    return made
+            drawn_questions.append(
+                Question(" ".join(rng.sample(words, rng.randint(2, 8))), row, shelf_of(row))
+            )
+    return drawn_questions
 
 
 def vectors(source: Path) -> Path:
@@ -69,8 +71,8 @@ def vectors(source: Path) -> Path:
     path = source.with_name(source.stem.replace("passages", "vectors") + ".npy")
     if not path.exists():
         embedder = WordLlamaEmbedder()
-        made = [embedder.embed_documents(texts) for _, texts in blocks(source, 10_000)]
-        np.save(path, np.concatenate(made))
+        blocks_of_rows = [embedder.embed_documents(texts) for _, texts in blocks(source, 10_000)]
+        np.save(path, np.concatenate(blocks_of_rows))
     return path
 
 
@@ -79,59 +81,59 @@ def serve(name: str, home: Path, source: Path) -> None:
     system = CLASSES[name](home)
     for line in sys.stdin:
         request = json.loads(line)
-        asked = [Question(*question) for question in request.get("questions", [])]
+        batch = [Question(*question) for question in request.get("questions", [])]
         answer: Any = None
         if request["do"] == "build":
-            made = np.load(request["vectors"], mmap_mode="r")
+            matrix = np.load(request["vectors"], mmap_mode="r")
             started = time.perf_counter()
-            system.build(source, made)
+            system.build(source, matrix)
             seconds = time.perf_counter() - started
             peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             answer = {"seconds": seconds, "peak": peak, "whole": folder_bytes(home)}
         elif request["do"] == "open":
             system.open(source)
         elif request["do"] == "time":
-            answer = timed(system, asked, filtered=request["filtered"])
+            answer = timed(system, batch, filtered=request["filtered"])
         elif request["do"] == "nearest":
-            answer = [system.nearest(question.query) for question in asked]
+            answer = [system.nearest(question.query) for question in batch]
         elif request["do"] == "threads":
             answer = throughput(
-                lambda question: system.search(question.query, None), asked, request["threads"]
+                lambda question: system.search(question.query, None), batch, request["threads"]
             )
         print(json.dumps(answer), flush=True)
 
 
-def timed(system: System, asked: list[Question], *, filtered: bool) -> list[tuple[float, bool]]:
+def timed(system: System, batch: list[Question], *, filtered: bool) -> list[tuple[float, bool]]:
     """For each question the seconds taken, and whether its passage was found."""
     took = []
-    for query, row, shelf in asked:
+    for query, row, shelf in batch:
         started = time.perf_counter()
-        found = system.search(query, shelf if filtered else None)
+        result = system.search(query, shelf if filtered else None)
         seconds = time.perf_counter() - started
-        took.append((seconds, row in system.rows(found)))
+        took.append((seconds, row in system.rows(result)))
     return took
 
 
-def recalls(workers: dict[str, Worker], asked: list[Question], made: Path) -> dict[str, float]:
+def recalls(workers: dict[str, Worker], batch: list[Question], matrix_file: Path) -> dict[str, float]:
     """How many of the ten nearest vectors each system finds; those that tie with the tenth count as well."""
     embedder = WordLlamaEmbedder()
-    wanted = np.stack([embedder.embed_query(question.query) for question in asked])
-    table = np.load(made, mmap_mode="r")
+    query_rows = np.stack([embedder.embed_query(question.query) for question in batch])
+    table = np.load(matrix_file, mmap_mode="r")
     products = [
-        wanted @ np.asarray(table[start : start + 50_000]).T for start in range(0, len(table), 50_000)
+        query_rows @ np.asarray(table[start : start + 50_000]).T for start in range(0, len(table), 50_000)
     ]
     near = np.concatenate([np.partition(block, -K)[:, -K:] for block in products], axis=1)
     least = np.partition(near, -K)[:, -K]
-    found = {}
+    recall_by_system = {}
     for name, worker in workers.items():
-        rows = worker.ask(do="nearest", questions=asked)
+        rows = worker.ask(do="nearest", questions=batch)
         if any(rows):
             hits = [
                 np.count_nonzero(table[row] @ vector >= enough - 1e-5)
-                for row, vector, enough in zip(rows, wanted, least, strict=True)
+                for row, vector, enough in zip(rows, query_rows, least, strict=True)
             ]
-            found[name] = float(np.mean(hits)) / K
-    return found
+            recall_by_system[name] = float(np.mean(hits)) / K
+    return recall_by_system
 
 
 def start_worker(name: str, home: Path, source: Path) -> Worker:
@@ -148,19 +150,19 @@ def built_of(name: str, source: Path, *, keep: bool) -> tuple[Path, dict[str, An
 
 
 def time_queries(
-    workers: dict[str, Worker], asked: list[Question], *, filtered: bool
+    workers: dict[str, Worker], batch: list[Question], *, filtered: bool
 ) -> dict[str, list[tuple[float, bool]]]:
     """Seconds and success by system, in turns; the slow ones answer a quarter of the questions."""
     took: dict[str, list[tuple[float, bool]]] = {
         name: [] for name in workers if CLASSES[name].filters or not filtered
     }
     for name in took:
-        workers[name].ask(do="time", filtered=filtered, questions=asked[: ROUND // 4])
-    for start in range(0, len(asked), ROUND):
+        workers[name].ask(do="time", filtered=filtered, questions=batch[: ROUND // 4])
+    for start in range(0, len(batch), ROUND):
         names = list(took)
         random.Random(start).shuffle(names)
         for name in names:
-            part = asked[start : start + (ROUND // 4 if CLASSES[name].slow else ROUND)]
+            part = batch[start : start + (ROUND // 4 if CLASSES[name].slow else ROUND)]
             took[name] += workers[name].ask(do="time", filtered=filtered, questions=part)
     return took
 
@@ -171,7 +173,7 @@ def same(took: list[tuple[float, bool]], name: str) -> list[tuple[float, bool]]:
     return [each for i, each in enumerate(took) if i % ROUND < part]
 
 
-def time_threads(worker: Worker, other: Worker, asked: list[Question]) -> dict[str, float]:
+def time_threads(worker: Worker, other: Worker, batch: list[Question]) -> dict[str, float]:
     """Queries per second with one thread, with two, and with two processes of one, the median of turns.
 
     What two processes reach is all that the machine has to give while it does other work.
@@ -182,45 +184,45 @@ def time_threads(worker: Worker, other: Worker, asked: list[Question]) -> dict[s
 
     rates: dict[str, list[float]] = {"one": [], "two": [], "processes": []}
     for _ in range(7):
-        rates["one"].append(ask(worker, asked, 1))
-        rates["two"].append(ask(worker, asked, 2))
+        rates["one"].append(ask(worker, batch, 1))
+        rates["two"].append(ask(worker, batch, 2))
         with ThreadPoolExecutor(2) as pool:
-            halves = pool.map(ask, (worker, other), (asked[::2], asked[1::2]), (1, 1))
+            halves = pool.map(ask, (worker, other), (batch[::2], batch[1::2]), (1, 1))
             rates["processes"].append(sum(halves))
-    return {name: statistics.median(seen) for name, seen in rates.items()}
+    return {name: statistics.median(values) for name, values in rates.items()}
 
 
 def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str, Any]:
     """Build what is not there, then time all in turns."""
     source = passages(n)
     vectors(source)
-    asked = questions(source, n_queries)
+    batch = questions(source, n_queries)
     left_out = {name: CLASSES[name].most for name in names}
     names = [name for name in names if (most := left_out[name]) is None or n <= most[0]]
-    built = {name: built_of(name, source, keep=keep) for name in names}
-    workers = {name: start_worker(name, home, source) for name, (home, _) in built.items()}
+    builds = {name: built_of(name, source, keep=keep) for name in names}
+    workers = {name: start_worker(name, home, source) for name, (home, _) in builds.items()}
     for worker in workers.values():
         worker.ask(do="open")
-    systems: dict[str, dict[str, Any]] = {name: dict(figures) for name, (_, figures) in built.items()}
+    systems: dict[str, dict[str, Any]] = {name: dict(figures) for name, (_, figures) in builds.items()}
     for filtered in (False, True):
-        timings = time_queries(workers, asked, filtered=filtered)
+        timings = time_queries(workers, batch, filtered=filtered)
         for name, took in timings.items():
             seconds = [second for second, _ in took]
             systems[name]["filtered" if filtered else "all"] = {
                 "p50": statistics.median(seconds),
                 "p95": sorted(seconds)[int(len(seconds) * 0.95)],
-                "success": statistics.fmean(found for _, found in took),
+                "success": statistics.fmean(success for _, success in took),
                 "other questions": CLASSES[name].slow,
-                "sleuth": statistics.fmean(found for _, found in same(timings.get("sleuth", took), name)),
+                "sleuth": statistics.fmean(success for _, success in same(timings.get("sleuth", took), name)),
             }
-    for name, recall in recalls(workers, asked[::4], vectors(source)).items():
+    for name, recall in recalls(workers, batch[::4], vectors(source)).items():
         systems[name]["recall"] = recall
     threads = {}
     if "sleuth" in workers:
-        other = workers["sleuth again"] = start_worker("sleuth", built["sleuth"][0], source)
+        other = workers["sleuth again"] = start_worker("sleuth", builds["sleuth"][0], source)
         other.ask(do="open")
-        time_threads(other, workers["sleuth"], asked[:ROUND])
-        threads = time_threads(workers["sleuth"], other, asked)
+        time_threads(other, workers["sleuth"], batch[:ROUND])
+        threads = time_threads(workers["sleuth"], other, batch)
     for worker in workers.values():
         worker.close()
     reasons = {name: most[1] for name, most in left_out.items() if most is not None and name not in names}
@@ -248,24 +250,26 @@ def table(results: dict[str, Any]) -> str:
         recall = f"{s['recall']:.3f}" if "recall" in s else "–"
         cells = [name, f"{s['seconds']:.0f}", f"{s['whole'] / 1e6:.0f}", recall]
         for kind in ("all", "filtered"):
-            told = s.get(kind)
+            figures = s.get(kind)
             cells += (
-                [f"{told['p50'] * 1e3:.3g} ({told['p95'] * 1e3:.3g})", success(told)] if told else ["–", "–"]
+                [f"{figures['p50'] * 1e3:.3g} ({figures['p95'] * 1e3:.3g})", success(figures)]
+                if figures
+                else ["–", "–"]
             )
         rows.append("| " + " | ".join(cells) + " |")
     return "\n".join([head, *rows, "", *notes(results), ""])
 
 
-def success(told: dict[str, float]) -> str:
+def success(figures: dict[str, float]) -> str:
     """How often the passage was found, and how often sleuth found it where it was not asked the same questions."""
-    return f"{told['success']:.3f}" + (
-        f" (sleuth {told['sleuth']:.3f})" if told.get("other questions") else ""
+    return f"{figures['success']:.3f}" + (
+        f" (sleuth {figures['sleuth']:.3f})" if figures.get("other questions") else ""
     )
 
 
 def notes(results: dict[str, Any]) -> list[str]:
     """What the table says of speed, and what is not in it."""
-    systems, told = results["systems"], []
+    systems, lines_of_notes = results["systems"], []
     for kind, words in (("all", "without a filter"), ("filtered", "with a filter")):
         peers = {name: s[kind]["p50"] for name, s in systems.items() if name != "sleuth" and kind in s}
         if peers and "sleuth" in systems:
@@ -273,14 +277,16 @@ def notes(results: dict[str, Any]) -> list[str]:
                 f"{seconds / systems['sleuth'][kind]['p50']:.1f} times ({name})"
                 for name, seconds in sorted(peers.items(), key=lambda pair: pair[1])
             )
-            told.append(f"- {words}, sleuth is faster by {compared}.")
+            lines_of_notes.append(f"- {words}, sleuth is faster by {compared}.")
     if threads := results["threads"]:
-        told.append(
+        lines_of_notes.append(
             f"- two threads answer {threads['two'] / threads['one']:.2f} times the queries of one "
             f"({threads['one']:.0f} to {threads['two']:.0f} a second, no filter), two processes "
             f"{threads['processes'] / threads['one']:.2f} times."
         )
-    return told + [f"- {name} is left out: {reason}." for name, reason in results["left_out"].items()]
+    return lines_of_notes + [
+        f"- {name} is left out: {reason}." for name, reason in results["left_out"].items()
+    ]
 
 
 def main() -> None:

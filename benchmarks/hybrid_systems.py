@@ -64,16 +64,16 @@ class System:
         self.home = home
         self.embedder = WordLlamaEmbedder()
 
-    def build(self, source: Path, made: NDArray[np.float32]) -> None: ...
+    def build(self, source: Path, matrix: NDArray[np.float32]) -> None: ...
 
     def open(self, source: Path) -> None: ...
 
     def search(self, query: str, shelf: int | None) -> Any:
         """Ten passages with text and metadata, of one shelf where it is given."""
 
-    def rows(self, found: Any) -> list[int]:
+    def rows(self, result: Any) -> list[int]:
         """The numbers of the passages found."""
-        return [int(row) for row, *_ in found]
+        return [int(row) for row, *_ in result]
 
     def nearest(self, query: str) -> list[int]:
         """The ten passages whose vectors it finds nearest to the query's; none where it cannot be asked."""
@@ -83,7 +83,7 @@ class System:
 class Sleuth(System):
     """Default settings; makes its own vectors, which are the same."""
 
-    def build(self, source: Path, made: NDArray[np.float32]) -> None:
+    def build(self, source: Path, matrix: NDArray[np.float32]) -> None:
         from sleuth import Document, Engine
 
         with Engine.open(self.home / "index", create=True) as engine:
@@ -101,8 +101,8 @@ class Sleuth(System):
     def search(self, query: str, shelf: int | None) -> Any:
         return self.engine.retrieve(query, K, filter=None if shelf is None else {"shelf": shelf})
 
-    def rows(self, found: Any) -> list[int]:
-        return [int(item.id.partition("#")[0]) for item in found]
+    def rows(self, result: Any) -> list[int]:
+        return [int(item.id.partition("#")[0]) for item in result]
 
     def nearest(self, query: str) -> list[int]:
         return self.rows(self.engine.retrieve(query, K, legs=["dense"]))
@@ -111,12 +111,12 @@ class Sleuth(System):
 class Lance(System):
     """Its hybrid search, reranker by reciprocal ranks, full-text and vector index (IVF-PQ), with their defaults."""
 
-    def build(self, source: Path, made: NDArray[np.float32]) -> None:
+    def build(self, source: Path, matrix: NDArray[np.float32]) -> None:
         import lancedb
         import pyarrow as pa
         from lancedb.index import FTS, Bitmap, IvfPq
 
-        width = made.shape[1]
+        width = matrix.shape[1]
         vector = pa.list_(pa.float32(), width)
         schema = pa.schema(
             [("id", pa.int64()), ("shelf", pa.int32()), ("text", pa.string()), ("vector", vector)]
@@ -124,7 +124,7 @@ class Lance(System):
 
         def batches() -> Iterator[pa.RecordBatch]:
             for rows, texts in blocks(source, 10_000):
-                block = pa.array(made[rows.start : rows.stop].reshape(-1))
+                block = pa.array(matrix[rows.start : rows.stop].reshape(-1))
                 near = pa.FixedSizeListArray.from_arrays(block, width)
                 columns = [pa.array(rows), pa.array(map(shelf_of, rows), pa.int32()), pa.array(texts), near]
                 yield pa.record_batch(columns, schema=schema)
@@ -143,28 +143,28 @@ class Lance(System):
         self.table: Any = lancedb.connect(self.home).open_table("t")
         self.reranker = RRFReranker()
 
-    def how(self, asked: Any) -> Any:
+    def how(self, search: Any) -> Any:
         """A query of vectors, with how thoroughly they are searched."""
-        return asked.distance_type("dot").limit(K)
+        return search.distance_type("dot").limit(K)
 
     def search(self, query: str, shelf: int | None) -> Any:
-        asked = self.table.search(query_type="hybrid").vector(self.embedder.embed_query(query)).text(query)
-        asked = self.how(asked).rerank(self.reranker).select(["id", "shelf", "text"])
-        return (asked if shelf is None else asked.where(f"shelf = {shelf}", prefilter=True)).to_list()
+        search = self.table.search(query_type="hybrid").vector(self.embedder.embed_query(query)).text(query)
+        search = self.how(search).rerank(self.reranker).select(["id", "shelf", "text"])
+        return (search if shelf is None else search.where(f"shelf = {shelf}", prefilter=True)).to_list()
 
-    def rows(self, found: Any) -> list[int]:
-        return [row["id"] for row in found]
+    def rows(self, result: Any) -> list[int]:
+        return [row["id"] for row in result]
 
     def nearest(self, query: str) -> list[int]:
-        asked = self.table.search(self.embedder.embed_query(query), vector_column_name="vector")
-        return self.rows(self.how(asked).select(["id"]).to_list())
+        search = self.table.search(self.embedder.embed_query(query), vector_column_name="vector")
+        return self.rows(self.how(search).select(["id"]).to_list())
 
 
 class LanceRefined(Lance):
     """The same table, searched more thoroughly: 400 partitions, and 100 times as many passages compared exactly."""
 
-    def how(self, asked: Any) -> Any:
-        return super().how(asked).nprobes(400).refine_factor(100)
+    def how(self, search: Any) -> Any:
+        return super().how(search).nprobes(400).refine_factor(100)
 
 
 class LanceExact(Lance):
@@ -172,8 +172,8 @@ class LanceExact(Lance):
 
     slow = True
 
-    def how(self, asked: Any) -> Any:
-        return super().how(asked).bypass_vector_index()
+    def how(self, search: Any) -> Any:
+        return super().how(search).bypass_vector_index()
 
 
 class Chroma(System):
@@ -189,14 +189,14 @@ class Chroma(System):
         client = chromadb.PersistentClient(str(self.home), settings)
         return client.get_or_create_collection("passages", configuration={"hnsw": {"space": "cosine"}})
 
-    def build(self, source: Path, made: NDArray[np.float32]) -> None:
+    def build(self, source: Path, matrix: NDArray[np.float32]) -> None:
         collection = self.collection()
         for rows, texts in blocks(source, 5_000):
             collection.add(
                 ids=list(map(str, rows)),
                 documents=texts,
                 metadatas=[{"shelf": shelf_of(row)} for row in rows],
-                embeddings=made[rows.start : rows.stop],
+                embeddings=matrix[rows.start : rows.stop],
             )
 
     def open(self, source: Path) -> None:
@@ -216,8 +216,8 @@ class Chroma(System):
             **self.conditions(query, shelf),
         )
 
-    def rows(self, found: Any) -> list[int]:
-        return list(map(int, found["ids"][0]))
+    def rows(self, result: Any) -> list[int]:
+        return list(map(int, result["ids"][0]))
 
     def nearest(self, query: str) -> list[int]:
         return self.rows(self.opened.query(query_embeddings=[self.embedder.embed_query(query)], n_results=K))
@@ -233,14 +233,14 @@ class ChromaVectors(Chroma):
 
 
 class LangChain(System):
-    """EnsembleRetriever over BM25Retriever and FAISS (exact), made anew whenever it is opened."""
+    """EnsembleRetriever over BM25Retriever and FAISS (exact), rebuilt whenever it is opened."""
 
-    filters = False  # BM25Retriever has none
+    filters = False  # BM25Retriever has no filters
     slow = True
     most = (200_000, "its BM25 visits every passage in Python for every word: seconds per query")
 
-    def build(self, source: Path, made: NDArray[np.float32]) -> None:
-        np.save(self.home / "vectors.npy", made)
+    def build(self, source: Path, matrix: NDArray[np.float32]) -> None:
+        np.save(self.home / "vectors.npy", matrix)
 
     def open(self, source: Path) -> None:
         from langchain_classic.retrievers import EnsembleRetriever
@@ -253,12 +253,12 @@ class LangChain(System):
                 self.embedder = embedder
 
             def embed_documents(self, texts: list[str]) -> list[list[float]]:
-                found: list[list[float]] = self.embedder.embed_documents(texts).tolist()
-                return found
+                rows: list[list[float]] = self.embedder.embed_documents(texts).tolist()
+                return rows
 
             def embed_query(self, text: str) -> list[float]:
-                found: list[float] = self.embedder.embed_query(text).tolist()
-                return found
+                row: list[float] = self.embedder.embed_query(text).tolist()
+                return row
 
         texts = list(lines(source))
         facts = [{"row": row, "shelf": shelf_of(row)} for row in range(len(texts))]
@@ -271,8 +271,8 @@ class LangChain(System):
     def search(self, query: str, shelf: int | None) -> Any:
         return self.retriever.invoke(query)[:K]
 
-    def rows(self, found: Any) -> list[int]:
-        return [document.metadata["row"] for document in found]
+    def rows(self, result: Any) -> list[int]:
+        return [document.metadata["row"] for document in result]
 
 
 class Glued(System):
@@ -281,7 +281,7 @@ class Glued(System):
     usearch has no filter in Python: it is asked for ten times as many, and those on other shelves are dropped.
     """
 
-    def build(self, source: Path, made: NDArray[np.float32]) -> None:
+    def build(self, source: Path, matrix: NDArray[np.float32]) -> None:
         import tantivy
         from usearch.index import Index
 
@@ -296,9 +296,9 @@ class Glued(System):
             writer.add_document(tantivy.Document(id=row, shelf=shelf_of(row), text=text))
         writer.commit()
         writer.wait_merging_threads()
-        index = Index(ndim=made.shape[1], metric="ip", dtype="f16")
-        for start in range(0, len(made), 50_000):
-            block = np.ascontiguousarray(made[start : start + 50_000])
+        index = Index(ndim=matrix.shape[1], metric="ip", dtype="f16")
+        for start in range(0, len(matrix), 50_000):
+            block = np.ascontiguousarray(matrix[start : start + 50_000])
             index.add(np.arange(start, start + len(block)), block)
         index.save(str(self.home / "usearch"))
 
@@ -314,17 +314,17 @@ class Glued(System):
         self.shelves = np.array([shelf_of(row) for row in range(len(self.graph))], np.int8)
 
     def search(self, query: str, shelf: int | None) -> Any:
-        parsed = self.handle.parse_query(query.lower(), ["text"])  # NOT in capitals is an operator
+        condition = self.handle.parse_query(query.lower(), ["text"])  # NOT in capitals is an operator
         vector = self.embedder.embed_query(query)
         if shelf is not None:
             must = self.tantivy.Occur.Must
             term = self.tantivy.Query.term_query(self.handle.schema, "shelf", shelf)
-            parsed = self.tantivy.Query.boolean_query([(must, parsed), (must, term)])
+            condition = self.tantivy.Query.boolean_query([(must, condition), (must, term)])
             near = self.graph.search(vector, POOL * SHELVES, threads=1).keys
             near = near[self.shelves[near] == shelf][:POOL]
         else:
             near = self.graph.search(vector, POOL, threads=1).keys
-        hits = self.searcher.search(parsed, POOL, count=False).hits
+        hits = self.searcher.search(condition, POOL, count=False).hits
         documents = {}
         words = []
         for _, address in hits:
@@ -336,14 +336,14 @@ class Glued(System):
         return [(row, documents[row] if row in documents else self.document(row)) for row in best]
 
     def nearest(self, query: str) -> list[int]:
-        found: list[int] = (
+        keys: list[int] = (
             self.graph.search(self.embedder.embed_query(query), POOL, threads=1).keys[:K].tolist()
         )
-        return found
+        return keys
 
     def document(self, row: int) -> Any:
-        found = self.searcher.search(self.tantivy.Query.term_query(self.handle.schema, "id", row), 1).hits
-        return self.searcher.doc(found[0][1])
+        hits = self.searcher.search(self.tantivy.Query.term_query(self.handle.schema, "id", row), 1).hits
+        return self.searcher.doc(hits[0][1])
 
 
 CLASSES: dict[str, type[System]] = {

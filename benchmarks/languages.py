@@ -4,8 +4,8 @@
     python -m benchmarks.languages --unit paragraph --languages de ru --together
 
 Documents are the sentences (or paragraphs) of XQuAD, added without naming their language; queries are its questions;
-right is the sentence with the answer. Prints MRR@10: the baseline, words alone, both legs, and the mean share of the
-vector leg's weight that was left by what its embedder knows. --together puts all languages into one index.
+the right hit is the sentence with the answer. Prints MRR@10 of the baseline, of words alone and of both legs, and the
+mean share of the vector leg's weight that remained, because the embedder knew the words. --together uses one index.
 """
 
 from __future__ import annotations
@@ -132,8 +132,8 @@ def main() -> None:
     parser.add_argument("--together", action="store_true", help="one index for all languages")
     options = parser.parse_args()
     paths = {path.name.split(".")[1]: path for path in sorted(options.folder.glob("xquad.*.json"))}
-    chosen = options.languages or list(paths)
-    collections = {language: read(paths[language], language, options.unit) for language in chosen}
+    selection = options.languages or list(paths)
+    collections = {language: read(paths[language], language, options.unit) for language in selection}
     print("| language | passages | Snowball, BM25 | words | words and meaning |\n|---|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as folder:
         for part in [collections] if options.together else [{code: one} for code, one in collections.items()]:

@@ -92,11 +92,11 @@ class Tantivy(System):
     def build(self, source: Path) -> None:
         import tantivy
 
-        for stored in (False, True):
+        for with_text in (False, True):
             schema = tantivy.SchemaBuilder()
-            schema.add_integer_field("id", stored=stored, fast=True)
-            schema.add_text_field("text", stored=stored, tokenizer_name="default")
-            folder = self.home / ("stored" if stored else "bare")
+            schema.add_integer_field("id", stored=with_text, fast=True)
+            schema.add_text_field("text", stored=with_text, tokenizer_name="default")
+            folder = self.home / ("stored" if with_text else "bare")
             folder.mkdir(parents=True)
             index = tantivy.Index(schema.build(), path=str(folder))
             started = time.perf_counter()
@@ -156,8 +156,8 @@ class Bm25s(System):
         return self.model.retrieve(tokens, k=k, show_progress=False, n_threads=0, backend_selection="numba")
 
     def text(self, query: str, k: int) -> Any:
-        found = self.index(query, k)
-        return [(s, self.corpus[i]) for i, s in zip(found.documents[0], found.scores[0], strict=True)]
+        result = self.index(query, k)
+        return [(s, self.corpus[i]) for i, s in zip(result.documents[0], result.scores[0], strict=True)]
 
 
 class Lance(System):
@@ -275,9 +275,9 @@ def serve(name: str, home: Path) -> None:
     """The worker: one JSON request a line on standard input, one JSON answer a line on standard output."""
     system = CLASSES[name](home)
 
-    def timed(call: Callable[[str, int], Any], asked: Iterable[str], k: int) -> list[float]:
+    def timed(call: Callable[[str, int], Any], batch: Iterable[str], k: int) -> list[float]:
         took = []
-        for query in asked:
+        for query in batch:
             started = time.perf_counter()
             call(query, k)
             took.append(time.perf_counter() - started)
@@ -302,19 +302,19 @@ def serve(name: str, home: Path) -> None:
         print(json.dumps(answer), flush=True)
 
 
-def throughput(call: Callable[[T], Any], asked: list[T], threads: int) -> float:
+def throughput(call: Callable[[T], Any], batch: list[T], threads: int) -> float:
     """Queries per second with this many threads, each of which takes the next query that nobody has taken."""
     from concurrent.futures import ThreadPoolExecutor
 
-    def work(left: Iterator[T]) -> None:
-        for query in left:
+    def work(pending: Iterator[T]) -> None:
+        for query in pending:
             call(query)
 
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(call, asked[:threads]))
-        started, left = time.perf_counter(), iter(asked)
-        list(pool.map(work, [left] * threads))
-        return len(asked) / (time.perf_counter() - started)
+        list(pool.map(call, batch[:threads]))
+        started, pending = time.perf_counter(), iter(batch)
+        list(pool.map(work, [pending] * threads))
+        return len(batch) / (time.perf_counter() - started)
 
 
 class Worker:
@@ -345,30 +345,30 @@ class Worker:
 
 def build(name: str, home: Path, *, keep: bool, start: Callable[[], Worker], **asked: Any) -> dict[str, Any]:
     """Build in a process of its own, or take what an earlier run built; what the building cost."""
-    told = home / "built.json"
-    if not (keep and told.exists()):
+    figures_file = home / "built.json"
+    if not (keep and figures_file.exists()):
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
         worker = start()
-        told.write_text(json.dumps(worker.ask(do="build", **asked)))
+        figures_file.write_text(json.dumps(worker.ask(do="build", **asked)))
         worker.close()
-    built: dict[str, Any] = json.loads(told.read_text())
-    print(f"built {name}: {built}", file=sys.stderr)
-    return built
+    figures: dict[str, Any] = json.loads(figures_file.read_text())
+    print(f"built {name}: {figures}", file=sys.stderr)
+    return figures
 
 
 def time_queries(
-    workers: dict[str, Worker], asked: list[str], level: str, k: int
+    workers: dict[str, Worker], batch: list[str], level: str, k: int
 ) -> dict[str, dict[str, float]]:
     """Seconds per query by system; the slow ones get ten rounds, the others all queries."""
     took: dict[str, list[float]] = {n: [] for n in workers if not (level == "text" and n == "sklearn")}
     for name in took:
-        workers[name].ask(do="time", level=level, k=k, queries=asked[:ROUND])
-    for start in range(0, len(asked), ROUND):
+        workers[name].ask(do="time", level=level, k=k, queries=batch[:ROUND])
+    for start in range(0, len(batch), ROUND):
         names = [n for n in took if n not in SLOW or start < 10 * ROUND]
         random.Random(start).shuffle(names)
         for name in names:
-            part = asked[start : start + (ROUND // 4 if name in SLOW else ROUND)]
+            part = batch[start : start + (ROUND // 4 if name in SLOW else ROUND)]
             took[name] += workers[name].ask(do="time", level=level, k=k, queries=part)
     return {
         name: {
@@ -380,19 +380,19 @@ def time_queries(
     }
 
 
-def time_threads(worker: Worker, asked: list[str]) -> dict[str, float]:
+def time_threads(worker: Worker, batch: list[str]) -> dict[str, float]:
     """Queries per second with one thread and with two, the median of turns."""
     rates: dict[str, list[float]] = {"1": [], "2": []}
     for _ in range(7):
-        for threads, seen in rates.items():
-            seen.append(worker.ask(do="threads", k=10, queries=asked * 3, threads=int(threads)))
-    return {threads: statistics.median(seen) for threads, seen in rates.items()}
+        for threads, values in rates.items():
+            values.append(worker.ask(do="threads", k=10, queries=batch * 3, threads=int(threads)))
+    return {threads: statistics.median(values) for threads, values in rates.items()}
 
 
 def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str, Any]:
     """Build every system, then time them all in turns."""
     source = passages(n)
-    asked = queries(source, n_queries)
+    batch = queries(source, n_queries)
     homes = {name: CACHE / f"{name}-{n}" for name in names}
     systems = {
         name: build(name, home, keep=keep, start=partial(Worker, name, home), source=str(source))
@@ -402,9 +402,9 @@ def measure(n: int, names: list[str], n_queries: int, *, keep: bool) -> dict[str
     for worker in workers.values():
         worker.ask(do="open")
     for level, k in itertools.product(("index", "text"), (10, 100)):
-        for name, figures in time_queries(workers, asked, level, k).items():
+        for name, figures in time_queries(workers, batch, level, k).items():
             systems[name][f"{level}_{k}"] = figures
-    threads = time_threads(workers["sleuth"], asked) if "sleuth" in workers else {}
+    threads = time_threads(workers["sleuth"], batch) if "sleuth" in workers else {}
     for worker in workers.values():
         worker.close()
     megabytes = source.stat().st_size / 1e6

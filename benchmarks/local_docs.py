@@ -1,4 +1,4 @@
-"""`retrieve_local_docs` beside scikit-learn's fit and query, which is what it has to equal.
+"""`retrieve_local_docs` beside scikit-learn's fit and query; both must give the same scores.
 
     python -m benchmarks.local_docs [--sizes 100 4000 100000]
 
@@ -46,21 +46,21 @@ def main() -> None:
     options = parser.parse_args()
     source = passages(max(300_000, *options.sizes))
     lines = source.read_text("utf8").splitlines()
-    asked = queries(source, 20)
+    sample = queries(source, 20)
     print("| documents | scikit-learn ms | first call ms | times faster | repeated ms | times faster |")
     print("|---|---|---|---|---|---|")
     for size in options.sizes:
         took: dict[str, list[float]] = {"sklearn": [], "first": [], "again": []}
         for number in range(3 if size > 10_000 else 15):
-            query = asked[number]
+            query = sample[number]
             part = lines[number : size + number]  # another list each time: one that was seen is found indexed
             evidence = [{"id": i, "content": line} for i, line in enumerate(part)]
             took["sklearn"].append(seconds(sklearn, query, evidence))
             took["first"].append(seconds(retrieve_local_docs, query, evidence))
-            took["again"] += [seconds(retrieve_local_docs, other, evidence) for other in asked]
-            found = retrieve_local_docs(query, evidence)
+            took["again"] += [seconds(retrieve_local_docs, other, evidence) for other in sample]
+            results = retrieve_local_docs(query, evidence)
             expected = sklearn(query, evidence)
-            assert np.allclose([d["score"] for d in found], [s for _, s in expected], atol=1e-6)
+            assert np.allclose([d["score"] for d in results], [s for _, s in expected], atol=1e-6)
         theirs, first, again = (statistics.median(took[name]) * 1e3 for name in ("sklearn", "first", "again"))
         print(
             f"| {size:,} | {theirs:.1f} | {first:.2f} | {theirs / first:.1f} | {again:.3f} | {theirs / again:.0f} |",

@@ -49,7 +49,7 @@ class Figures:
     Attributes:
         wall, cpu: seconds until the answer to `initialize`.
         memory: MB of the process alone, then.
-        later: the same after one search; empty where there is none.
+        later: the same after one search; empty without a search.
     """
 
     wall: list[float] = field(default_factory=list)
@@ -84,8 +84,8 @@ def start(command: list[str], folder: Path, figures: Figures, *, search: bool) -
         if search:
             assert process.stdin is not None
             process.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-            found = exchange(process, "tools/call", {"name": "search", "arguments": {"query": "errors"}})
-            assert not found["result"].get("isError"), found
+            response = exchange(process, "tools/call", {"name": "search", "arguments": {"query": "errors"}})
+            assert not response["result"].get("isError"), response
             figures.later.append(own_megabytes(process.pid))
     finally:
         assert process.stdin is not None

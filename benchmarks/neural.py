@@ -44,9 +44,9 @@ class Kept:
     def __init__(self, model: OnnxEmbedder, path: Path) -> None:
         self.fingerprint, self._model, self._path = model.fingerprint, model, path
         self._vectors: dict[str, Vectors] = {}
-        for kept in (path, path.with_name(f"{path.stem}-more.npz")):
-            if kept.is_file():
-                with np.load(kept) as file:
+        for file_path in (path, path.with_name(f"{path.stem}-more.npz")):
+            if file_path.is_file():
+                with np.load(file_path) as file:
                     self._vectors |= dict(zip(file["keys"].tolist(), file["vectors"], strict=True))
 
     def embed_query(self, text: str) -> Vectors:
@@ -170,24 +170,27 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path, default=DATA / "bench" / "neural")
     options = parser.parse_args()
     model = OnnxEmbedder(options.model, threads=1)
-    ranked: dict[str, dict[str, float]] = {}
+    table_rows: dict[str, dict[str, float]] = {}
     weighed: dict[str, dict[str, dict[str, float]]] = {}
     for name in options.sets:
         if not (DATA / name).is_dir():
             print(f"{name} is not there and left out", file=sys.stderr)
             continue
         collection, documents = sample(open_collection(DATA / name), 100, 1_000)
-        kept = Kept(model, options.vectors / f"{name}.npz")
-        ranked[name] = systems(collection, documents, kept)
-        weighed[name] = by_weight(collection, documents, kept)
+        cache = Kept(model, options.vectors / f"{name}.npz")
+        table_rows[name] = systems(collection, documents, cache)
+        weighed[name] = by_weight(collection, documents, cache)
         whole = weighed[name]["the model"]
-        ranked[name] |= {"alone": whole["alone"], "fused, .4": whole["0.4"], "1.5": whole["1.5"]}
-        kept.save()
-        print(table({name: ranked[name]}, ".3f"), table(weighed[name], "+.3f"), file=sys.stderr, flush=True)
+        table_rows[name] |= {"alone": whole["alone"], "fused, .4": whole["0.4"], "1.5": whole["1.5"]}
+        cache.save()
+        print(
+            table({name: table_rows[name]}, ".3f"), table(weighed[name], "+.3f"), file=sys.stderr, flush=True
+        )
     means = {
-        key: statistics.fmean(row[key] for row in ranked.values()) for key in next(iter(ranked.values()))
+        key: statistics.fmean(row[key] for row in table_rows.values())
+        for key in next(iter(table_rows.values()))
     }
-    print(table(ranked | {f"mean of {len(ranked)}": means}, ".3f"))
+    print(table(table_rows | {f"mean of {len(table_rows)}": means}, ".3f"))
     gains = {}
     for name in next(iter(weighed.values())):
         rows = {of: row[name] for of, row in weighed.items()}

@@ -41,10 +41,10 @@ def _binary(name: str, folder: Path) -> None:
 
 def _source(name: str, folder: Path) -> None:
     """Unpack what the authors released, without what Debian adds."""
-    listed = subprocess.run(
+    process = subprocess.run(
         ["apt-get", "source", "--print-uris", "-q=2", name], check=True, capture_output=True, text=True
     )
-    (address, file), *_ = re.findall(r"(?m)^'(.*)' (\S+\.orig\.tar\.\w+) ", listed.stdout)
+    (address, file), *_ = re.findall(r"(?m)^'(.*)' (\S+\.orig\.tar\.\w+) ", process.stdout)
     if not (PACKAGES / file).is_file():
         subprocess.run(["curl", "-sSf", "-o", file, address], cwd=PACKAGES, check=True)
     _untar(PACKAGES / file, folder)

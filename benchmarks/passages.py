@@ -44,7 +44,7 @@ CACHE = Path(__file__).parents[1] / ".data" / "bench"
 
 def texts() -> Iterator[str]:
     """Texts of files under the roots, each file once, in a fixed order."""
-    seen: set[tuple[int, int]] = set()
+    inodes: set[tuple[int, int]] = set()
     for root in ROOTS:
         for folder, folders, files in os.walk(root):
             folders.sort()
@@ -54,9 +54,9 @@ def texts() -> Iterator[str]:
                     continue
                 try:
                     stat = path.stat()
-                    if (stat.st_dev, stat.st_ino) in seen or not 200 < stat.st_size < 2_000_000:
+                    if (stat.st_dev, stat.st_ino) in inodes or not 200 < stat.st_size < 2_000_000:
                         continue
-                    seen.add((stat.st_dev, stat.st_ino))
+                    inodes.add((stat.st_dev, stat.st_ino))
                     yield path.read_text("utf8")
                 except (OSError, UnicodeDecodeError):
                     continue
@@ -72,31 +72,31 @@ def passages(n: int) -> Path:
     if path.exists():
         return path
     CACHE.mkdir(parents=True, exist_ok=True)
-    seen: set[int] = set()
+    hashes: set[int] = set()
     partial = path.with_suffix(".partial")
     with partial.open("w", encoding="utf8") as out:
         for text in texts():
             words = text.split()
             for start in range(0, len(words) - WORDS + 1, WORDS):
                 passage = " ".join(words[start : start + WORDS])
-                if len(passage) > 2_000 or hash(passage) in seen:
+                if len(passage) > 2_000 or hash(passage) in hashes:
                     continue
-                seen.add(hash(passage))
+                hashes.add(hash(passage))
                 out.write(passage + "\n")
-                if len(seen) == n:
+                if len(hashes) == n:
                     partial.rename(path)
                     return path
-    sys.exit(f"only {len(seen)} passages can be made from the text on this machine; ask for fewer than {n}")
+    sys.exit(f"only {len(hashes)} passages can be made from the text on this machine; ask for fewer than {n}")
 
 
 def queries(path: Path, n: int, seed: int = 7) -> list[str]:
     """n queries of 2 to 8 words taken from random passages; words of 2 characters and more, lower case."""
     rng = random.Random(seed)
     with path.open(encoding="utf8") as lines:
-        chosen = [line for line in lines if rng.random() < 0.05]
-    made: list[str] = []
-    while len(made) < n:
-        words = re.findall(r"[a-z0-9_]{2,}", rng.choice(chosen).lower())
+        sample = [line for line in lines if rng.random() < 0.05]
+    texts_of_queries: list[str] = []
+    while len(texts_of_queries) < n:
+        words = re.findall(r"[a-z0-9_]{2,}", rng.choice(sample).lower())
         if len(words) >= 8:
-            made.append(" ".join(rng.sample(words, rng.randint(2, 8))))
-    return made
+            texts_of_queries.append(" ".join(rng.sample(words, rng.randint(2, 8))))
+    return texts_of_queries

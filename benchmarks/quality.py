@@ -74,18 +74,20 @@ def main() -> None:
     for path in options.add:
         for name, row in json.loads(path.read_text()).items():
             results.setdefault(name, {}).update({s: Scores(values) for s, values in row.items()})
-    for wanted in MEASURES:
-        print(table(results, wanted))
+    for measure_name in MEASURES:
+        print(table(results, measure_name))
     for system, reason in missing.items():
         print(f"{system} is left out: {reason}")
     if options.json:
-        told = {name: {s: found.per_query for s, found in row.items()} for name, row in results.items()}
-        options.json.write_text(json.dumps(told))
+        per_query = {
+            name: {s: scores.per_query for s, scores in row.items()} for name, row in results.items()
+        }
+        options.json.write_text(json.dumps(per_query))
 
 
 def measure(collection: Collection, systems: list[str], missing: dict[str, str]) -> dict[str, Scores]:
-    """The scores of every system; one that is not installed is told in `missing`, with the reason."""
-    found: dict[str, Scores] = {}
+    """Return the scores of every system; `missing` names systems that are not installed, with the reason."""
+    scores_by_system: dict[str, Scores] = {}
     for system in systems:
         started = time.perf_counter()
         try:
@@ -93,10 +95,13 @@ def measure(collection: Collection, systems: list[str], missing: dict[str, str])
         except ImportError as error:
             missing[system] = str(error)
             continue
-        found[system] = score(run, collection.qrels, MEASURES)
+        scores_by_system[system] = score(run, collection.qrels, MEASURES)
         seconds = time.perf_counter() - started
-        print(f"{collection.name} {system}: {found[system].means} in {seconds:.1f} s", file=sys.stderr)
-    return found
+        print(
+            f"{collection.name} {system}: {scores_by_system[system].means} in {seconds:.1f} s",
+            file=sys.stderr,
+        )
+    return scores_by_system
 
 
 def table(results: dict[str, dict[str, Scores]], measure: str) -> str:
@@ -110,8 +115,8 @@ def table(results: dict[str, dict[str, Scores]], measure: str) -> str:
         cells = [f"{row[s].means[measure]:.3f}" if s in row else "–" for s in systems]
         gain = "–"
         if {"lexical", "hybrid"} <= row.keys():
-            found = next(c for c in compare(row["lexical"], row["hybrid"]) if c.measure == measure)
-            gain = f"{found.second - found.first:+.3f} ({found.p:.3f})"
+            comparison = next(c for c in compare(row["lexical"], row["hybrid"]) if c.measure == measure)
+            gain = f"{comparison.second - comparison.first:+.3f} ({comparison.p:.3f})"
         lines.append(f"| {name} | " + " | ".join([*cells, gain]) + " |")
     lines.append(means(f"mean of {len(results)}", list(results.values()), systems, measure))
     shared = [row for row in results.values() if row.keys() >= set(systems)]

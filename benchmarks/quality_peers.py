@@ -71,13 +71,13 @@ def bm25s(collection: Collection) -> Run:
     model.index(
         peer.tokenize(texts, stopwords="en", stemmer=stemmer, show_progress=False), show_progress=False
     )
-    asked = peer.tokenize(
+    query_tokens = peer.tokenize(
         list(collection.queries.values()), stopwords="en", stemmer=stemmer, show_progress=False
     )
-    found = model.retrieve(asked, k=min(K, len(ids)), show_progress=False)
+    result = model.retrieve(query_tokens, k=min(K, len(ids)), show_progress=False)
     return {
         query: in_order({ids[i]: float(s) for i, s in zip(row, scores, strict=True) if s > 0})
-        for query, row, scores in zip(collection.queries, found.documents, found.scores, strict=True)
+        for query, row, scores in zip(collection.queries, result.documents, result.scores, strict=True)
     }
 
 
@@ -155,7 +155,7 @@ def llamaindex(collection: Collection) -> Run:
         num_queries=1,
         use_async=False,
     )
-    return as_run(collection, lambda query: [found.node.node_id for found in both.retrieve(query)])
+    return as_run(collection, lambda query: [hit.node.node_id for hit in both.retrieve(query)])
 
 
 def chroma(collection: Collection) -> Run:
@@ -167,16 +167,16 @@ def chroma(collection: Collection) -> Run:
     search = Exact(texts)
     client = chromadb.EphemeralClient(Settings(anonymized_telemetry=False))
     name = "quality"
-    if name in [held.name for held in client.list_collections()]:
+    if name in [store.name for store in client.list_collections()]:
         client.delete_collection(name)
-    held = client.create_collection(name, metadata={"hnsw:space": "cosine"}, embedding_function=None)
+    store = client.create_collection(name, metadata={"hnsw:space": "cosine"}, embedding_function=None)
     for at in range(0, len(ids), 5_000):
-        held.add(ids=ids[at : at + 5_000], embeddings=search.vectors[at : at + 5_000])
+        store.add(ids=ids[at : at + 5_000], embeddings=search.vectors[at : at + 5_000])
 
     def answer(query: str) -> list[str]:
         vector = search.embedder.embed_query(query)[None]
-        found: list[str] = held.query(query_embeddings=vector, n_results=min(K, len(ids)))["ids"][0]
-        return found
+        ids_of_hits: list[str] = store.query(query_embeddings=vector, n_results=min(K, len(ids)))["ids"][0]
+        return ids_of_hits
 
     return as_run(collection, answer)
 
@@ -189,17 +189,17 @@ def txtai(collection: Collection) -> Run:
     ids, texts = texts_of(collection)
     search = Exact(texts)
 
-    def transform(wanted: Any) -> Any:
-        wanted = list(wanted)
+    def transform(batch: Any) -> Any:
+        batch = list(batch)
         return (
-            search.embedder.embed_documents(wanted)
-            if len(wanted) > 1
-            else np.stack([search.embedder.embed_query(text) for text in wanted])
+            search.embedder.embed_documents(batch)
+            if len(batch) > 1
+            else np.stack([search.embedder.embed_query(text) for text in batch])
         )
 
-    held = Embeddings(method="external", transform=transform, hybrid=True, content=False, backend="numpy")
-    held.index((i, text, None) for i, text in enumerate(texts))
-    return as_run(collection, lambda query: [ids[i] for i, _ in held.search(query, K)])
+    index = Embeddings(method="external", transform=transform, hybrid=True, content=False, backend="numpy")
+    index.index((i, text, None) for i, text in enumerate(texts))
+    return as_run(collection, lambda query: [ids[i] for i, _ in index.search(query, K)])
 
 
 PEERS: dict[str, Callable[[Collection], Run]] = {

@@ -4,8 +4,8 @@
 
 Claims of Climate-FEVER against their evidence sentences: articles are cut into passages of five sentences,
 the engine finds ten, and each variant ranks all their sentences. A sentence counts where it was judged to be
-evidence. XQuAD and SciFact have no judged sentences: there a sentence counts where it stands in the right
-paragraph or abstract, which favours whatever trusts the first passage, so they can only warn. Collections:
+evidence. XQuAD and SciFact have no judged sentences: there a sentence counts if it is in the right
+paragraph or abstract. That favours variants that trust the first passage, so these two can only warn. Collections:
 `.data/`, BEIR layout.
 """
 
@@ -81,7 +81,7 @@ def whole(name: str) -> tuple[list[Document], dict[str, str], Judge]:
 
 
 def in_order(question: str, items: Sequence[RetrievedItem]) -> list[tuple[int, str]]:
-    """The sentences as they stand: what an answer made of the first passage would hold."""
+    """Return the sentences in their order, as an answer from the first passage would."""
     return [(n, item.text[a:b]) for n, item in enumerate(items) for a, b in split_sentences(item.text)]
 
 
@@ -95,25 +95,25 @@ def scored(
     analyze: Callable[[str], Sequence[str]], embedder: Embedder | None = None, **weights: float
 ) -> Rank:
     def rank(question: str, items: Sequence[RetrievedItem]) -> list[tuple[int, str]]:
-        found = score_sentences(
+        ranking = score_sentences(
             question, items, analyze=analyze, embedder=embedder, weights=Weights(**weights)
         )
-        return [(sentence.item, sentence.text) for sentence in found]
+        return [(sentence.item, sentence.text) for sentence in ranking]
 
     return rank
 
 
 def measure(
-    rank: Rank, judge: Judge, questions: dict[str, str], found: dict[str, list[RetrievedItem]]
+    rank: Rank, judge: Judge, questions: dict[str, str], items: dict[str, list[RetrievedItem]]
 ) -> list[float]:
     """Mean precision of the first sentence and of three, and nDCG@10 over the sentences that were within
     reach.
     """
     totals = [0.0, 0.0, 0.0]
     for id, question in questions.items():
-        hits = [judge(id, found[id][n], " ".join(text.split())) for n, text in rank(question, found[id])]
+        hits = [judge(id, items[id][n], " ".join(text.split())) for n, text in rank(question, items[id])]
         reachable = sum(
-            judge(id, found[id][n], " ".join(t.split())) for n, t in in_order(question, found[id])
+            judge(id, items[id][n], " ".join(t.split())) for n, t in in_order(question, items[id])
         )
         ideal = sum(1 / math.log2(place + 2) for place in range(min(10, reachable)))
         gain = sum(hit / math.log2(place + 2) for place, hit in enumerate(hits[:10]))
@@ -126,7 +126,7 @@ def measure(
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--queries", type=int, default=None, help="only the first N of each collection")
-    wanted = parser.parse_args().queries
+    limit = parser.parse_args().queries
     english = get_analyzer("english").tokens
     variants: dict[str, Rank] = {
         "the passages as they stand": in_order,
@@ -141,12 +141,12 @@ def main() -> None:
     sets = {"Climate-FEVER": climate(), "XQuAD": whole("xquad_en"), "SciFact": whole("scifact")}
     rows: dict[str, list[str]] = {name: [] for name in variants}
     for documents, queries, judge in sets.values():
-        questions = dict(list(queries.items())[:wanted])
+        questions = dict(list(queries.items())[:limit])
         with tempfile.TemporaryDirectory() as folder, Engine.open(folder, create=True) as engine:
             engine.add(documents)
-            found = {id: list(engine.retrieve(question, 10)) for id, question in questions.items()}
+            items = {id: list(engine.retrieve(question, 10)) for id, question in questions.items()}
         for name, rank in variants.items():
-            rows[name] += [f"{value:.3f}" for value in measure(rank, judge, questions, found)]
+            rows[name] += [f"{value:.3f}" for value in measure(rank, judge, questions, items)]
     print("| sentences ranked by | " + " | ".join(f"{name} P@1 | P@3 | nDCG@10" for name in sets) + " |")
     print("|---|" + "---|" * 9)
     for name, cells in rows.items():

@@ -87,9 +87,9 @@ async def client(
     share: float,
     tally: Tally,
 ) -> None:
-    """Search and add until the end; check what comes back."""
+    """Search and add until the end; check every response."""
     rng = random.Random(number)
-    serial, asked = 0, list(expected)
+    serial, texts = 0, list(expected)
     while time.perf_counter() < ends:
         started = time.perf_counter()
         if rng.random() < share:
@@ -105,7 +105,7 @@ async def client(
                 if status == 200 and [hit["id"] for hit in json.loads(data)["items"]] != [f"load{n}#0"]:
                     tally.lost.append(n)
         else:
-            query = rng.choice(asked)
+            query = rng.choice(texts)
             status, data = await connection.post("/v1/search", {"query": query, "filter": "-load:true"})
             if status == 200:
                 tally.searches.append(time.perf_counter() - started)
@@ -164,10 +164,10 @@ def main() -> None:
     options = parser.parse_args()
     folder = tempfile.TemporaryDirectory()
     index = options.index or built(Path(folder.name) / "index", options.passages)
-    asked = queries(passages(options.passages), 200)
+    texts = queries(passages(options.passages), 200)
     bare, expected = [], {}
     with Engine.open(index) as engine:
-        for query in asked:
+        for query in texts:
             started = time.perf_counter()
             hits = engine.retrieve(query, 10, filter="-load:true")
             bare.append(time.perf_counter() - started)

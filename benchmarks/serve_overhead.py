@@ -3,8 +3,8 @@
 python -m benchmarks.serve_overhead [--passages 100000] [--queries 400] [--index FOLDER]
 
 The same queries go to the bare engine and to the server, in turns of 50, so that both see the same machine. Throughput
-is measured with `wrk` (Debian's package) where it is installed; it takes part of the machine's cores. CPU time of the
-server for a request is told beside it: a core gives a second of it in a second, however many programs share the core.
+is measured with `wrk` (Debian's package) where it is installed; it takes part of the machine's cores. The table also
+has the server's CPU time per request, which does not depend on other programs on the same cores.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ end
 
 
 def measure(
-    engine: Engine, port: int, asked: list[str], options: dict[str, list[str]]
+    engine: Engine, port: int, texts: list[str], options: dict[str, list[str]]
 ) -> tuple[list[float], list[float]]:
     """Seconds of each query: over HTTP, and of the bare engine."""
     served, bare = [], []
     connection = socket.create_connection(("127.0.0.1", port))
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    for first in range(0, len(asked), TURN):
-        turn = asked[first : first + TURN]
+    for first in range(0, len(texts), TURN):
+        turn = texts[first : first + TURN]
         bodies = [json.dumps({"query": query, "k": 10, **options}).encode() for query in turn]
         for body in bodies:
             started = time.perf_counter()
@@ -75,24 +75,24 @@ def ask(connection: socket.socket, body: bytes) -> None:
         missing -= len(connection.recv(1 << 16))
 
 
-def throughput(server: int, port: int, asked: list[str], options: dict[str, list[str]], seconds: int) -> str:
+def throughput(server: int, port: int, texts: list[str], options: dict[str, list[str]], seconds: int) -> str:
     """What wrk says of 16 connections, and the CPU time of the server for each request."""
     if not shutil.which("wrk"):
         return "wrk is not installed"
     with tempfile.TemporaryDirectory() as folder:
         lines, script = Path(folder, "lines"), Path(folder, "script.lua")
-        lines.write_text("\n".join(json.dumps({"query": query, "k": 10, **options}) for query in asked))
+        lines.write_text("\n".join(json.dumps({"query": query, "k": 10, **options}) for query in texts))
         script.write_text(SCRIPT.format(file=lines))
         command = ["wrk", "-t1", "-c16", f"-d{seconds}s", "--latency", "-s", str(script)]
         before = cpu_seconds(server)
         output = subprocess.run(
             [*command, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True
         ).stdout
-        used = cpu_seconds(server) - before
+        cpu_time = cpu_seconds(server) - before
     answered = int(re.search(r"(\d+) requests in", output)[1])  # type: ignore[index]
-    shown = ("50%", "99%", "Requests/sec", "Non-2xx")
-    rows = [" ".join(line.split()) for line in output.splitlines() if line.strip().startswith(shown)]
-    return "; ".join([*rows, f"CPU of the server: {used / answered * 1e3:.2f} ms a request"])
+    labels = ("50%", "99%", "Requests/sec", "Non-2xx")
+    rows = [" ".join(line.split()) for line in output.splitlines() if line.strip().startswith(labels)]
+    return "; ".join([*rows, f"CPU of the server: {cpu_time / answered * 1e3:.2f} ms a request"])
 
 
 def main() -> None:
@@ -106,7 +106,7 @@ def main() -> None:
     arguments = parser.parse_args()
     folder = tempfile.TemporaryDirectory()
     index = arguments.index or built(Path(folder.name) / "index", arguments.passages)
-    asked = queries(passages(arguments.passages), arguments.queries)
+    texts = queries(passages(arguments.passages), arguments.queries)
     command = [
         sys.executable,
         "-m",
@@ -127,8 +127,8 @@ def main() -> None:
         with Engine.open(index) as engine:
             choices: list[dict[str, list[str]]] = [{}, {"legs": ["lexical"]}]
             for options in choices:
-                measure(engine, port, asked[:TURN], options)
-                served, bare = measure(engine, port, asked, options)
+                measure(engine, port, texts[:TURN], options)
+                served, bare = measure(engine, port, texts, options)
                 middle = [statistics.median(seconds) * 1e3 for seconds in (served, bare)]
                 print(
                     options or "both legs",
@@ -136,7 +136,7 @@ def main() -> None:
                     end=" ",
                 )
                 print(f"overhead {middle[0] - middle[1]:.2f} ms", flush=True)
-                print("  ", throughput(server.pid, port, asked, options, arguments.seconds), flush=True)
+                print("  ", throughput(server.pid, port, texts, options, arguments.seconds), flush=True)
     finally:
         server.terminate()
         server.wait(60)

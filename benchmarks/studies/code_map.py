@@ -64,7 +64,7 @@ class Gold(NamedTuple):
 
 
 class Shares(NamedTuple):
-    """The shares of gold files and functions that a text shows; NaN where there are none."""
+    """The shares of gold files and functions that a text shows; NaN without gold functions."""
 
     files: float
     functions: float
@@ -91,10 +91,10 @@ def shares(text: str, gold: Gold) -> Shares:
     headings = [heading for heading in _HEADING.finditer(text) if heading["path"] in gold.paths]
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
     blocks = [(heading, text[heading.start() : end]) for heading, end in zip(headings, ends, strict=True)]
-    shown = {heading["path"] for heading in headings}
-    files = [path in shown for path in gold.files]
+    paths = {heading["path"] for heading in headings}
+    files = [path in paths for path in gold.files]
     functions = [any(_shows(heading, block, one) for heading, block in blocks) for one in gold.functions]
-    return Shares(*(float(np.mean(found)) if found else float("nan") for found in (files, functions)))
+    return Shares(*(float(np.mean(flags)) if flags else float("nan") for flags in (files, functions)))
 
 
 def _shows(heading: re.Match[str], block: str, function: Function) -> bool:
@@ -164,13 +164,13 @@ def aider(python: Path, folder: Path, files: Files, query: str) -> dict[str, lis
         "budgets": BUDGETS,
     }
     script = Path(__file__).with_name("code_map_aider.py")
-    done = subprocess.run(
+    process = subprocess.run(
         [python, "-I", script], input=json.dumps(request) + "\n", capture_output=True, text=True, check=True
     )
     return {
         "aider's map": [
             cut(text, budget)
-            for text, budget in zip(json.loads(done.stdout.splitlines()[-1]), BUDGETS, strict=True)
+            for text, budget in zip(json.loads(process.stdout.splitlines()[-1]), BUDGETS, strict=True)
         ]
     }
 
@@ -203,18 +203,20 @@ def trees(name: str, ids: set[str]) -> dict[str, list[tuple[str, str]]]:
 def measured(name: str, ids: set[str], options: argparse.Namespace) -> dict[str, list[list[Shares]]]:
     """Return what each system shows of the issues of a repository: for each issue and budget."""
     patches = patches_of_issues()
-    listed = trees(name, ids)
-    blobs = {} if options.ours else swebench_blobs({blob for tree in listed.values() for _, blob in tree})
-    found: dict[str, list[list[Shares]]] = {}
+    tree_by_issue = trees(name, ids)
+    blobs = (
+        {} if options.ours else swebench_blobs({blob for tree in tree_by_issue.values() for _, blob in tree})
+    )
+    shares_by_system: dict[str, list[list[Shares]]] = {}
     for issue in issues_of(options.work, [name], ids):
         gold = gold_of(issue, patches[issue.task.id])
         texts = ours(issue)
         if not options.ours:
-            files = [(path, blobs[blob]) for path, blob in listed[issue.task.id]]
+            files = [(path, blobs[blob]) for path, blob in tree_by_issue[issue.task.id]]
             texts |= peers(issue, files, options)
-        for system, drawn in texts.items():
-            found.setdefault(system, []).append([shares(text, gold) for text in drawn])
-    return found
+        for system, maps in texts.items():
+            shares_by_system.setdefault(system, []).append([shares(text, gold) for text in maps])
+    return shares_by_system
 
 
 def main() -> None:
@@ -230,8 +232,8 @@ def main() -> None:
         "--keep", type=Path, help="add what is measured to this file, and print all that it holds"
     )
     options = parser.parse_args()
-    kept = options.keep is not None and options.keep.exists()
-    by_repository: dict[str, dict[str, Any]] = json.loads(options.keep.read_text()) if kept else {}
+    has_file = options.keep is not None and options.keep.exists()
+    by_repository: dict[str, dict[str, Any]] = json.loads(options.keep.read_text()) if has_file else {}
     for name, ids in sample().items():
         if name in options.only:
             began = time.perf_counter()

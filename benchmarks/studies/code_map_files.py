@@ -26,9 +26,9 @@ BEST = (100, 300, 1_000)
 def shares(snapshot: Snapshot, tasks: list[Task], damping: float) -> list[float]:
     """Return the mean share of the gold files that have one of the best definitions, for each of `BEST`."""
     ranking = rank_definitions(snapshot, damping=damping)
-    shown = [{snapshot.files[item.file].path for item in ranking[:most]} for most in BEST]
+    path_sets = [{snapshot.files[item.file].path for item in ranking[:most]} for most in BEST]
     gold = [files for task in tasks if (files := task.gold & snapshot.by_path.keys())]
-    return [float(np.mean([len(files & paths) / len(files) for files in gold])) for paths in shown]
+    return [float(np.mean([len(files & paths) / len(files) for files in gold])) for paths in path_sets]
 
 
 def main() -> None:
@@ -43,8 +43,8 @@ def main() -> None:
         files, tasks = beir(name)
         with open_code(options.work / name, create=True) as storage:
             report = index_source(storage, Given(Path("/collections") / name, files))
-            known = storage.repository(report.repository)
-            snapshot = Snapshot(storage, known, storage.snapshot(known, report.snapshot))
+            record = storage.repository(report.repository)
+            snapshot = Snapshot(storage, record, storage.snapshot(record, report.snapshot))
             for damping in DAMPINGS:
                 row = " | ".join(f"{share:.3f}" for share in shares(snapshot, tasks, damping))
                 print(f"| {name} | {damping} | {row} |", flush=True)

@@ -64,20 +64,20 @@ def measure(repository: str, work: Path, sample: int, misses: int) -> Counts:
             report = index_source(storage, Given(Path("/collections") / repository, files))
         else:
             report = index_path(storage, repository)
-        opened = storage.repository(report.repository)
-        snapshot = storage.open_snapshot(opened, storage.snapshot(opened))
+        record = storage.repository(report.repository)
+        snapshot = storage.open_snapshot(record, storage.snapshot(record))
         retriever = CodeRetriever(storage, None)
         counts = Counts()
         for path, line, name, qualified in sampled(snapshot, sample):
 
             def ask(query: str, limit: int) -> list[RetrievedContext]:
-                return retriever.retrieve(query, opened.id, limit=limit, strategy="keyword", explain=False)
+                return retriever.retrieve(query, record.id, limit=limit, strategy="keyword", explain=False)
 
             counts.qualified += 1
             places = {(d.file.path, d.symbol.line) for d in snapshot.definitions(qualified)}
-            found = any(holds(hit, place) for hit in ask(qualified, 1) for place in places)
-            counts.first += found
-            if not found and misses > 0:
+            is_first = any(holds(hit, place) for hit in ask(qualified, 1) for place in places)
+            counts.first += is_first
+            if not is_first and misses > 0:
                 misses -= 1
                 print(f"missed: {qualified} at {path}:{line}")
             if len(snapshot.definitions(name)) == 1:

@@ -67,13 +67,13 @@ def stored(index: Path) -> float:
 def record(index: Path, root: Path, commit: str, seconds: float) -> list[tuple[int, float]]:
     """Record a history; for each run the commits and the CPU seconds that it took."""
     runs = []
-    left = 1
-    while left:
+    remaining = 1
+    while remaining:
         with open_code(index, create=True) as storage:
             repository = storage.repository_at(str(root)) or storage.add_repository(str(root), "")
             with storage.writing():
                 began = cpu()
-                commits, left = record_history(storage, repository, commit, History(seconds=seconds))
+                commits, remaining = record_history(storage, repository, commit, History(seconds=seconds))
                 storage.merge()
                 runs.append((commits, cpu() - began))
             storage.database.checkpoint(force=True)
@@ -118,8 +118,8 @@ def costs(work: Path, root: Path, commit: str) -> None:
         "--work",
         str(whole),
     ]
-    done = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(5)]
-    answers = [json.loads(line) for line in done]
+    outputs = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(5)]
+    answers = [json.loads(line) for line in outputs]
     first, later, below = (
         1e3 * statistics.median(answer[key] for answer in answers) for key in ("first", "later", "below")
     )
@@ -138,24 +138,24 @@ def name_of(root: Path) -> str:
 def find_known(leg: WordLeg, root: Path, commit: str) -> None:
     """Print the rows of the second table for a repository."""
     ids = commits_between(root, commit, (), NEWEST)
-    read = [
+    commits = [
         c for at in range(0, len(ids), 500) for c in read_commits(root, ids[at : at + 500], with_changes=True)
     ]
     builder = leg.builder()
     texts = {
-        "message": [c.commit.body for c in read],
-        "paths": ["\n".join(c.paths) for c in read],
-        "changes": [c.changes for c in read],
+        "message": [c.commit.body for c in commits],
+        "paths": ["\n".join(c.paths) for c in commits],
+        "changes": [c.changes for c in commits],
     }
-    builder.add(texts, len(read))
+    builder.add(texts, len(commits))
     data = builder.finish()
-    searcher = leg.searcher([SegmentView("all", np.arange(len(read)), None, None, data.arrays, data.meta)])
-    asked = [n for n, c in enumerate(read) if c.paths and len(c.commit.body.split()) >= LEAST_WORDS]
-    asked = asked[:: max(1, len(asked) // QUERIES)][:QUERIES]
+    searcher = leg.searcher([SegmentView("all", np.arange(len(commits)), None, None, data.arrays, data.meta)])
+    sample = [n for n, c in enumerate(commits) if c.paths and len(c.commit.body.split()) >= LEAST_WORDS]
+    sample = sample[:: max(1, len(sample) // QUERIES)][:QUERIES]
     for weights in WEIGHTS:
         ranks = []
-        for n in asked:
-            terms = read_query(re.sub(r"\(?#\d+\)?", "", read[n].commit.subject)).terms
+        for n in sample:
+            terms = read_query(re.sub(r"\(?#\d+\)?", "", commits[n].commit.subject)).terms
             query = {
                 field: {term: times * weight for term, times in terms.items()}
                 for field, weight in zip(texts, weights, strict=True)
@@ -163,10 +163,11 @@ def find_known(leg: WordLeg, root: Path, commit: str) -> None:
             }
             keys = searcher.search(query, 100).keys.tolist()
             ranks.append(1 / (keys.index(n) + 1) if n in keys else 0.0)
-        found = np.array(ranks)
-        row = f"{np.mean(found == 1):.3f} | {np.mean(found >= 0.1):.3f} | {found.mean():.3f}"
+        inverse_ranks = np.array(ranks)
+        row = f"{np.mean(inverse_ranks == 1):.3f} | {np.mean(inverse_ranks >= 0.1):.3f} | {inverse_ranks.mean():.3f}"
         print(
-            f"| {name_of(root)} ({len(asked)}) | {', '.join(f'{w:g}' for w in weights)} | {row} |", flush=True
+            f"| {name_of(root)} ({len(sample)}) | {', '.join(f'{w:g}' for w in weights)} | {row} |",
+            flush=True,
         )
 
 
@@ -190,8 +191,8 @@ def main() -> None:
         "| repository | commits | recorded | bit by bit | one more | index | first search | next | below a path |\n"
         "|---|---|---|---|---|---|---|---|---|"
     )  # fmt: skip
-    for given in options.repositories:
-        root, _, commit = given.partition("=")
+    for argument in options.repositories:
+        root, _, commit = argument.partition("=")
         if options.weights:
             with open_code(options.work / "none", create=True) as storage:
                 find_known(storage.words.commits, Path(root).resolve(), commit)

@@ -21,7 +21,7 @@ LIMIT = 60
 
 
 def reciprocal_rank(paths: list[str], task: Task) -> float:
-    """Return 1 / the rank of the first gold file, 0 where there is none."""
+    """Return 1 / the rank of the first gold file, 0 without such a file."""
     order = list(dict.fromkeys(paths))
     return max((1 / (1 + order.index(path)) for path in task.gold if path in order), default=0.0)
 

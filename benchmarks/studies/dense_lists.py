@@ -52,24 +52,24 @@ def documents(folder: Path) -> Iterator[list[str]]:
 
 def passages(folder: Path) -> Iterator[str]:
     """Distinct windows, the collections first."""
-    seen: set[int] = set()
+    hashes: set[int] = set()
     sources = chain(
         (window for words in documents(folder) for window in windows(words, 20)),
         (window for words in documents(folder) for window in windows(words, 60)),
         (window for text in texts() for window in windows(text.split(), 40)),
     )
     for window in sources:
-        if len(window) <= 2_000 and hash(window) not in seen:
-            seen.add(hash(window))
+        if len(window) <= 2_000 and hash(window) not in hashes:
+            hashes.add(hash(window))
             yield window
 
 
 def embedded(folder: Path, n: int, file: Path) -> Rows:
     """Vectors of n windows, or of as many as there are, in a mapped file that is made once."""
     if not file.exists():
-        embedder, found, rows = WordLlamaEmbedder(), passages(folder), 0
+        embedder, texts, rows = WordLlamaEmbedder(), passages(folder), 0
         with file.with_suffix(".part").open("wb") as out:
-            while rows < n and (batch := list(islice(found, min(BATCH, n - rows)))):
+            while rows < n and (batch := list(islice(texts, min(BATCH, n - rows)))):
                 unit(embedder.embed_documents(batch)).astype(np.float16).tofile(out)
                 rows += len(batch)
         file.with_suffix(".part").rename(file)
@@ -83,8 +83,8 @@ def asked(folder: Path, n: int) -> Vectors:
         for path in sorted(folder.glob("*/queries.jsonl"))
         for line in islice(path.open(encoding="utf-8"), 60)
     ]
-    chosen = np.random.default_rng(1).permutation(len(lines))[:n]
-    return unit(WordLlamaEmbedder().embed_documents([lines[i] for i in chosen]))
+    sample = np.random.default_rng(1).permutation(len(lines))[:n]
+    return unit(WordLlamaEmbedder().embed_documents([lines[i] for i in sample]))
 
 
 def truth(rows: Rows, queries: Vectors) -> NDArray[np.intp]:
@@ -160,8 +160,8 @@ def filtered(searches: Searches, rows: Rows, queries: Vectors) -> None:
         np.unpackbits(searches.matching.view(np.uint8), count=len(rows), bitorder="little")
     )
     best = matching[truth(rows[matching], queries)]
-    found = [searches.listed.search(query, K, allowed=[searches.matching]).keys for query in queries]
-    same = sum(len(np.intersect1d(*pair)) for pair in zip(found, best, strict=True))
+    key_lists = [searches.listed.search(query, K, allowed=[searches.matching]).keys for query in queries]
+    same = sum(len(np.intersect1d(*pair)) for pair in zip(key_lists, best, strict=True))
     print(f"\nWhere a filter matches 52 % of the rows: {same / best.size:.4f}\n")
 
 
@@ -177,15 +177,15 @@ def main() -> None:
     queries = asked(options.corpus, options.queries)
     lists.LISTED_FROM = 1
     for n in options.rows:
-        chosen = np.random.default_rng(9).choice(len(everything), min(n, len(everything)), replace=False)
-        rows = everything[np.sort(chosen)] if n < len(everything) else everything
+        sample = np.random.default_rng(9).choice(len(everything), min(n, len(everything)), replace=False)
+        rows = everything[np.sort(sample)] if n < len(everything) else everything
         begin = time.process_time()
         data = DenseLeg(WordLlamaEmbedder()).pack(rows, scratch=Scratch(options.work))
-        spent = time.process_time() - begin
+        seconds = time.process_time() - begin
         size = sum(array.nbytes for name, array in data.arrays.items() if name.startswith(lists.PREFIX))
         count = len(data.arrays[f"{lists.PREFIX}scales"])
         print(f"\n{len(rows):,} rows, {len(queries)} queries; {count:,} lists, {size / len(rows):.0f} bytes a row, "
-              f"made with codes in {spent:.0f} s of CPU time\n", flush=True)  # fmt: skip
+              f"made with codes in {seconds:.0f} s of CPU time\n", flush=True)  # fmt: skip
         searches = Searches(data, len(rows))
         compare(searches, queries, truth(rows, queries))
         filtered(searches, rows, queries[:300])

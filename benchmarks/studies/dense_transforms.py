@@ -36,37 +36,37 @@ BITS = (64, 96, 128, 160, 192, 256)
 def allot(variances: NDArray[np.float64], bits: int) -> NDArray[np.int64]:
     """Bits of each direction, at most 4: each goes where it takes most away."""
     gains = np.stack([(LOST[b] - LOST[b + 1]) * variances for b in range(4)])
-    given = np.zeros(len(variances), np.int64)
-    chosen = np.argsort(-gains.ravel(), kind="stable")[:bits]
-    np.add.at(given, chosen % len(variances), 1)
-    return given
+    bits_by_axis = np.zeros(len(variances), np.int64)
+    best_places = np.argsort(-gains.ravel(), kind="stable")[:bits]
+    np.add.at(bits_by_axis, best_places % len(variances), 1)
+    return bits_by_axis
 
 
 def levels_of(rows: Vectors, variances: NDArray[np.float64], bits: int) -> Vectors:
     """What is kept of turned rows, scaled so that a row's product with its levels is right on average."""
-    kept = np.zeros_like(rows)
-    for i, given in enumerate(allot(variances, bits)):
-        if given:
-            half = np.array(LEVELS[given], np.float32) * np.float32(np.sqrt(variances[i]))
+    rounded = np.zeros_like(rows)
+    for i, bits_of_axis in enumerate(allot(variances, bits)):
+        if bits_of_axis:
+            half = np.array(LEVELS[bits_of_axis], np.float32) * np.float32(np.sqrt(variances[i]))
             levels = np.concatenate([-half[::-1], half])
             nearest = np.searchsorted((levels[1:] + levels[:-1]) / 2, rows[:, i])
-            kept[:, i] = levels[nearest] / np.float32(1 - LOST[given])
-    return kept
+            rounded[:, i] = levels[nearest] / np.float32(1 - LOST[bits_of_axis])
+    return rounded
 
 
-def line(name: str, rows: Vectors, kept: Vectors, queries: Vectors, products: Vectors) -> None:
+def line(name: str, rows: Vectors, rounded: Vectors, queries: Vectors, products: Vectors) -> None:
     """Prints how well the kept parts of centred rows estimate their products with queries."""
-    square = np.maximum((rows * kept).sum(1), 1e-9)
-    estimated = kept * ((rows * rows).sum(1) / square)[:, None]
+    square = np.maximum((rows * rounded).sum(1), 1e-9)
+    estimated = rounded * ((rows * rows).sum(1) / square)[:, None]
     errors = np.sqrt(queries**2 @ np.square(estimated - rows).mean(0))
     estimates = queries @ estimated.T
     tenth = np.partition(products, -10, axis=1)[:, -10]
-    passed = estimates >= (tenth - CERTAINTY * errors)[:, None]
+    candidates = estimates >= (tenth - CERTAINTY * errors)[:, None]
     best = products >= tenth[:, None]
     share = float((errors / products.std(1)).mean())
-    found = passed[best].mean()
+    recall = candidates[best].mean()
     print(
-        f"| {name} | {share:.2f} | {found:.4f} | {passed.mean():.2%} | {np.median(passed.mean(1)):.2%} |",
+        f"| {name} | {share:.2f} | {recall:.4f} | {candidates.mean():.2%} | {np.median(candidates.mean(1)):.2%} |",
         flush=True,
     )
 
@@ -79,21 +79,23 @@ def shares(values: NDArray[Any], ends: tuple[int, ...] = (16, 32, 64, 128, 192))
 def measure(name: str, rows: Vectors, queries: Vectors) -> None:
     """Prints the lines of one data set."""
     centred = rows - rows.mean(0)
-    found, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64) / len(rows))
-    variances, turn = np.maximum(found[::-1], 0), axes[:, ::-1].astype(np.float32)
-    turned, asked = centred @ turn, queries @ turn
-    products = asked @ turned.T
+    eigenvalues, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64) / len(rows))
+    variances, turn = np.maximum(eigenvalues[::-1], 0), axes[:, ::-1].astype(np.float32)
+    turned, turned_queries = centred @ turn, queries @ turn
+    products = turned_queries @ turned.T
     print(f"\n{name}, {len(rows):,} rows, {len(queries)} queries\n")
     print("| kept of a row | error | of the ten best | rows that pass, mean | median |")
     print("|---|---|---|---|---|")
     signs = np.where(centred > 0, np.float32(1), np.float32(-1))
     line(f"{rows.shape[1]} signs", centred, signs, queries, products)
     for bits in BITS:
-        line(f"{bits} bits, turned", turned, levels_of(turned, variances, bits), asked, products)
+        line(f"{bits} bits, turned", turned, levels_of(turned, variances, bits), turned_queries, products)
     best = np.argpartition(-products, 10, axis=1)[:, :10]
-    lifts = np.stack([(turned[of] * query).mean(0) for of, query in zip(best, asked, strict=True)])
-    print(f"\nFirst directions have of the variance of products {shares((asked**2).mean(0) * variances)};")
-    print(f"of the query {shares((asked**2).mean(0))};")
+    lifts = np.stack([(turned[of] * query).mean(0) for of, query in zip(best, turned_queries, strict=True)])
+    print(
+        f"\nFirst directions have of the variance of products {shares((turned_queries**2).mean(0) * variances)};"
+    )
+    print(f"of the query {shares((turned_queries**2).mean(0))};")
     print(f"of the ten best rows' products {shares((lifts / lifts.sum(1, keepdims=True)).mean(0))}.")
 
 

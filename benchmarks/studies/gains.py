@@ -56,8 +56,8 @@ def standard_error(values: Sequence[float]) -> float:
 def folders() -> list[Path]:
     """Return the folders of all collections that are there."""
     judged = [DATA / name for name in (*SETS, *QUESTIONS_ABOUT_CODE)]
-    made = sorted(path for path in (DATA / "made").glob("*") if path.is_dir())
-    return [path for path in (*judged, *made) if path.is_dir()]
+    generated = sorted(path for path in (DATA / "made").glob("*") if path.is_dir())
+    return [path for path in (*judged, *generated) if path.is_dir()]
 
 
 def measure(folder: Path, queries: int, documents: int) -> Gain:

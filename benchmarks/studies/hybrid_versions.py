@@ -107,19 +107,19 @@ def serve(home: Path, source: Path) -> None:
 def measure(checkouts: list[Path], n: int, n_queries: int, displace: int, settle: float) -> dict[str, Any]:
     """Return the seconds of each query by version."""
     source = passages(n)
-    asked = [question.query for question in questions(source, WARM + n_queries)]
+    texts = [question.query for question in questions(source, WARM + n_queries)]
     versions = {str(checkout): Version(checkout, source) for checkout in checkouts}
     seconds: dict[str, list[float]] = {name: [] for name in versions}
     for wait in (PATIENCE, settle) if settle else ():
         for version in versions.values():
-            version.ask(asked[:1])
+            version.ask(texts[:1])
         time.sleep(wait)
     for version in versions.values():
-        version.ask(asked[:WARM])
-    for start in range(WARM, len(asked), TURN):
+        version.ask(texts[:WARM])
+    for start in range(WARM, len(texts), TURN):
         names = random.Random(start).sample(list(versions), len(versions))
         for name in names:
-            seconds[name] += versions[name].ask(asked[start : start + TURN], displace)
+            seconds[name] += versions[name].ask(texts[start : start + TURN], displace)
     for version in versions.values():
         version.close()
     return seconds

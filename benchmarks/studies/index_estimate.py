@@ -1,4 +1,4 @@
-"""Does an estimate of what meaning is worth in an index, made without judgements, help the estimate of each query?
+"""Does an estimate of the vector leg's worth in an index, made without judgements, help the estimate of each query?
 
     python -m benchmarks.studies.index_estimate
 
@@ -51,19 +51,19 @@ class Index(NamedTuple):
 def measure(lab: Laboratory) -> Index:
     """Rank the queries of a collection with all weights, and take the features of its index."""
     words: list[float] = []
-    fused: dict[float, list[float]] = {weight: [] for weight in WEIGHTS}
+    ndcg_by_weight: dict[float, list[float]] = {weight: [] for weight in WEIGHTS}
     agreements = []
     for id in lab.queries:
-        asked = Asked.of(lab, id)
-        words.append(asked.ndcg(asked.lexical.keys.tolist()))
-        agreements.append(asked.agreement)
+        query = Asked.of(lab, id)
+        words.append(query.ndcg(query.lexical.keys.tolist()))
+        agreements.append(query.agreement)
         for weight in WEIGHTS:
-            fused[weight].append(asked.ndcg(asked.fused(dense=weight)[0]))
+            ndcg_by_weight[weight].append(query.ndcg(query.fused(dense=weight)[0]))
     features = {
         "passages": float(len(lab.engine.searcher("lexical"))),
         "agreement of the legs, queries": statistics.fmean(agreements),
     }
-    means = {weight: statistics.fmean(values) for weight, values in fused.items()}
+    means = {weight: statistics.fmean(values) for weight, values in ndcg_by_weight.items()}
     return Index(statistics.fmean(words), means, {**features, **known_items(lab)})
 
 
@@ -91,16 +91,16 @@ def known_items(lab: Laboratory) -> dict[str, float]:
         )
         first = set(lexical.keys[:20].tolist())
         agreements.append(len(first & set(dense.keys[:100].tolist())) / (len(first) or 1))
-    told = {"characters of a passage": statistics.fmean(lengths)}
+    features = {"characters of a passage": statistics.fmean(lengths)}
     if len(ranks) >= FEWEST:
         by_words, by_meaning = (statistics.fmean(values) for values in zip(*ranks, strict=True))
-        told |= {
+        features |= {
             "known items by words": by_words,
             "known items by meaning": by_meaning,
             "known items, meaning / words": by_meaning / by_words,
             "agreement of the legs, known items": statistics.fmean(agreements),
         }
-    return told
+    return features
 
 
 def place(hits: Hits, key: int, score: float) -> int:
@@ -112,11 +112,13 @@ def bm25(lab: Laboratory, query: str, text: str) -> float:
     """Return the score of a text that is not in the index."""
     lexical = lab.engine.searcher("lexical")
     tokens = lab.analyzer.tokens(text)
-    counts, asked = Counter(tokens), Counter(lab.analyzer.tokens(query))
-    idf = lexical.idf(asked)
+    counts, query_counts = Counter(tokens), Counter(lab.analyzer.tokens(query))
+    idf = lexical.idf(query_counts)
     k1, b = lexical.leg.k1, lexical.leg.b
     norm = k1 * (1 - b + b * len(tokens) / lexical.statistics["text"].average)
-    shares = (times * idf[term] * counts[term] / (counts[term] + norm) for term, times in asked.items())
+    shares = (
+        times * idf[term] * counts[term] / (counts[term] + norm) for term, times in query_counts.items()
+    )
     return float(sum(shares))
 
 
@@ -174,10 +176,10 @@ def main() -> None:
     )
     print("|---|---|---|---|---|")
     for feature in dict.fromkeys(name for one in measured.values() for name in one.features):
-        told = [one for one in measured.values() if feature in one.features]
-        values = [one.features[feature] for one in told]
-        gain = rank_correlation(values, [one.fused[DENSE] - one.fused[0.0] for one in told])
-        with_best = rank_correlation(values, [one.best for one in told])
+        rows = [one for one in measured.values() if feature in one.features]
+        values = [one.features[feature] for one in rows]
+        gain = rank_correlation(values, [one.fused[DENSE] - one.fused[0.0] for one in rows])
+        with_best = rank_correlation(values, [one.best for one in rows])
         differences = {
             name: one.fused[chosen(feature, name, measured)] - one.fused[DENSE]
             for name, one in measured.items()

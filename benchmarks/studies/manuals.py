@@ -110,7 +110,7 @@ def by_bm25s(engine: Engine) -> Pages:
 
 
 def reciprocal_rank(ranking: Sequence[str], pages: Sequence[str]) -> float:
-    """Return 1 / the rank of the first right page among the first ten pages, 0 if there is none."""
+    """Return 1 / the rank of the first right page among the first ten pages, 0 without such a page."""
     for place, page in enumerate(list(dict.fromkeys(ranking))[:K]):
         stem = page.removesuffix(".html")
         if any(stem == right or stem.endswith(f"/{right}") for right in pages):

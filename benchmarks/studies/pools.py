@@ -131,16 +131,16 @@ class Asked:
         """
         pools = {"lexical": self.lexical if lexical is None else lexical, "dense": self.dense}
         weights = {"lexical": 1.0, "dense": dense * self.trust * self.knowledge}
-        fused = fuse_hits(pools, weights, "minmax")
-        scores = fused.scores.copy()
+        hits = fuse_hits(pools, weights, "minmax")
+        scores = hits.scores.copy()
         if tokens:
-            first = fused.keys[: late.READ]
+            first = hits.keys[: late.READ]
             values = self.lab.searchers.match("dense", self.query, first, self.lab.snapshot)
             scores[: len(first)] = late.lift(scores[: len(first)], values, tokens * self.knowledge)
         if adjust is not None:
-            scores = adjust(fused.keys.tolist(), scores)
+            scores = adjust(hits.keys.tolist(), scores)
         places = np.argsort(-scores, kind="stable")
-        return fused.keys[places].tolist(), scores[places]
+        return hits.keys[places].tolist(), scores[places]
 
     def ndcg(self, keys: Sequence[int]) -> float:
         """Return nDCG@10 of a ranking of passages; a document has the place of its best one."""

@@ -73,8 +73,8 @@ def ndcg(
     case: str,
 ) -> float:
     """Return nDCG@10 of the default where the embedder reads texts so."""
-    read = reading(documents)
-    names: dict[str, Any] = {"legible": read, "legible_query": lru_cache(maxsize=16)(read)}
+    texts = reading(documents)
+    names: dict[str, Any] = {"legible": texts, "legible_query": lru_cache(maxsize=16)(texts)}
     with patch.multiple("sleuth.dense.wordllama", **names), patch.multiple("sleuth.dense.late", **names):
         return measure(collection, documents, VARIANTS[case])[1]
 

@@ -34,7 +34,7 @@ MISREAD = str.maketrans("l1o0einuhbatfsgrv", "1l0oclunbhoft5qvy")
 
 
 class Variant(NamedTuple):
-    """What becomes of the documents and of the queries; None where they stay. By chance, or always the same."""
+    """Changes of documents and of queries, random or fixed; None leaves them as they are."""
 
     documents: Change | None = None
     queries: Change | None = None
@@ -61,9 +61,9 @@ def broken(text: str, rng: random.Random) -> str:
     pieces, column = [], 0
     for word in text.split():
         if column + len(word) > 72:
-            cut = rng.randint(3, len(word) - 3) if len(word) >= 6 and word.isalpha() else 0
-            pieces.append(f"{word[:cut]}-\n{word[cut:]} " if cut else f"\n{word} ")
-            column = len(word) - cut + 1
+            split = rng.randint(3, len(word) - 3) if len(word) >= 6 and word.isalpha() else 0
+            pieces.append(f"{word[:split]}-\n{word[split:]} " if split else f"\n{word} ")
+            column = len(word) - split + 1
         else:
             pieces.append(f"{word} ")
             column += len(word) + 1
@@ -85,9 +85,11 @@ def mistyped(text: str, rng: random.Random) -> str:
     words = text.split()
     long = [i for i, word in enumerate(words) if len(word) >= 5 and word.isalpha()]
     for i in rng.sample(long, min(len(long), max(1, len(words) // 8))):
-        word, cut = words[i], rng.randint(1, len(words[i]) - 2)
-        swapped = word[:cut] + word[cut + 1] + word[cut] + word[cut + 2 :]
-        words[i] = rng.choice([swapped, word[:cut] + word[cut + 1 :], word[:cut] + word[cut] + word[cut:]])
+        word, split = words[i], rng.randint(1, len(words[i]) - 2)
+        swapped = word[:split] + word[split + 1] + word[split] + word[split + 2 :]
+        words[i] = rng.choice(
+            [swapped, word[:split] + word[split + 1 :], word[:split] + word[split] + word[split:]]
+        )
     return " ".join(words)
 
 
@@ -136,15 +138,17 @@ def main() -> None:
 def sample(collection: Collection, queries: int, documents: int) -> tuple[Collection, list[Document]]:
     """Return a collection with some of its queries, and documents that hold all answers to them."""
     rng = random.Random(1)
-    chosen = rng.sample(sorted(collection.queries), min(queries, len(collection.queries)))
-    qrels = {query: collection.qrels[query] for query in chosen}
-    needed = {document for judged in qrels.values() for document in judged}
+    ids_of_queries = rng.sample(sorted(collection.queries), min(queries, len(collection.queries)))
+    qrels = {query: collection.qrels[query] for query in ids_of_queries}
+    judged_ids = {document for judged in qrels.values() for document in judged}
     everything = list(collection.documents())
-    rest = [document for document in everything if document.id not in needed]
-    extra = rng.sample(rest, min(len(rest), max(0, documents - len(needed))))
-    ids = needed | {str(document.id) for document in extra}
-    print(f"{collection.name}: {len(chosen)} queries", file=sys.stderr)
-    some = replace(collection, queries={query: collection.queries[query] for query in chosen}, qrels=qrels)
+    rest = [document for document in everything if document.id not in judged_ids]
+    extra = rng.sample(rest, min(len(rest), max(0, documents - len(judged_ids))))
+    ids = judged_ids | {str(document.id) for document in extra}
+    print(f"{collection.name}: {len(ids_of_queries)} queries", file=sys.stderr)
+    some = replace(
+        collection, queries={query: collection.queries[query] for query in ids_of_queries}, qrels=qrels
+    )
     return some, [document for document in everything if document.id in ids]
 
 

@@ -2,8 +2,8 @@
 
 python -m benchmarks.studies.serve_page [--passages 100000] [--queries 40] [--index FOLDER] [-- OPTIONS OF SERVE]
 
-Needs what `make browser` installs. The server is started anew and asked once it says that it is ready; its first query
-is told apart. Time runs from the key press to the frame that shows the first result.
+Needs what `make browser` installs. The server is started again and queried as soon as it is ready; its first query
+is counted separately. Time runs from the key press to the frame that shows the first result.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def ask(page: Any, query: str) -> tuple[float, float]:
     page.keyboard.press("Enter")
     while not page.evaluate("window.shown"):
         time.sleep(0.005)
-    shown, first_byte = page.evaluate("window.shown"), page.evaluate(BYTES)
+    seconds, first_byte = page.evaluate("window.shown"), page.evaluate(BYTES)
     page.wait_for_selector("#answer.writing", state="detached")
-    return shown, first_byte
+    return seconds, first_byte
 
 
-def measure(url: str, asked: list[str]) -> list[tuple[float, float]]:
+def measure(url: str, texts: list[str]) -> list[tuple[float, float]]:
     """Ask a server by its page."""
     from playwright.sync_api import sync_playwright
 
@@ -77,7 +77,7 @@ def measure(url: str, asked: list[str]) -> list[tuple[float, float]]:
         page = browser.new_page()
         page.add_init_script(SHOWN)
         page.goto(url)
-        times = [ask(page, query) for query in asked]
+        times = [ask(page, query) for query in texts]
         browser.close()
     return times
 
@@ -92,14 +92,14 @@ def main() -> None:
     arguments = parser.parse_args()
     folder = tempfile.TemporaryDirectory()
     index = arguments.index or built(Path(folder.name) / "index", arguments.passages)
-    asked = queries(passages(arguments.passages), arguments.queries)
+    texts = queries(passages(arguments.passages), arguments.queries)
     command = [sys.executable, "-m", "sleuth", "serve", "--index", str(index), "--port", "0", "--quiet"]
     server = subprocess.Popen([*command, *arguments.serve], stderr=subprocess.PIPE, text=True)
     assert server.stderr is not None
     try:
         url = server.stderr.readline().split()[-1]
         print(f"ready {wait_until_ready(url):.2f} s after the address was told", flush=True)
-        first, *rest = measure(url, asked)
+        first, *rest = measure(url, texts)
     finally:
         server.terminate()
         server.wait(60)

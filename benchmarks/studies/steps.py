@@ -3,8 +3,8 @@
     python -m benchmarks.studies.steps
 
 Each step is tried for all queries, and for those that a gate lets through: by the agreement of the legs or by the
-length of the query. Prints the difference to the default in nDCG@10, and what is left of it where setting and gate are
-chosen on all collections but the one that is judged. Collections are those of `benchmarks.studies.gains`.
+length of the query. Prints the difference to the default in nDCG@10, and the difference that remains if
+setting and gate are chosen on all collections except the judged one. Collections: those of `benchmarks.studies.gains`.
 """
 
 from __future__ import annotations
@@ -47,77 +47,77 @@ class Setting(NamedTuple):
     ndcg: Callable[[Asked], float | None]
 
 
-def saturated(asked: Asked, weigh: Callable[[float], float]) -> float | None:
-    """Count a word that comes several times in a query less often."""
-    terms = asked.lab.engine.searcher("lexical").analyse(asked.query)
+def saturated(question: Asked, weigh: Callable[[float], float]) -> float | None:
+    """Count a word that a query repeats less often."""
+    terms = question.lab.engine.searcher("lexical").analyse(question.query)
     if all(times == 1 for counts in terms.values() for times in counts.values()):
         return None
-    changed = {name: {term: weigh(times) for term, times in counts.items()} for name, counts in terms.items()}
-    return with_words(asked, asked.lab.lexical(changed))
+    weights = {name: {term: weigh(times) for term, times in counts.items()} for name, counts in terms.items()}
+    return with_words(question, question.lab.lexical(weights))
 
 
-def with_words(asked: Asked, hits: Hits) -> float:
+def with_words(question: Asked, hits: Hits) -> float:
     """Return nDCG@10 with another pool of words."""
-    return asked.ndcg(asked.fused(hits)[0])
+    return question.ndcg(question.fused(hits)[0])
 
 
-def summed(asked: Asked, decay: float) -> float:
+def summed(question: Asked, decay: float) -> float:
     """Score a document by the sum of its passages, each weighing `decay` of the one before."""
-    keys, scores = asked.fused()
+    keys, scores = question.fused()
     sums: dict[str, float] = {}
-    seen: Counter[str] = Counter()
-    for name, value in zip(asked.documents(keys), scores.tolist(), strict=True):
-        sums[name] = sums.get(name, 0.0) + value * decay ** seen[name]
-        seen[name] += 1
-    return asked.ndcg_of(sorted(sums, key=lambda name: -sums[name]))
+    counts: Counter[str] = Counter()
+    for name, value in zip(question.documents(keys), scores.tolist(), strict=True):
+        sums[name] = sums.get(name, 0.0) + value * decay ** counts[name]
+        counts[name] += 1
+    return question.ndcg_of(sorted(sums, key=lambda name: -sums[name]))
 
 
-def fed_back(asked: Asked, hits: int, terms: int, own: float, *, rare: bool) -> float | None:
+def fed_back(question: Asked, hits: int, terms: int, own: float, *, rare: bool) -> float | None:
     """Add terms of the first hits to the query (RM3); `own` is what the query itself weighs."""
-    keys, scores = asked.lexical.keys[:hits].tolist(), asked.lexical.scores[:hits].astype(float)
+    keys, scores = question.lexical.keys[:hits].tolist(), question.lexical.scores[:hits].astype(float)
     if not keys:
         return None
-    found: dict[str, float] = defaultdict(float)
-    for text, share in zip(asked.lab.texts(keys), (scores / scores.sum()).tolist(), strict=True):
-        tokens = asked.lab.analyzer.tokens(text)
+    term_weights: dict[str, float] = defaultdict(float)
+    for text, share in zip(question.lab.texts(keys), (scores / scores.sum()).tolist(), strict=True):
+        tokens = question.lab.analyzer.tokens(text)
         for token in tokens:
-            found[token] += share / len(tokens)
+            term_weights[token] += share / len(tokens)
     if rare:
-        idf = asked.lab.engine.searcher("lexical").idf(found)
-        found = {token: weight * idf[token] for token, weight in found.items()}
-    best = dict(sorted(found.items(), key=lambda pair: -pair[1])[:terms])
+        idf = question.lab.engine.searcher("lexical").idf(term_weights)
+        term_weights = {token: weight * idf[token] for token, weight in term_weights.items()}
+    best = dict(sorted(term_weights.items(), key=lambda pair: -pair[1])[:terms])
     query: dict[str, dict[str, float]] = {}
-    for name, counts in asked.lab.engine.searcher("lexical").analyse(asked.query).items():
+    for name, counts in question.lab.engine.searcher("lexical").analyse(question.query).items():
         weights = {term: own * times / sum(counts.values()) for term, times in counts.items()}
         for term, weight in best.items():
             weights[term] = weights.get(term, 0.0) + (1 - own) * weight / sum(best.values())
         query[name] = weights
-    return with_words(asked, asked.lab.lexical(query))
+    return with_words(question, question.lab.lexical(query))
 
 
-def spelled(asked: Asked) -> float | None:
+def spelled(question: Asked) -> float | None:
     """Replace words that no passage holds with the nearest ones that one holds."""
-    lab, text = asked.lab, asked.query
+    lab, text = question.lab, question.query
     for note in suggestions(text, lab.searchers, lab.snapshot, lab.analyzer):
         unknown, _, nearest = note.partition("; did you mean ")
         if nearest:
             text = text.replace(unknown.removeprefix("no passage holds ")[1:-1], nearest[1:-2])
-    return None if text == asked.query else with_words(asked, lab.lexical(text))
+    return None if text == question.query else with_words(question, lab.lexical(text))
 
 
-def near(asked: Asked, weight: float, measure: Callable[[Sequence[str], Sequence[str]], float]) -> float:
+def near(question: Asked, weight: float, measure: Callable[[Sequence[str], Sequence[str]], float]) -> float:
     """Lift the first hits in which words of the query stand together; the best by `weight` of the best score."""
 
     def adjust(keys: Sequence[int], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        tokens = asked.lab.analyzer.tokens
-        query = tokens(asked.query)
-        values = np.array([measure(query, tokens(text)) for text in asked.lab.texts(keys[:FIRST])])
+        tokens = question.lab.analyzer.tokens
+        query = tokens(question.query)
+        values = np.array([measure(query, tokens(text)) for text in question.lab.texts(keys[:FIRST])])
         lifted = scores.copy()
         if len(values) and values.max() > values.min():
             lifted[:FIRST] += weight * scores.max() * (values - values.min()) / (values.max() - values.min())
         return lifted
 
-    return asked.ndcg(asked.fused(adjust=adjust)[0])
+    return question.ndcg(question.fused(adjust=adjust)[0])
 
 
 def adjacent(query: Sequence[str], text: Sequence[str]) -> float:
@@ -180,16 +180,16 @@ def measure(lab: Laboratory, titled: Laboratory) -> dict[tuple[Setting, str], fl
     """Return the mean difference of each setting behind each gate, for one collection."""
     differences: dict[tuple[Setting, str], list[float]] = {}
     for id in lab.queries:
-        asked = Asked.of(lab, id)
-        default = asked.ndcg(asked.fused()[0])
+        question = Asked.of(lab, id)
+        default = question.ndcg(question.fused()[0])
         for setting in (*SETTINGS, TITLES):
             if setting is TITLES:
                 other = Asked.of(titled, id)
                 value: float | None = other.ndcg(other.fused()[0])
             else:
-                value = setting.ndcg(asked)
+                value = setting.ndcg(question)
             for gate, lets in GATES.items():
-                difference = 0.0 if value is None or not lets(asked) else value - default
+                difference = 0.0 if value is None or not lets(question) else value - default
                 differences.setdefault((setting, gate), []).append(difference)
     return {key: statistics.fmean(values) for key, values in differences.items()}
 
@@ -208,20 +208,20 @@ def left_out(choices: Sequence[Mapping[str, float]], names: Sequence[str]) -> di
 
 
 def main() -> None:
-    found: Differences = {}
+    differences: Differences = {}
     for folder in folders():
         print(folder.name, file=sys.stderr)
         with laboratory(folder) as lab, laboratory(folder, title_weight=2) as titled:
             for key, value in measure(lab, titled).items():
-                found.setdefault(key, {})[folder.name] = value
-    names = list(next(iter(found.values())))
+                differences.setdefault(key, {})[folder.name] = value
+    names = list(next(iter(differences.values())))
     print("| step | setting | for all queries | worst |\n|---|---|---|---|")
-    for (setting, gate), values in found.items():
+    for (setting, gate), values in differences.items():
         if gate == "all queries":
             print(f"| {setting.family} | {setting.name} | {summary(values)} |")
     print("\n| step, left out in turn | gain | worst |\n|---|---|---|")
-    for family in dict.fromkeys(setting.family for setting, _ in found):
-        choices = [values for (setting, _), values in found.items() if setting.family == family]
+    for family in dict.fromkeys(setting.family for setting, _ in differences):
+        choices = [values for (setting, _), values in differences.items() if setting.family == family]
         print(f"| {family} | {summary(left_out(choices, names))} |")
 
 

@@ -59,8 +59,10 @@ def best(
     """Return the best cosine of each query with any passage, shape (queries,)."""
     if not queries:
         return np.zeros(0, np.float32)
-    meant = np.array([embedder.has_meaning(query) for query in queries])
-    best: NDArray[np.float32] = np.where(meant, (embed_texts(embedder, queries) @ vectors.T).max(axis=1), 0.0)
+    has_meaning = np.array([embedder.has_meaning(query) for query in queries])
+    best: NDArray[np.float32] = np.where(
+        has_meaning, (embed_texts(embedder, queries) @ vectors.T).max(axis=1), 0.0
+    )
     return best
 
 

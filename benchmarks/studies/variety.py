@@ -38,8 +38,8 @@ class Way:
         copies: how many there were.
     """
 
-    def __init__(self, engine: Engine, options: Mapping[str, Any], *, named: bool = False) -> None:
-        self.engine, self.options, self.named = engine, options, named
+    def __init__(self, engine: Engine, options: Mapping[str, Any], *, count_copies: bool = False) -> None:
+        self.engine, self.options, self.named = engine, options, count_copies
         self.copies = 0
 
     def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
@@ -58,10 +58,14 @@ def judge(name: str) -> str:
     with Engine.open(DATA / "bench" / "variety" / name, create=True) as engine:
         if not engine.count().documents:
             engine.add(collection.documents())
-        every, default, named = Way(engine, WITHOUT_VARIETY), Way(engine, {}), Way(engine, {}, named=True)
+        every, default, with_copies = (
+            Way(engine, WITHOUT_VARIETY),
+            Way(engine, {}),
+            Way(engine, {}, count_copies=True),
+        )
         means = [
             score(make_run(way, collection.queries, k=100), collection.qrels, MEASURES).means
-            for way in (every, default, named)
+            for way in (every, default, with_copies)
         ]
     gain = [f"{each['nDCG@10']:.4f}" for each in means]
     recall = [f"{each['R@100']:.4f}" for each in means]

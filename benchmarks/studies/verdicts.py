@@ -69,11 +69,11 @@ def texts() -> None:
         ways[f"zstd, level {level}"] = writer.compress, reader.decompress
     each = 1e6 / len(coded)
     for name, (encode, decode) in ways.items():
-        stored = list(map(encode, coded))
-        share = sum(map(len, stored)) / sum(map(len, coded))
+        encoded = list(map(encode, coded))
+        share = sum(map(len, encoded)) / sum(map(len, coded))
         write = seconds(lambda encode=encode: list(map(encode, coded))) * each  # type: ignore[misc]
-        read = seconds(lambda decode=decode, stored=stored: [decode(text).decode() for text in stored]) * each  # type: ignore[misc]
-        print(f"{name:15} {share:6.1%} write {write:5.1f} µs, read {read:4.1f} µs")
+        read_time = seconds(lambda decode=decode, rows=encoded: [decode(row).decode() for row in rows]) * each  # type: ignore[misc]
+        print(f"{name:15} {share:6.1%} write {write:5.1f} µs, read {read_time:4.1f} µs")
 
 
 class _Hits(NamedTuple):
@@ -158,12 +158,12 @@ def queries() -> None:
 
     texts = read_passages()[:3_000]
     rng = random.Random(7)
-    asked = [" ".join(rng.sample(rng.choice(texts).split(), 4)) for _ in range(60)]
+    query_texts = [" ".join(rng.sample(rng.choice(texts).split(), 4)) for _ in range(60)]
     with tempfile.TemporaryDirectory() as folder, Engine.open(folder, create=True, embedder="") as engine:
         engine.add([Document(text, id=str(i)) for i, text in enumerate(texts)])
         for k in (10, 100):
             best = []
-            for query in asked:
+            for query in query_texts:
                 times = []
                 for _ in range(12):
                     start = process_time()
