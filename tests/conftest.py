@@ -1,8 +1,8 @@
 """Settings of all tests.
 
 Hypothesis times no example: a busy machine is not a failing test. It tries the same examples on every run, so that a
-failure tells of the change and not of luck; where SLEUTH_EXPLORE is set (`make campaigns`) it goes on exploring. Ctrl-C
-works in tests although a shell starts what it runs in the background with Ctrl-C ignored, and CI may do so.
+failure comes from the change and not from luck; with SLEUTH_EXPLORE (`make campaigns`) it tries new examples. Ctrl-C
+works in tests although a shell may start background commands, and so CI, with Ctrl-C ignored.
 
 Processes that tests start keep compiled modules, which saves each a quarter of a second where the environment turns
 that off, and start no threads for matrices, which would spin on cores that other tests need.

@@ -157,19 +157,19 @@ def test_imports_follow_the_layers(path: Path) -> None:
 def test_the_map_shows_each_folder() -> None:
     """ARCHITECTURE.md lists each package and each folder of a package that it shows in parts, and no others."""
     tree = (SRC.parents[1] / "ARCHITECTURE.md").read_text("utf8").partition("```\n")[2].partition("```")[0]
-    shown: set[str] = set()
+    entries: set[str] = set()
     room = ""
     for line in tree.partition("\ntests/")[0].splitlines()[1:]:
         name = line.split()[0].rstrip("/")
         if line.startswith("    "):
-            shown.add(f"{room}/{name}")
+            entries.add(f"{room}/{name}")
         elif "/" in line.split()[0]:
             room = name
-            shown.add(name)
-    shown |= {"types"} if any("types/" in line.split() for line in tree.splitlines()) else set()
+            entries.add(name)
+    entries |= {"types"} if any("types/" in line.split() for line in tree.splitlines()) else set()
     packages = {str(path.parent.relative_to(SRC)) for path in SRC.glob("*/__init__.py")}
     folders = {str(path.parent.relative_to(SRC)) for path in SRC.glob("*/*/__init__.py")}
-    assert shown == packages - {"surfaces"} | folders
+    assert entries == packages - {"surfaces"} | folders
 
 
 def test_no_import_cycles_between_rooms() -> None:
@@ -177,14 +177,14 @@ def test_no_import_cycles_between_rooms() -> None:
     graph: dict[str, set[str]] = {}
     for path in modules():
         graph.setdefault(unit(path), set()).update(imports(path) - {unit(path)})
-    seen: set[str] = set()
+    rooms_so_far: set[str] = set()
 
     def visit(room: str, trail: tuple[str, ...]) -> None:
         assert room not in trail, " -> ".join((*trail, room))
-        if room not in seen:
+        if room not in rooms_so_far:
             for below in sorted(graph.get(room, ())):
                 visit(below, (*trail, room))
-            seen.add(room)
+            rooms_so_far.add(room)
 
     for room in sorted(graph):
         if room != "__init__":

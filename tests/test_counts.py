@@ -45,7 +45,7 @@ class ById:
 
 @dataclass(frozen=True)
 class Things:
-    """What is asked: an index, code in git, a knowledge base over the index, a web search."""
+    """The retrievers: an index, code in git, a knowledge base over the index, a web search."""
 
     engine: Engine
     code: Any

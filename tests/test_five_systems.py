@@ -46,7 +46,7 @@ def test_its_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_its_names_can_be_imported() -> None:
-    """Each name of a module of ours that the page gives exists."""
+    """Each name of a Sleuth module on the page exists."""
     for module, name in re.findall(r"`(sleuth(?:\.[a-z_]+)*)\.(\w+)`", GUIDE.read_text("utf8")):
         home = import_module(module)
         assert hasattr(home, name) or import_module(f"{module}.{name}"), f"{module}.{name}"

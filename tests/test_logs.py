@@ -29,7 +29,7 @@ def test_loggers_have_names_of_families() -> None:
 
 
 def test_families_tell_what_they_do(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """Store, legs, models and vector stores log their steps; what is asked and stored is not in their records."""
+    """Store, legs, models and vector stores log their steps; queries and texts are not in their records."""
     with caplog.at_level(logging.DEBUG, "sleuth"), OllamaServer() as server:
         embedder = OllamaEmbedder("nomic-embed-text", base_url=server.url)
         with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
@@ -57,10 +57,10 @@ def test_a_repair_on_opening_is_logged(tmp_path: Path, caplog: pytest.LogCapture
 def test_nothing_is_printed_by_default() -> None:
     """A warning of Sleuth's does not reach standard error of a program that configures no logging."""
     script = "from sleuth.logs import logger_of; logger_of('web').error('lost')"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, env=os.environ, check=True
     )
-    assert (done.stdout, done.stderr) == ("", "")
+    assert (result.stdout, result.stderr) == ("", "")
 
 
 def test_queries_are_not_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

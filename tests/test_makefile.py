@@ -12,10 +12,10 @@ def test_make_help_lists_every_target() -> None:
     """`make help` lists every target."""
     text = (HOME / "Makefile").read_text("utf8")
     targets = set(re.findall(r"^([a-z][a-z-]*):", text, re.MULTILINE))
-    shown = subprocess.run(
+    output = subprocess.run(
         ["make", "-s", "help"], cwd=HOME, capture_output=True, text=True, check=True
     ).stdout
-    assert set(re.findall(r"^make (\S+) +\S", shown, re.MULTILINE)) == targets
+    assert set(re.findall(r"^make (\S+) +\S", output, re.MULTILINE)) == targets
     declared = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)
     assert declared and targets <= set(declared[1].split())
 

@@ -129,12 +129,12 @@ def test_a_command_tells_damage_that_it_sees(home: Path) -> None:
         file.seek(size // 2)
         file.write(bytes([byte ^ 1]))
     for _ in range(40):
-        done = sleuth_process("search", "cats", cwd=home)
-        assert "cats.md" in done.stdout
-        if done.stderr:
+        result = sleuth_process("search", "cats", cwd=home)
+        assert "cats.md" in result.stdout
+        if result.stderr:
             break
-    assert f"segment {lexical.stem}: " in done.stderr
-    assert "`sleuth doctor --repair` makes it anew" in done.stderr
+    assert f"segment {lexical.stem}: " in result.stderr
+    assert "`sleuth doctor --repair` makes it anew" in result.stderr
 
 
 def test_an_index_is_private(home: Path) -> None:

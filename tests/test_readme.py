@@ -16,12 +16,12 @@ def test_the_python_tour_prints_what_it_says(tmp_path: Path) -> None:
     """The Python example prints the block below it in an empty folder."""
     match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", README.read_text(), re.DOTALL)
     assert match
-    code, shown = match.groups()
-    done = subprocess.run(
+    code, expected = match.groups()
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
-    assert done.stdout == shown
+    assert result.stderr == ""
+    assert result.stdout == expected
 
 
 def test_the_tour_at_a_shell_finds_what_it_shows(tmp_path: Path) -> None:
@@ -34,15 +34,15 @@ def test_the_tour_at_a_shell_finds_what_it_shows(tmp_path: Path) -> None:
     shutil.copytree(README.parent / "docs", tmp_path / "docs")
     outputs = []
     for part in re.split(r"^\$ sleuth ", block, flags=re.MULTILINE)[1:]:
-        command, shown = part.split("\n", 1)
-        done = subprocess.run(
+        command, expected = part.split("\n", 1)
+        result = subprocess.run(
             [sys.executable, "-m", "sleuth", *shlex.split(command)],
             cwd=tmp_path, capture_output=True, text=True, check=True,
         )  # fmt: skip
-        outputs.append((shown, done.stdout))
-    (_, indexed), (found, hit), (answer, answered) = outputs
+        outputs.append((expected, result.stdout))
+    (_, indexed), (first_line, hit), (answer, answered) = outputs
     assert re.search(r"^\d+ documents, \d+ passages in .sleuth$", indexed, re.MULTILINE)
-    assert hit.split(":")[0] == found.split(":")[0] == " 1 docs/filters.md"
+    assert hit.split(":")[0] == first_line.split(":")[0] == " 1 docs/filters.md"
     cited = re.compile(r"^\[1\] (\S+):", re.MULTILINE)
     assert cited.findall(answered) == cited.findall(answer)
     assert answered.splitlines()[1] in answer

@@ -21,9 +21,9 @@ def pages() -> list[Path]:
 def test_every_page_is_in_the_site() -> None:
     """The navigation has every guide and page of the root; the index of decisions has every decision."""
     text = (HOME / "mkdocs.yml").read_text("utf8")
-    named = re.findall(r": ([\w/.-]+\.md)$", text.split("\nnav:")[1], re.MULTILINE)
+    pages = re.findall(r": ([\w/.-]+\.md)$", text.split("\nnav:")[1], re.MULTILINE)
     guides = {path.name for path in (HOME / "docs").glob("*.md")}
-    assert sorted(named) == sorted({*guides, *SITE["ROOT_PAGES"].values(), *GENERATED, "decisions/README.md"})
+    assert sorted(pages) == sorted({*guides, *SITE["ROOT_PAGES"].values(), *GENERATED, "decisions/README.md"})
     assert set(SITE["ROOT_PAGES"]) == {path.name for path in HOME.glob("*.md")}
     index = (HOME / "docs" / "decisions" / "README.md").read_text("utf8")
     for decision in (HOME / "docs" / "decisions").glob("*.md"):

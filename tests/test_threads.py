@@ -15,33 +15,33 @@ from tests.waiting import wait_until
 def test_threads_wait_for_the_next_job() -> None:
     """A worker thread runs the next job too, and ends when it is idle."""
     workers = SharedThreads(idle_seconds=60.0)
-    seen: list[int] = []
+    thread_ids: list[int] = []
 
-    def note(done: threading.Event) -> None:
-        seen.append(threading.get_ident())
-        done.set()
+    def note(is_over: threading.Event) -> None:
+        thread_ids.append(threading.get_ident())
+        is_over.set()
 
     before = threading.active_count()
     for number in range(4):
         if number == 3:
             workers._idle_seconds = 0.0  # after this job
-        done = threading.Event()
-        workers.submit(partial(note, done))
-        assert done.wait(60)
+        is_over = threading.Event()
+        workers.submit(partial(note, is_over))
+        assert is_over.wait(60)
         wait_until(lambda: workers._idle or threading.active_count() <= before)
-    assert len(seen) == 4
-    assert len(set(seen)) == 1
+    assert len(thread_ids) == 4
+    assert len(set(thread_ids)) == 1
     wait_until(lambda: threading.active_count() <= before)
 
 
 def test_a_job_says_when_it_is_over() -> None:
     """The event of a job is set when it is over, and the job no longer counts as running."""
     workers, may_end = SharedThreads(), threading.Event()
-    done = workers.submit(may_end.wait)
+    job = workers.submit(may_end.wait)
     assert workers.running == 1
-    assert not done.is_set()
+    assert not job.is_set()
     may_end.set()
-    assert done.wait(60)
+    assert job.wait(60)
     assert workers.running == 0
 
 

@@ -27,7 +27,7 @@ def reply(prompt: str) -> str:
 def test_their_examples_run(
     guide: str, examples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every example prints what stands below it, with a local server as the model."""
+    """Every example prints the output below it, with a local server as the model."""
     if guide == "vector-store":
         pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SLEUTH_PLUGINS"):

@@ -18,16 +18,16 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     guide = "# Guide\n\nTokens are refilled every second.\n\nA bucket holds fifty tokens.\n"
     (home / "docs" / "guide.md").write_text(guide)
     (home / "docs" / "cats.txt").write_text("Cats \x1b[31msleep\u202e most of the day.\n")
-    done = sleuth("index", "docs", cwd=home)
-    assert done.returncode == 0, done.stderr
+    process = sleuth("index", "docs", cwd=home)
+    assert process.returncode == 0, process.stderr
     return home
 
 
 def test_ask_without_a_model(home: Path) -> None:
     """Sentences of the passages answer, followed by numbered sources with path and lines."""
-    done = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="")
-    assert done.returncode == 0, done.stderr
-    first, second, *rest = done.stdout.splitlines()
+    process = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="")
+    assert process.returncode == 0, process.stderr
+    first, second, *rest = process.stdout.splitlines()
     assert first == "Likely answers, quoted, since no language model is configured:"
     assert second == "- Tokens are refilled every second. A bucket holds fifty tokens. [1]"
     assert any(line.startswith("[1] ") and "guide.md:" in line for line in rest)
@@ -37,36 +37,36 @@ def test_ask_with_a_model(home: Path) -> None:
     """The answer of the model is printed with the sources that it cites; --show-context prints the passages."""
     with OllamaServer(reply=lambda prompt: "Every second [1].") as server:
         environment = {"OLLAMA_HOST": server.url, "SLEUTH_MODEL": "llama3.1"}
-        done = sleuth(
+        process = sleuth(
             "ask", "--show-context", "how", "often", "are tokens refilled?", cwd=home, **environment
         )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith("Every second [1].\n\n[1] ")
-        assert "A bucket holds fifty tokens." in done.stdout
+        assert process.returncode == 0, process.stderr
+        assert process.stdout.startswith("Every second [1].\n\n[1] ")
+        assert "A bucket holds fifty tokens." in process.stdout
         assert server.payloads("/api/generate")[0]["options"] == {"num_ctx": 8192}
-        shown = json.loads(sleuth("ask", "--json", "tokens", cwd=home, **environment).stdout)
-        assert shown["response"] == "Every second [1]."
-        assert shown["items"] is None
-        assert shown["extra"]["citations"][0]["number"] == 1
+        output = json.loads(sleuth("ask", "--json", "tokens", cwd=home, **environment).stdout)
+        assert output["response"] == "Every second [1]."
+        assert output["items"] is None
+        assert output["extra"]["citations"][0]["number"] == 1
 
 
 def test_a_model_of_this_machine_is_named(home: Path) -> None:
     """Without a model, one line names a model that Ollama offers on this machine; other machines are not asked."""
     with OllamaServer(models=["nomic-embed-text", "qwen3"]) as server:
-        done = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST=server.url)
+        process = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST=server.url)
         assert (
             "sleuth: Ollama on this machine has qwen3:latest; to let it write: --model qwen3:latest"
-            in done.stderr
+            in process.stderr
         )
-    done = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="http://192.0.2.1:11434")
-    assert "Ollama" not in done.stderr
+    process = sleuth("ask", "how often are tokens refilled?", cwd=home, OLLAMA_HOST="http://192.0.2.1:11434")
+    assert "Ollama" not in process.stderr
 
 
 def test_nothing_hidden_reaches_the_terminal(home: Path) -> None:
     """Control characters and direction marks of a document are not printed."""
-    done = sleuth("ask", "--show-context", "cats", cwd=home)
-    assert "- Cats [31msleep most of the day. [1]" in done.stdout
-    assert not {"\x1b", "\u202e"} & set(done.stdout)
+    process = sleuth("ask", "--show-context", "cats", cwd=home)
+    assert "- Cats [31msleep most of the day. [1]" in process.stdout
+    assert not {"\x1b", "\u202e"} & set(process.stdout)
 
 
 def test_ask_failures(home: Path) -> None:
@@ -75,23 +75,23 @@ def test_ask_failures(home: Path) -> None:
     """
     assert sleuth("ask", "zzqqxx", cwd=home).returncode == 1
     assert sleuth("ask", " ", cwd=home).returncode == 2
-    done = sleuth("ask", "-m", "llama3.1", "tokens", cwd=home, OLLAMA_HOST="127.0.0.1:9")
-    assert done.returncode == 5
-    assert "ollama serve" in done.stderr
+    process = sleuth("ask", "-m", "llama3.1", "tokens", cwd=home, OLLAMA_HOST="127.0.0.1:9")
+    assert process.returncode == 5
+    assert "ollama serve" in process.stderr
 
 
 def test_summarize(home: Path) -> None:
     """A document, or the passages of a question, are summarized with and without a model."""
-    done = sleuth("summarize", "docs/guide.md", cwd=home)
-    assert done.returncode == 0, done.stderr
-    assert "- Tokens are refilled every second." in done.stdout
+    process = sleuth("summarize", "docs/guide.md", cwd=home)
+    assert process.returncode == 0, process.stderr
+    assert "- Tokens are refilled every second." in process.stdout
     with OllamaServer(reply=lambda prompt: f"- {len(prompt)}") as server:
-        done = sleuth(
+        process = sleuth(
             "summarize", "--about", "cats", "-m", "llama3.1", "--json", cwd=home, OLLAMA_HOST=server.url
         )
-        shown = json.loads(done.stdout)
-        assert shown["summary"].startswith("- ")
-        assert shown["citations"][0]["number"] == 1
+        output = json.loads(process.stdout)
+        assert output["summary"].startswith("- ")
+        assert output["citations"][0]["number"] == 1
         assert "most of the day." in server.payloads("/api/generate")[0]["prompt"]
     assert sleuth("summarize", "docs/nothing.md", cwd=home).returncode == 2
     assert sleuth("summarize", cwd=home).returncode == 2
@@ -105,12 +105,12 @@ def test_plugins(home: Path) -> None:
         "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve', priority=3)\ndef f(result, *a, rag2f): ...\n"
     )
     (folder / "broken.py").write_text("import no_such_package")
-    done = sleuth("plugins", "--folder", "plugins", cwd=home)
-    assert done.returncode == 1
-    assert "indiana_jones_retrieve, priority 3" in done.stdout
-    assert "ModuleNotFoundError: No module named 'no_such_package'" in done.stdout
-    listed = json.loads(sleuth("plugins", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
-    assert {info["name"]: info["status"] for info in listed} == {"good": "active", "broken": "failed"}
+    process = sleuth("plugins", "--folder", "plugins", cwd=home)
+    assert process.returncode == 1
+    assert "indiana_jones_retrieve, priority 3" in process.stdout
+    assert "ModuleNotFoundError: No module named 'no_such_package'" in process.stdout
+    entries = json.loads(sleuth("plugins", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
+    assert {info["name"]: info["status"] for info in entries} == {"good": "active", "broken": "failed"}
     doctor = json.loads(sleuth("doctor", "--json", cwd=home, SLEUTH_PLUGINS="plugins").stdout)
     assert [f["level"] for f in doctor if f["subject"] in ("good", "broken")] == ["error", "ok"]
 
@@ -123,11 +123,11 @@ def test_plugin_folder_without_init_is_reported(home: Path) -> None:
         "from sleuth.hooks import hook\n@hook('indiana_jones_retrieve')\ndef f(result, *a, rag2f): ...\n"
     )
     for command in ("plugins", "doctor"):
-        done = sleuth(command, "--json", cwd=home, SLEUTH_PLUGINS="others")
-        assert done.returncode == 1
-        assert "plugin folder 'permission' must hold an __init__.py" in done.stdout
-    done = sleuth("search", "tokens", cwd=home, SLEUTH_PLUGINS="others")
-    assert "sleuth: the plugin permission failed: PluginError: plugin folder 'permission'" in done.stderr
+        process = sleuth(command, "--json", cwd=home, SLEUTH_PLUGINS="others")
+        assert process.returncode == 1
+        assert "plugin folder 'permission' must hold an __init__.py" in process.stdout
+    process = sleuth("search", "tokens", cwd=home, SLEUTH_PLUGINS="others")
+    assert "sleuth: the plugin permission failed: PluginError: plugin folder 'permission'" in process.stderr
 
 
 def test_doctor_reports_models(home: Path) -> None:

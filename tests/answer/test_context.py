@@ -52,16 +52,16 @@ def test_a_best_passage_that_does_not_fit_is_cut() -> None:
 
 def test_neighbours_become_one_passage() -> None:
     """Neighbouring chunks of a document are merged in document order, at the better rank, without their overlap."""
-    left, shared, right = "First part of it. ", "This stands in both chunks. ", "Last part of it."
+    beginning, shared, right = "First part of it. ", "This stands in both chunks. ", "Last part of it."
     items = [
         item("g.md#5", shared + right, source="g.md", start_line=10, end_line=20),
         item("other.md#4", B, source="other.md"),
-        item("g.md#4", left + shared, source="g.md", start_line=1, end_line=12),
+        item("g.md#4", beginning + shared, source="g.md", start_line=1, end_line=12),
         item("g.md#7", C, source="g.md"),
     ]
     passages = assemble(items, order="best-first")
     assert [p.ids for p in passages] == [("g.md#4", "g.md#5"), ("other.md#4",), ("g.md#7",)]
-    assert passages[0].text == left + shared + right
+    assert passages[0].text == beginning + shared + right
     assert passages[0].source == "g.md:1-20"
 
 
@@ -102,9 +102,9 @@ def test_arguments() -> None:
 
 
 @given(st.text("ab ", min_size=8, max_size=30), st.text("cd ", max_size=30), st.text("ef ", max_size=30))
-def test_overlap_stands_once(shared: str, left: str, right: str) -> None:
+def test_overlap_stands_once(shared: str, beginning: str, right: str) -> None:
     """Joining two texts keeps their overlap once."""
-    assert join_overlapping(left + shared, shared + right) == left + shared + right
+    assert join_overlapping(beginning + shared, shared + right) == beginning + shared + right
 
 
 @given(st.lists(st.integers(1, 400), max_size=12), st.integers(1, 1500))

@@ -153,32 +153,34 @@ def test_definitions_of_one_name_do_not_disagree() -> None:
         definition("a.wait", 'def wait():\n    """Waits for 5 seconds."""', 2.0),
         definition("b.wait", 'def wait():\n    """Waits for 9 seconds."""', 1.9),
     ]
-    chosen = choose("how long does wait wait", score_sentences("how long does wait wait", items), items, 3)
-    assert chosen
-    assert not any(statement.differing for statement in chosen)
+    statements = choose(
+        "how long does wait wait", score_sentences("how long does wait wait", items), items, 3
+    )
+    assert statements
+    assert not any(statement.differing for statement in statements)
 
 
 def test_repeats_are_passed_over() -> None:
     """A sentence with the same words as a chosen one is skipped."""
     items = [item("a", "Ice melts in warm water."), item("b", "In warm water ice melts. Ice floats.")]
-    chosen = choose("", score_sentences("does ice float or melt", items), items, 3)
-    assert [one.sentence.text for one in chosen] == ["Ice melts in warm water.", "Ice floats."]
+    statements = choose("", score_sentences("does ice float or melt", items), items, 3)
+    assert [one.sentence.text for one in statements] == ["Ice melts in warm water.", "Ice floats."]
 
 
 def test_parts_far_below_the_best_are_left_out() -> None:
     """Parts that score below 0.7 of the best are not quoted, even if there is room."""
     items = [item("a", "Ice melts in warm water.", 3.0), item("b", "Warm coats are sold here.", 1.0)]
-    ranked = score_sentences("does ice melt in warm water", items)
-    assert len(ranked) == 2
-    assert [one.sentence.text for one in choose("", ranked, items, 3)] == ["Ice melts in warm water."]
+    ranking = score_sentences("does ice melt in warm water", items)
+    assert len(ranking) == 2
+    assert [one.sentence.text for one in choose("", ranking, items, 3)] == ["Ice melts in warm water."]
 
 
 def test_parts_with_few_words_of_the_question_are_left_out() -> None:
     """A further part has at least half as many words of the question as the best one, whatever its passage."""
     texts = ("Tokens of a bucket are refilled slowly.", "Tokens cost nothing.")
     items = [item(text[:9], text, 2.0) for text in texts]
-    ranked = score_sentences("How slowly are the tokens of a bucket refilled?", items)
-    assert [statement.sentence.text for statement in choose("", ranked, items, 3)] == [texts[0]]
+    ranking = score_sentences("How slowly are the tokens of a bucket refilled?", items)
+    assert [statement.sentence.text for statement in choose("", ranking, items, 3)] == [texts[0]]
 
 
 def test_headings_count_for_what_is_below_them() -> None:

@@ -85,7 +85,7 @@ def test_cut_sentences_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marked", "expected"),
+    ("markup", "expected"),
     [
         ("**Bold** and _soft_ and `a_b*c`.", "Bold and soft and `a_b*c`."),
         ("See [the guide](x.md#a) now.", "See the guide now."),
@@ -98,9 +98,9 @@ def test_cut_sentences_are_left_out() -> None:
         ('Define "__bool__()" or __len__ on <lambda>.', 'Define "__bool__()" or __len__ on <lambda>.'),
     ],
 )
-def test_markup_is_stripped(marked: str, expected: str) -> None:
+def test_markup_is_stripped(markup: str, expected: str) -> None:
     """Markup of Markdown, reStructuredText and HTML is removed from sentences; code and brackets stay."""
-    assert without_markup(marked) == expected
+    assert without_markup(markup) == expected
 
 
 @given(st.text("ab .:\n-*|`#=>12", max_size=80))
@@ -199,12 +199,12 @@ def test_a_cut_sentence_that_announces_code_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("marked", "expected"),
+    ("markup", "expected"),
     [
         ("See `the guide`_ and `a page <x.html>`_.", "See the guide and a page."),
         ("Write `a` or `_b` or ``c_`` there.", "Write `a` or `_b` or `c_` there."),
     ],
 )
-def test_links_of_restructuredtext(marked: str, expected: str) -> None:
+def test_links_of_restructuredtext(markup: str, expected: str) -> None:
     """A link shows its text; names in ticks that begin or end with an underscore are code."""
-    assert without_markup(marked) == expected
+    assert without_markup(markup) == expected

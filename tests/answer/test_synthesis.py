@@ -75,9 +75,9 @@ def test_refusal_is_reported() -> None:
 def test_no_passages_no_question_to_the_model() -> None:
     """Without passages there is no request to the model."""
     generator = Scripted()
-    said: list[str] = []
-    result = LLMSynthesizer(generator).synthesize("q", [], on_text=said.append)
-    assert (result.response, said, generator.prompts) == (REFUSAL, [REFUSAL], [])
+    texts: list[str] = []
+    result = LLMSynthesizer(generator).synthesize("q", [], on_text=texts.append)
+    assert (result.response, texts, generator.prompts) == (REFUSAL, [REFUSAL], [])
 
 
 def test_contradictions_are_given_to_the_model() -> None:
@@ -120,16 +120,16 @@ def test_the_budget_is_that_of_the_model() -> None:
 
 def test_streaming() -> None:
     """The streamed pieces join to the response, without surrounding white space."""
-    said: list[str] = []
-    result = LLMSynthesizer(Scripted("\n  One two [1].  \n")).synthesize("q", ITEMS, on_text=said.append)
-    assert "".join(said) == result.response == "One two [1]."
+    texts: list[str] = []
+    result = LLMSynthesizer(Scripted("\n  One two [1].  \n")).synthesize("q", ITEMS, on_text=texts.append)
+    assert "".join(texts) == result.response == "One two [1]."
     assert list(trim_pieces(["  ", " a", "  ", "", "b ", " "])) == ["a", "  b"]
 
 
 def test_extractive_answer() -> None:
     """Without a model, the best sentences are quoted with citations, and the answer says so."""
-    said: list[str] = []
-    result = ExtractiveSynthesizer().synthesize("What belongs to the bucket?", ITEMS, on_text=said.append)
+    texts: list[str] = []
+    result = ExtractiveSynthesizer().synthesize("What belongs to the bucket?", ITEMS, on_text=texts.append)
     assert result.response == "\n".join(
         [
             INTRODUCTIONS[Grade.MAY_HELP],
@@ -137,7 +137,7 @@ def test_extractive_answer() -> None:
             "- A bucket belongs to a key. [2]",
         ]
     )
-    assert "".join(said) == result.response
+    assert "".join(texts) == result.response
     assert result.used_source_ids == ["limits.md#0", "keys.md#0"]
     assert result.extra["synthesizer"] == "extractive"
     assert [source["source"] for source in result.extra["sources"]] == ["limits.md", "keys.md"]
@@ -173,8 +173,8 @@ def test_parts_about_other_names_are_not_quoted() -> None:
     other = item("b", "A capital letter costs more.", 1.9)
     result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [best, other])
     assert result.used_source_ids == ["a"]
-    asked = item("a", "Ask it anything:\n\n```\nask('the capital of France')\n```\n", 2.0)
-    result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [asked, other])
+    question_item = item("a", "Ask it anything:\n\n```\nask('the capital of France')\n```\n", 2.0)
+    result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [question_item, other])
     assert result.grade is Grade.NOTHING_CLOSE
 
 

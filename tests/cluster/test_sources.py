@@ -16,7 +16,7 @@ def test_an_address_is_no_source(tmp_path: Path) -> None:
     address = f"file://{tmp_path}/published"
     with pytest.raises(ArgumentError, match="got s3://bucket/docs: mount the storage"):
         index_on_ray(address, [tmp_path, "s3://bucket/docs"])
-    done = sleuth("cluster", "index", address, "s3://bucket/docs", cwd=tmp_path)
-    assert done.returncode == 2
-    assert "got s3://bucket/docs: mount the storage" in " ".join(done.stderr.split())
+    process = sleuth("cluster", "index", address, "s3://bucket/docs", cwd=tmp_path)
+    assert process.returncode == 2
+    assert "got s3://bucket/docs: mount the storage" in " ".join(process.stderr.split())
     assert not (tmp_path / "published").exists()

@@ -148,10 +148,10 @@ class Git:
             "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
             "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
         }  # fmt: skip
-        done = subprocess.run(
+        result = subprocess.run(
             ["git", "-C", str(self.root), *arguments], capture_output=True, check=True, env=env
         )
-        return done.stdout.decode().strip()
+        return result.stdout.decode().strip()
 
     def commit(self, files: dict[str, str | bytes], message: str = "change") -> str:
         """Write files, commit everything, and return the commit."""
@@ -164,8 +164,8 @@ class Git:
 @pytest.fixture
 def storage(tmp_path: Path) -> Iterator[CodeStorage]:
     """Return an empty code index."""
-    with open_code(tmp_path / "index", create=True) as opened:
-        yield opened
+    with open_code(tmp_path / "index", create=True) as code_index:
+        yield code_index
 
 
 @pytest.fixture
@@ -179,8 +179,8 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[CodeStorage
     """Index the shop and return the id of its repository."""
     root = tmp_path_factory.mktemp("shop")
     write(root, dict(SHOP))
-    with open_code(tmp_path_factory.mktemp("index"), create=True) as opened:
-        yield opened, index_path(opened, root, workers=1).repository
+    with open_code(tmp_path_factory.mktemp("index"), create=True) as code_index:
+        yield code_index, index_path(code_index, root, workers=1).repository
 
 
 @pytest.fixture(scope="session")
@@ -194,8 +194,8 @@ def snapshot(shop: tuple[CodeStorage, str]) -> Snapshot:
 @pytest.fixture(scope="session")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Snapshot]:
     """Index the project and return its snapshot."""
-    with open_code(tmp_path_factory.mktemp("index"), create=True) as opened:
-        yield open_project(opened, tmp_path_factory.mktemp("project"), PROJECT)
+    with open_code(tmp_path_factory.mktemp("index"), create=True) as code_index:
+        yield open_project(code_index, tmp_path_factory.mktemp("project"), PROJECT)
 
 
 @pytest.fixture(scope="session")

@@ -60,7 +60,7 @@ def fixture(root: Path) -> None:
 
 
 def contents(storage: CodeStorage, snapshot: Snapshot) -> dict[str, Any]:
-    """Return the plain value of each part of what is stored."""
+    """Return the plain value of each part of a stored snapshot."""
     out: dict[str, Any] = {"files": [list(row) for row in (*snapshot.files, *snapshot.skipped)]}
     details = [(row.path, snapshot.detail(row)) for row in snapshot.files]
     out["details"] = [storage.detail(row.key).hex() for row in snapshot.files]

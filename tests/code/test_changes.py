@@ -17,7 +17,7 @@ from sleuth.engine import open_code
 from tests.code.conftest import SHOP, Git, write
 
 
-def listed(root: Path, storage: CodeStorage, changed: list[Path] | None) -> tuple[bool, str, list[Listed]]:
+def listed(root: Path, storage: CodeStorage, paths: list[Path] | None) -> tuple[bool, str, list[Listed]]:
     """Return whether `changed` was enough for a listing, its snapshot and its files, which equal those of a full
     listing.
     """
@@ -25,7 +25,7 @@ def listed(root: Path, storage: CodeStorage, changed: list[Path] | None) -> tupl
     assert isinstance(source, DiskSource)
     repository = storage.repository(str(root))
     past = past_of(storage, repository.id, source)
-    short = None if changed is None else source.listing_after(changed, past)
+    short = None if paths is None else source.listing_after(paths, past)
     whole = source_at(root).listing()
     assert short is None or (short.version, short.files) == (whole.version, whole.files)
     return short is not None, whole.version.id, whole.files
@@ -41,11 +41,11 @@ def test_only_what_changed_is_looked_at(storage: CodeStorage, git: Git) -> None:
         ({}, ["shop/new.py", "shop/latest.py"], ["shop/new.py", "shop/latest.py"]),
         ({"shop/models.py": "a = 2\n"}, [], ["shop/models.py", "shop/never.py"]),
     ]
-    for files, gone, changed in steps:
+    for files, deletions, names in steps:
         write(git.root, files)
-        for name in gone:
+        for name in deletions:
             (git.root / name).unlink()
-        paths = [git.root / name for name in changed]
+        paths = [git.root / name for name in names]
         short, id, _ = listed(git.root, storage, paths)
         assert short
         assert index_path(storage, git.root, changed=paths).snapshot == id != clean
@@ -64,8 +64,8 @@ def test_a_commit_is_listed_from_the_one_before(git: Git) -> None:
         ({"lib/a.py": "a folder again\n"}, ["lib"]),
         ({}, ["shop/payment.py"]),
     ]
-    for files, gone in steps:
-        for name in gone:
+    for files, deletions in steps:
+        for name in deletions:
             (git.root / name).unlink()
             if name == "lib/a.py":
                 (git.root / "lib").rmdir()

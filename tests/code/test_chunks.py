@@ -101,7 +101,7 @@ def test_a_long_class_is_outline_and_members() -> None:
 
 
 def test_a_long_body_is_cut_at_statements() -> None:
-    """No piece begins inside a statement, and none is much longer than the limit."""
+    """No piece begins inside a statement or is much longer than the limit."""
     statements = "".join(f"    y = call(\n        {i},\n    )\n" for i in range(WHOLE_LINES))
     chunks = chunks_of(f"def f():\n{statements}")
     lines = f"def f():\n{statements}".split("\n")

@@ -24,28 +24,28 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("shop")
     git = Git(root)
     git.commit(dict(SHOP))
-    done = run(root, "index", ".")
-    assert done.returncode == 0, done.stderr
-    assert "main" in done.stdout
+    process = run(root, "index", ".")
+    assert process.returncode == 0, process.stderr
+    assert "main" in process.stdout
     return root
 
 
 def answer(place: Path, *arguments: str) -> Any:
-    done = run(place, *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    process = run(place, *arguments, "--json")
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def test_search(place: Path) -> None:
     """Hits have path, lines and code; they are printed as text, as JSON and as a prompt block, with relations and
     explanations.
     """
-    done = run(
+    process = run(
         place, "search", "record", "an", "order", "in", "the", "ledger", "--expand", "callers", "--explain"
     )
-    assert " 1 shop/ledger.py:1-3  record" in done.stdout
-    assert "callers: audit (shop/ledger.py:6), PaymentProcessor.charge" in done.stdout
-    assert "category factor" in done.stdout
+    assert " 1 shop/ledger.py:1-3  record" in process.stdout
+    assert "callers: audit (shop/ledger.py:6), PaymentProcessor.charge" in process.stdout
+    assert "category factor" in process.stdout
     result = answer(place, "search", "ledger", "--path", "shop", "--lang", "py", "--no-tests", "-k", "2")
     assert result["hits"][0]["file_path"] == "shop/ledger.py"
     assert len(result["hits"]) <= 2
@@ -59,7 +59,7 @@ def test_search(place: Path) -> None:
 
 
 def test_categories_are_left_out(place: Path) -> None:
-    """`--exclude` leaves out docs, tests and more, and names the categories where there is none of that name."""
+    """`--exclude` leaves out docs, tests and more, and lists the categories when the name is unknown."""
     both = {hit["file_path"] for hit in answer(place, "search", "shop payment charge", "-k", "20")["hits"]}
     assert {"README.md", "tests/test_payment.py"} < both
     rest = answer(
@@ -90,8 +90,8 @@ def test_snapshots(place: Path) -> None:
     git = Git(place)
     git.commit({"shop/more.py": "more = 1\n"})
     assert run(place, "index", "--rev", "main").returncode == 0
-    listed = answer(place, "snapshots")["snapshots"]
-    assert [s["status"] for s in listed] == ["completed"] * 2
+    snapshots = answer(place, "snapshots")["snapshots"]
+    assert [s["status"] for s in snapshots] == ["completed"] * 2
     assert "added\tshop/more.py" in run(place, "snapshots", "--diff", "HEAD~1", "HEAD").stdout
     assert run(place, "show", "shop/more.py", "--at", "HEAD~1").returncode == 2
     assert run(place, "snapshots", "--prune", "1").stdout.count("completed") == 1
@@ -108,17 +108,17 @@ def test_failures_are_one_message(place: Path, tmp_path: Path) -> None:
         (("index", str(tmp_path / "nothing")), 2),
         (("search", "x", "--index", str(tmp_path / "none")), 3),
     ):
-        done = run(place, *arguments)
-        assert done.returncode == code, done.stderr
-        assert "Traceback" not in done.stderr
-        assert done.stderr.strip()
+        process = run(place, *arguments)
+        assert process.returncode == code, process.stderr
+        assert "Traceback" not in process.stderr
+        assert process.stderr.strip()
 
 
 def test_watch_indexes_after_a_save(place: Path) -> None:
     """With --watch, every save makes a snapshot within seconds, also in a new folder."""
     pytest.importorskip("watchfiles", reason="the extra 'watch' is not installed")
     command = [sys.executable, "-u", "-m", "sleuth", "code", "index", ".", "--watch"]
-    done = threading.Event()
+    is_over = threading.Event()
 
     def save() -> None:
         # Again and again: a save from before the watch began is not seen.
@@ -127,7 +127,7 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
                 place,
                 {"shop/saved.py": f"saved = {n}\n"} if n % 3 else {f"new/{n}/saved.py": f"saved = {n}\n"},
             )
-            if done.wait(0.5):
+            if is_over.wait(0.5):
                 return
 
     with subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, text=True) as process:
@@ -140,7 +140,7 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
             lines = [process.stdout.readline() for _ in range(5)]
             assert all(" 1 new" in line or " 2 new" in line for line in lines[1:]), lines
         finally:
-            done.set()
+            is_over.set()
             killer.cancel()
             process.kill()
             saver.join()
@@ -148,16 +148,16 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
 
 def test_indexing_a_repository_as_documents_offers_this(place: Path) -> None:
     """`sleuth index` on a repository names the command for code."""
-    done = sleuth("index", ".", "--include", "*.md", cwd=place)
-    assert "sleuth code index ." in done.stderr
+    process = sleuth("index", ".", "--include", "*.md", cwd=place)
+    assert "sleuth code index ." in process.stderr
 
 
 def test_show_takes_paths_as_they_are_spelt(place: Path) -> None:
     """Relative, absolute and indirect paths name the same file; the repository itself is the root."""
-    shown = run(place, "show", "shop/ledger.py").stdout
-    assert "def record" in shown
+    source = run(place, "show", "shop/ledger.py").stdout
+    assert "def record" in source
     for spelling in ("./shop/ledger.py", "shop/../shop/ledger.py", str(place / "shop/ledger.py")):
-        assert run(place, "show", spelling).stdout == shown
+        assert run(place, "show", spelling).stdout == source
     assert (
         run(place, "show", ".").stdout == run(place, "show").stdout == run(place, "show", str(place)).stdout
     )
@@ -169,9 +169,9 @@ def test_show_says_why_a_file_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "link.py").symlink_to("data.bin.py")
     assert run(tmp_path, "index", ".").returncode == 0
     for name, reason in (("data.bin.py", "binary"), ("./link.py", "a link")):
-        done = run(tmp_path, "show", name)
-        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-        assert reason in done.stderr
+        process = run(tmp_path, "show", name)
+        assert (process.returncode, process.stderr.count("\n")) == (2, 1)
+        assert reason in process.stderr
 
 
 def test_uncertain_uses(place: Path) -> None:
@@ -186,15 +186,15 @@ def test_uncertain_uses(place: Path) -> None:
     assert answer(place, "refs", "record")["near"] == []
     charge = answer(place, "impact", "PaymentProcessor.charge")
     assert {use["text"] for use in charge["uncertain"]} >= {"if stripe.charge(self.key, order.total):"}
-    listed = run(place, "impact", "PaymentProcessor.charge")
-    assert f"{len(charge['uncertain'])} more uses of charge may refer to it" in listed.stderr
-    assert "stripe.charge" in listed.stdout
+    process = run(place, "impact", "PaymentProcessor.charge")
+    assert f"{len(charge['uncertain'])} more uses of charge may refer to it" in process.stderr
+    assert "stripe.charge" in process.stdout
     apart = answer(place, "refs", "PaymentProcessor.charge")
     assert apart["uncertain"]
     assert all(use["certain"] for use in apart["references"])
-    listed = run(place, "refs", "PaymentProcessor.charge")
-    assert f"{len(apart['uncertain'])} more uses of charge may refer to it" in listed.stderr
-    assert "stripe.charge" in listed.stdout
+    process = run(place, "refs", "PaymentProcessor.charge")
+    assert f"{len(apart['uncertain'])} more uses of charge may refer to it" in process.stderr
+    assert "stripe.charge" in process.stdout
 
 
 def test_a_budget_is_not_capped_by_the_number_of_hits(place: Path) -> None:
@@ -225,8 +225,8 @@ def test_a_hit_names_its_container_once(place: Path) -> None:
 
 def test_a_search_that_finds_nothing_names_what_is_near(place: Path) -> None:
     """A name that nothing has is answered with names that are spelled like it; a question is not."""
-    done = run(place, "search", "Ordre")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Nothing found; names near it: Order" in done.stderr
-    done = run(place, "search", "zxqv vqxz", "--budget", "100")
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", "Nothing found.\n")
+    process = run(place, "search", "Ordre")
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "Nothing found; names near it: Order" in process.stderr
+    process = run(place, "search", "zxqv vqxz", "--budget", "100")
+    assert (process.returncode, process.stdout, process.stderr) == (1, "", "Nothing found.\n")

@@ -85,8 +85,8 @@ def test_php_is_public_unless_it_says_otherwise() -> None:
         "<?php\nfunction a() {}\ntrait B {}\nenum C {}\nclass D {\n  function e() {}\n"
         "  private function f() {}\n  protected static function g() {}\n}\n"
     )
-    hidden = {name for name, s in symbols(source, "php").items() if "public_api" not in s.labels}
-    assert hidden == {"D.f", "D.g"}
+    private_names = {name for name, s in symbols(source, "php").items() if "public_api" not in s.labels}
+    assert private_names == {"D.f", "D.g"}
 
 
 def test_the_definition_above_keeps_its_line() -> None:

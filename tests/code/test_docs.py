@@ -17,11 +17,11 @@ def test_the_example_prints_what_it_says(tmp_path: Path) -> None:
     """The example prints the block below it in an empty folder."""
     match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", TEXT, re.DOTALL)
     assert match is not None
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", match[1]], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
-    assert done.stdout == match[2]
+    assert result.stderr == ""
+    assert result.stdout == match[2]
 
 
 def test_the_example_of_grep_prints_what_it_says(tmp_path: Path) -> None:
@@ -31,11 +31,11 @@ def test_the_example_of_grep_prints_what_it_says(tmp_path: Path) -> None:
     assert first is not None
     assert match is not None
     code = f"{first[1]}\nprint('-----')\n{match[1]}"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
-    assert done.stdout.partition("-----\n")[2] == match[2]
+    assert result.stderr == ""
+    assert result.stdout.partition("-----\n")[2] == match[2]
 
 
 def test_weights_and_filters_are_those_of_the_code() -> None:

@@ -1,4 +1,4 @@
-"""Functions as hits, ranked by what speaks for each."""
+"""Functions as hits, ranked by their signals."""
 
 from __future__ import annotations
 
@@ -119,11 +119,11 @@ def test_quotes_links_and_calls_speak_for_functions(storage: CodeStorage, git: G
 
     def valued(question: str, signal: str) -> dict[str, float]:
         query = read_query(question)
-        found = function_signals(snapshot, query, rank_files(snapshot, query))
-        column = found.values[:, list(FUNCTION_WEIGHTS).index(signal)].tolist()
+        signals = function_signals(snapshot, query, rank_files(snapshot, query))
+        column = signals.values[:, list(FUNCTION_WEIGHTS).index(signal)].tolist()
         symbols = snapshot.detail(snapshot.files[0]).symbols
-        named = zip(found.functions, column, strict=True)
-        return {symbols[function.symbol].name: value for function, value in named if value}
+        pairs = zip(signals.functions, column, strict=True)
+        return {symbols[function.symbol].name: value for function, value in pairs if value}
 
     assert valued("Tax fails with 'no such tax' for an order", "quoted") == {"parse_a": 1.0}
     assert valued("Tax fails with 'no such rate' for an order", "quoted") == {}

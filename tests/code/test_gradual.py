@@ -78,24 +78,24 @@ def test_files_that_a_question_is_about_come_first(folder: Path, tmp_path: Path,
     with open_code(tmp_path / "index", create=True) as storage:
         run = FirstRun(storage, folder)
         run.words = ("function_59",)
-        seen: list[set[str]] = []
+        path_sets: list[set[str]] = []
         check = run._check
 
         def after_the_first_part(*counts: int) -> None:
             check(*counts)
             if len(parts) == 1 and not counts:
-                seen.append(newest_paths(storage))
+                path_sets.append(newest_paths(storage))
                 coverage = run.coverage()
-                assert (coverage.files, coverage.percent) == (FILES, 100 * len(seen[0]) // FILES)
-                assert sum(coverage.missing.values()) == FILES - len(seen[0])
+                assert (coverage.files, coverage.percent) == (FILES, 100 * len(path_sets[0]) // FILES)
+                assert sum(coverage.missing.values()) == FILES - len(path_sets[0])
                 repository = storage.repositories()[0].id
                 (hit,) = SnapshotRetriever(storage, repository).retrieve("function_59", 1)
                 assert hit.metadata["path"] == "tests/module_59.py"
 
         run._check = after_the_first_part  # type: ignore[method-assign]
         run.run()
-    assert len(seen) == 1
-    assert {path for path in seen[0] if path.startswith("tests/")} == {"tests/module_59.py"}
+    assert len(path_sets) == 1
+    assert {path for path in path_sets[0] if path.startswith("tests/")} == {"tests/module_59.py"}
 
 
 def test_a_stopped_run_is_continued(folder: Path, tmp_path: Path, parts: list[Any]) -> None:

@@ -110,7 +110,7 @@ def test_a_name_one_letter_off_is_found_in_any_file(
 
 
 def test_near_names_are_found_by_part(project: Snapshot) -> None:
-    """Each step of a dotted name may be misspelled; if the last one means nothing, what stands before it is near."""
+    """Each step of a dotted name may be misspelled; if the last one means nothing, the name before it is near."""
     navigator = Navigator(project)
     assert navigator.near("Engnie.run")[0] == "Engine.run"
     assert navigator.near("Engine.rnu")[0] == "Engine.run"

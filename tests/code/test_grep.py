@@ -47,9 +47,9 @@ def root(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def storage(root: Path) -> Iterator[CodeStorage]:
-    with open_code(root / ".sleuth", create=True) as opened:
-        index_path(opened, root, workers=1)
-        yield opened
+    with open_code(root / ".sleuth", create=True) as code_index:
+        index_path(code_index, root, workers=1)
+        yield code_index
 
 
 def snapshot_of(storage: CodeStorage) -> Snapshot:
@@ -209,9 +209,9 @@ def test_the_required_text_of_a_pattern(pattern: str, literal: str) -> None:
 def test_the_command(root: Path) -> None:
     """`sleuth grep` prints path, line and text, counts what it leaves out, and exits with 1 for nothing."""
     sleuth("code", "index", ".", cwd=root)
-    done = sleuth("grep", "refill", "src", cwd=root)
+    process = sleuth("grep", "refill", "src", cwd=root)
     lines = ["src/bucket.py:2:    def refill(self):", "src/bucket.py:6:limit = 3  # refill, refill"]
-    assert done.stdout.splitlines() == lines
+    assert process.stdout.splitlines() == lines
     assert "2 more lines" in sleuth("grep", "refill", "-k", "1", cwd=root).stderr
     assert sleuth("grep", "-c", "-i", "refill", cwd=root).stdout == "5\n"
     answer = json.loads(sleuth("grep", "--json", "-F", "self.rate", cwd=root).stdout)

@@ -164,7 +164,7 @@ def test_odd_values_in_the_database(indexed: Path, git: Git, change: str) -> Non
 
 
 def test_a_damaged_content_is_named_by_its_file(indexed: Path) -> None:
-    """A check names a damaged content by a file that has it, and by its hash where none is left."""
+    """A check names a damaged content by a file that has it, or by its hash if no file has it."""
     with closing(sqlite3.connect(indexed / "code.db")) as connection, connection:
         (hash,) = connection.execute("SELECT hash FROM files WHERE path = 'shop/more.py'").fetchone()
         connection.execute("UPDATE blobs SET content = x'00' WHERE hash = ?", (hash,))
@@ -341,7 +341,7 @@ def test_the_database_of_another_index_is_refused(indexed: Path, tmp_path: Path,
 
 
 def test_an_older_database_has_lost_snapshots(git: Git, tmp_path: Path) -> None:
-    """A database that was put back is told by status and by the doctor, until what it lost is indexed again."""
+    """Status and doctor report a database that was put back, until its lost snapshots are indexed again."""
     path = tmp_path / "index"
     with open_code(path, create=True) as storage:
         git.commit({**SHOP})
@@ -352,9 +352,9 @@ def test_an_older_database_has_lost_snapshots(git: Git, tmp_path: Path) -> None:
         index_path(storage, git.root)
     (path / "code.db").write_bytes(older)
     with open_code(path) as storage:
-        (said,) = health.status(storage).damage
-        assert said.startswith("snapshots that were indexed last are lost")
-        assert said in {finding.message for finding in health.check(storage)}
+        (message,) = health.status(storage).damage
+        assert message.startswith("snapshots that were indexed last are lost")
+        assert message in {finding.message for finding in health.check(storage)}
         index_path(storage, git.root)
         assert health.status(storage).damage == ()
     assert is_sound(path)

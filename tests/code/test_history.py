@@ -49,18 +49,18 @@ def test_messages_are_searched(past: tuple[Git, list[str]], storage: CodeStorage
 def test_changed_lines_are_searched(git: Git, storage: CodeStorage) -> None:
     """A word of a line that a commit added or removed, of a path, or of the function around a change finds it."""
     filler = "    steps = [1, 2]\n" * 9
-    added = git.commit({"bucket.py": f"def overflowing():\n{filler}    return 5\n"}, "First")
-    changed = git.commit({"bucket.py": f"def overflowing():\n{filler}    return 6\n"}, "Second")
-    moved = git.commit({"billing/invoices.py": "x = 1\n"}, "Third")
-    removed = git.commit({"bucket.py": "-- gone\n"}, "Fourth")
+    first = git.commit({"bucket.py": f"def overflowing():\n{filler}    return 5\n"}, "First")
+    second = git.commit({"bucket.py": f"def overflowing():\n{filler}    return 6\n"}, "Second")
+    third = git.commit({"billing/invoices.py": "x = 1\n"}, "Third")
+    fourth = git.commit({"bucket.py": "-- gone\n"}, "Fourth")
     snapshot = snapshot_of(storage, git.root)
 
     def commits(query: str) -> set[str]:
         return {hit.commit.id for hit in search_history(snapshot, query)}
 
-    assert commits("overflowing") == {added, changed, removed}
-    assert commits("invoices") == {moved}
-    assert commits("gone") == {removed}
+    assert commits("overflowing") == {first, second, fourth}
+    assert commits("invoices") == {third}
+    assert commits("gone") == {fourth}
     assert commits("unheard") == set()
 
 
@@ -112,8 +112,8 @@ def test_odd_messages(git: Git, storage: CodeStorage) -> None:
     paths = {hit.commit.id: hit.paths for hit in hits}
     assert len(hits) == 3 and paths[last] == (f'{fake}\nx "\\\t.py',)
     assert paths[odd] == ("a \x01b.py", "ü.py")
-    listed = commits_of(git.root, "ü.py")
-    assert [(commit.id, commit.body.strip()) for commit in listed] == [(odd, "and \x1e more")]
+    commits = commits_of(git.root, "ü.py")
+    assert [(commit.id, commit.body.strip()) for commit in commits] == [(odd, "and \x1e more")]
 
 
 def test_folders_have_no_history(tmp_path: Path, storage: CodeStorage) -> None:
@@ -129,9 +129,9 @@ def test_commands(past: tuple[Git, list[str]]) -> None:
     assert run(git.root, "index", ".").returncode == 0
 
     def listed(*arguments: str) -> list[str]:
-        done = run(git.root, "history", *arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        return [commit["id"] for commit in json.loads(done.stdout)["commits"]]
+        process = run(git.root, "history", *arguments, "--json")
+        assert process.returncode == 0, process.stderr
+        return [commit["id"] for commit in json.loads(process.stdout)["commits"]]
 
     assert listed("bucket.py") == [ids[2], ids[0]]
     assert listed("Bucket.refill", "--no-refresh") == [ids[2], ids[0]]

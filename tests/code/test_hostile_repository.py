@@ -173,8 +173,8 @@ def test_no_command_runs_a_program(git: Git, canaries: Canaries) -> None:
         ["snapshots"], ["history", "shop/ledger.py"], ["history", "record"], ["search", "--history", "change"],
     ]  # fmt: skip
     for arguments in commands:
-        done = sleuth("code", *arguments, cwd=git.root)
-        assert done.returncode == 0, (arguments, done.stderr)
+        process = sleuth("code", *arguments, cwd=git.root)
+        assert process.returncode == 0, (arguments, process.stderr)
         assert canaries.ran == set(), arguments
 
 

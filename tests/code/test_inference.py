@@ -177,13 +177,13 @@ def test_variables_of_a_file_have_their_values(
     models, text = CLASSES[language]
     snapshot = open_project(storage, tmp_path / "top", {models: text, name: source})
     file = snapshot.file(name)
-    meant: dict[str, list[str]] = {}
+    names_by_use: dict[str, list[str]] = {}
     for reference in snapshot.detail(file).references:
         if reference.role == "call" and reference.qualifier:
             target = resolver_of(snapshot).resolve(file, reference)
             known = target.definition.symbol.qualified if target is not None else ""
-            meant.setdefault(f"{reference.qualifier}.{reference.name}", []).append(known)
-    assert {use: " ".join(names) for use, names in meant.items()} == expected
+            names_by_use.setdefault(f"{reference.qualifier}.{reference.name}", []).append(known)
+    assert {use: " ".join(names) for use, names in names_by_use.items()} == expected
 
 
 def test_declarations_of_typescript_mean_their_values(storage: CodeStorage, tmp_path: Path) -> None:
@@ -212,15 +212,15 @@ def test_declarations_of_typescript_mean_their_values(storage: CodeStorage, tmp_
     }
     snapshot = open_project(storage, tmp_path / "declared", files)
     file = snapshot.file("use.ts")
-    meant = {}
+    target_by_use = {}
     for reference in snapshot.detail(file).references:
         target = resolver_of(snapshot).resolve(file, reference)
         if target is not None and reference.role != "import":
             definition = target.definition
             place = f"{definition.file.path}:{definition.symbol.line}"
-            meant[f"{reference.role} {reference.name}"] = f"{definition.symbol.kind} {place}"
-    assert meant["call Init"] == "function core.ts:4"
-    assert meant["call parse"] == "function parse.ts:1"
-    assert meant["instantiation Kind"] == "constant core.ts:8"
-    assert meant["call put"] == "method core.ts:12"
-    assert meant["inheritance Kind"] == "interface core.ts:7"
+            target_by_use[f"{reference.role} {reference.name}"] = f"{definition.symbol.kind} {place}"
+    assert target_by_use["call Init"] == "function core.ts:4"
+    assert target_by_use["call parse"] == "function parse.ts:1"
+    assert target_by_use["instantiation Kind"] == "constant core.ts:8"
+    assert target_by_use["call put"] == "method core.ts:12"
+    assert target_by_use["inheritance Kind"] == "interface core.ts:7"

@@ -17,9 +17,9 @@ HIDDEN = ["wordllama", *sorted({language.package for language in LANGUAGES.value
 START = "import sys; sys.modules.update(dict.fromkeys({hidden})); from sleuth.__main__ import main; main()"
 
 
-def sleuth(folder: Path, *arguments: str, hidden: list[str] = HIDDEN) -> subprocess.CompletedProcess[str]:
+def sleuth(folder: Path, *arguments: str, modules: list[str] = HIDDEN) -> subprocess.CompletedProcess[str]:
     """Run the command line without some packages."""
-    command = [sys.executable, "-c", START.format(hidden=hidden), *arguments]
+    command = [sys.executable, "-c", START.format(hidden=modules), *arguments]
     env = {**os.environ, "COLUMNS": "200"}
     return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
@@ -45,7 +45,7 @@ def test_such_files_are_counted_and_found_by_their_words(tmp_path: Path) -> None
             "refill7", filter="language:kotlin"
         )
         assert hit.metadata["path"] in ("Cart.kt", "Bill.kt")
-    again = sleuth(tmp_path, "code", "index", "shop", "--again", hidden=[])
+    again = sleuth(tmp_path, "code", "index", "shop", "--again", modules=[])
     assert (again.returncode, "0 skipped" in again.stdout) == (0, True), again.stderr
     with open_code(tmp_path / ".sleuth") as storage:
         (repository,) = storage.repositories()
@@ -58,10 +58,10 @@ def test_each_grammar_is_in_the_extra_that_its_language_names() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
     required = {"": project["dependencies"], **project["optional-dependencies"]}
     for extra in ("", "code"):
-        named = {re.split(r"[<>=]", line)[0] for line in required[extra]} - {"tree-sitter"}
+        packages = {re.split(r"[<>=]", line)[0] for line in required[extra]} - {"tree-sitter"}
         expected = {
             language.package.replace("_", "-")
             for language in LANGUAGES.values()
             if language.package and language.extra == extra
         }
-        assert {name for name in named if name.startswith("tree-sitter")} == expected
+        assert {name for name in packages if name.startswith("tree-sitter")} == expected

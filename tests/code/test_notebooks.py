@@ -35,7 +35,7 @@ def notebook() -> str:
 
 
 def test_lines_of_cells_are_those_of_the_file() -> None:
-    """Each line of code stands where it stands in the file; texts and commands to the kernel are comments."""
+    """Each line of code keeps its line number in the file; texts and commands to the kernel are comments."""
     raw = notebook()
     code = code_of_notebook(raw)
     assert code is not None

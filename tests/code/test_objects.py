@@ -70,8 +70,8 @@ def test_differences(repository: Git) -> None:
         ({}, []),
     ]
     commits = []
-    for files, gone in steps:
-        for name in gone:
+    for files, deletions in steps:
+        for name in deletions:
             path = repository.root / name
             path.unlink()
             for folder in path.parents[: name.count("/")]:
@@ -120,11 +120,11 @@ def test_a_wait_ends_with_its_caller(repository: Git) -> None:
     os.mkfifo(pipe)
     objects, cancellation = Objects(repository.root), Cancellation()
     with ThreadPoolExecutor(1) as pool:
-        named = pool.submit(context_of(cancellation).run, objects.commit, "HEAD")
+        lookup = pool.submit(context_of(cancellation).run, objects.commit, "HEAD")
         wait_until(lambda: objects._process is not None)
         cancellation.cancel()
         with pytest.raises(SleuthError, match="cancelled"):
-            named.result(60)
+            lookup.result(60)
     assert objects._process is None
 
 

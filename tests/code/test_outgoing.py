@@ -41,21 +41,23 @@ def storage(tmp_path_factory: pytest.TempPathFactory) -> Any:
     root = tmp_path_factory.mktemp("languages")
     for name, text in SOURCES.items():
         (root / name).write_text(text)
-    with open_code(tmp_path_factory.mktemp("index"), create=True) as opened:
-        yield opened, index_path(opened, root, workers=1).repository
+    with open_code(tmp_path_factory.mktemp("index"), create=True) as code_index:
+        yield code_index, index_path(code_index, root, workers=1).repository
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_definitions_elsewhere(storage: tuple[CodeStorage, str], name: str) -> None:
     """The function that is called is named with its line; parameters, variables and inner functions are not."""
-    opened, repository = storage
-    hits = CodeRetriever(opened, None).retrieve(
+    code_index, repository = storage
+    hits = CodeRetriever(code_index, None).retrieve(
         "work", repository, strategy="keyword", limit=50, filters={"path_prefix": name}
     )
     (hit,) = [hit for hit in hits if "work" in hit.content]
-    names = {used["name"] for used in hit.outgoing_definitions} - OTHERS.get(name, set())
-    assert {part for used in names for part in used.split(".")} <= {"H", "helper"}
-    (helper,) = [used for used in hit.outgoing_definitions if used["name"].endswith("helper")]
+    names = {definition["name"] for definition in hit.outgoing_definitions} - OTHERS.get(name, set())
+    assert {part for definition in names for part in definition.split(".")} <= {"H", "helper"}
+    (helper,) = [
+        definition for definition in hit.outgoing_definitions if definition["name"].endswith("helper")
+    ]
     assert (helper["role"], helper["file_path"]) == ("call", name)
     assert "helper(" in SOURCES[name].splitlines()[helper["line"] - 1]
     assert not hit.start_line <= helper["line"] <= hit.end_line
@@ -67,10 +69,13 @@ def test_methods_of_variables_are_kept_where_they_are_known(tmp_path: Path) -> N
     (tmp_path / "use.py").write_text(
         "import stripe\nfrom user import User\n\ndef pay(amount):\n    user = User()\n    user.save()\n    return stripe.charge(amount)\n"
     )
-    with open_code(tmp_path / "index", create=True) as opened:
-        repository = index_path(opened, tmp_path, workers=1).repository
-        hit = CodeRetriever(opened, None).retrieve("pay", repository, strategy="keyword", limit=1)[0]
-    assert [(used["name"], used["role"], used.get("file_path")) for used in hit.outgoing_definitions] == [
+    with open_code(tmp_path / "index", create=True) as code_index:
+        repository = index_path(code_index, tmp_path, workers=1).repository
+        hit = CodeRetriever(code_index, None).retrieve("pay", repository, strategy="keyword", limit=1)[0]
+    assert [
+        (definition["name"], definition["role"], definition.get("file_path"))
+        for definition in hit.outgoing_definitions
+    ] == [
         ("User", "instantiation", "user.py"),
         ("user.save", "call", "user.py"),
         ("stripe.charge", "call", None),

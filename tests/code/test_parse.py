@@ -70,10 +70,10 @@ SOURCES = {
 def test_definitions_and_references(language: str) -> None:
     """Every grammar gives qualified definitions with their kind, and references with their role."""
     source, symbol, reference = SOURCES[language]
-    parsed = parse_source(source.encode(), language, "x")
-    assert parsed.sound
-    assert symbol in [f"{s.qualified} {s.kind}" for s in parsed.symbols]
-    assert reference in [f"{r.name} {r.role}" for r in parsed.references]
+    parse = parse_source(source.encode(), language, "x")
+    assert parse.sound
+    assert symbol in [f"{s.qualified} {s.kind}" for s in parse.symbols]
+    assert reference in [f"{r.name} {r.role}" for r in parse.references]
 
 
 @pytest.mark.parametrize("language", [n for n, v in LANGUAGES.items() if v.package])
@@ -128,9 +128,9 @@ def test_other_languages_take_docs_from_comments() -> None:
 )
 def test_syntax_errors_keep_the_sound_parts(source: str) -> None:
     """A broken file is indexed as far as it parses, and is marked as broken."""
-    parsed = parse_source(source.encode(), "python", "x.py")
-    assert not parsed.sound
-    assert {s.name for s in parsed.symbols} & {"g", "f", "A"}
+    parse = parse_source(source.encode(), "python", "x.py")
+    assert not parse.sound
+    assert {s.name for s in parse.symbols} & {"g", "f", "A"}
 
 
 IMPORTS = {
@@ -364,7 +364,7 @@ _PYTHON_USES = (
 
 @pytest.mark.parametrize("line", _PYTHON_USES)
 def test_uses_of_python(line: str) -> None:
-    """A name that is imported is a use wherever it stands in an expression, a type or a pattern."""
+    """A name that is imported is a use in any expression, type or pattern."""
     source = f"from m import Base\n{line}\n"
     uses = [r.name for r in parse_source(source.encode(), "python", "x.py").references if r.role != "import"]
     assert uses.count("Base") == 1

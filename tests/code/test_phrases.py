@@ -26,7 +26,7 @@ def test_pairs_are_of_the_title() -> None:
 def test_pairs_are_found_however_they_are_joined() -> None:
     """Blanks, punctuation, underscores, capitals and endings do not separate a pair; a word between does."""
     pairs = pairs_of(["broken", "pipe"])
-    joined = [
+    texts = [
         b"a broken pipe",
         b"broken_pipes",
         b"BrokenPipeError",
@@ -34,7 +34,7 @@ def test_pairs_are_found_however_they_are_joined() -> None:
         b"BROKEN-PIPE",
         b"brokenly\npipe",
     ]
-    assert phrase_scores(pairs, joined) == [1] * len(joined)
+    assert phrase_scores(pairs, texts) == [1] * len(texts)
     assert phrase_scores(pairs, [b"broken old pipe", b"pipe broken", b"", b"\xff"]) == [0, 0, 0, 0]
     assert phrase_scores(pairs_of(["retri", "queue"]), [b"retry queue", b"retries_queue"]) == [1, 1]
 

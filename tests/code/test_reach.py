@@ -270,7 +270,7 @@ def test_the_commands(root: Path, tmp_path: Path) -> None:
 
 
 def test_tests_of_what_changed_since_a_commit(root: Path, tmp_path: Path) -> None:
-    """Without an argument, the tests of what changed in the worktree are given; with a revision, since that."""
+    """Without an argument, print the tests of changes in the worktree; with a revision, of changes since it."""
     folder = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(root), str(folder))
     sleuth("code", "index", ".", cwd=folder)

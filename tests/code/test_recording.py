@@ -260,16 +260,16 @@ def test_a_clone_that_is_deepened_while_it_is_read(git: Git, storage: CodeStorag
     clone = tmp_path / "clone"
     git("clone", "-q", "--depth", "2", f"file://{git.root}", str(clone))
 
-    def deepen(done: int, total: int) -> None:
+    def deepen(count: int, total: int) -> None:
         Git(clone)("fetch", "-q", "--unshallow")
 
     assert index_path(storage, clone, history=History(progress=deepen)).commits == 2
     assert messages(storage, index_path(storage, clone)) == subjects(0, 4)
 
 
-@pytest.mark.parametrize(("left_out", "found"), [("blob:none", ["Step 1"]), ("tree:0", [])])
+@pytest.mark.parametrize(("left_out", "files"), [("blob:none", ["Step 1"]), ("tree:0", [])])
 def test_partial_clones(
-    git: Git, storage: CodeStorage, tmp_path: Path, left_out: str, found: list[str]
+    git: Git, storage: CodeStorage, tmp_path: Path, left_out: str, files: list[str]
 ) -> None:
     """A partial clone without contents has messages and paths; one without folders has messages."""
     steps(git, 0, 3)
@@ -281,7 +281,7 @@ def test_partial_clones(
     assert (report.commits, report.history_error) == (3, "")
     assert messages(storage, report) == subjects(0, 3)
     paths = {path for hit in search_history(snapshot_of(storage, report), "step") for path in hit.paths}
-    assert ("1.py" in paths) == bool(found)
+    assert ("1.py" in paths) == bool(files)
 
 
 def test_worktrees_submodules_and_bare_repositories(git: Git, storage: CodeStorage, tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_folders_and_empty_repositories(git: Git, storage: CodeStorage, tmp_path
 
 
 def test_settings_change_no_history(git: Git, storage: CodeStorage) -> None:
-    """Settings of the form of logs and diffs change nothing of what is recorded."""
+    """Git settings for the format of logs and diffs do not change the recorded history."""
     steps(git, 0, 2)
     git("checkout", "-qb", "side")
     steps(git, 2, 3)
@@ -459,7 +459,7 @@ def test_damaged_rows_are_read_again(recorded: Path, git: Git, change: str, lost
 
 
 def test_a_missing_row_is_read_again(recorded: Path, git: Git) -> None:
-    """A commit whose row is gone is recorded again once the list of what is whole is forgotten, as a repair does."""
+    """A commit without its row is recorded again after a repair has dropped the list of complete commits."""
     with closing(sqlite3.connect(recorded / "code.db")) as connection, connection:
         connection.execute("DELETE FROM commits WHERE key = 2")
         connection.execute("UPDATE histories SET checksum = 0")

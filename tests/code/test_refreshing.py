@@ -39,11 +39,11 @@ def test_a_change_is_indexed_before_the_answer(storage: CodeStorage, git: Git) -
     (git.root / "shop/latest.py").unlink()
     current = current_snapshot(storage, repository)
     assert (current.indexed, current.stale) == (2, 0)
-    opened = storage.open_snapshot(repository, current.snapshot)
+    snapshot = storage.open_snapshot(repository, current.snapshot)
     assert {"brand_new", "changed"} <= {
-        d.symbol.name for n in ("brand_new", "changed") for d in opened.definitions(n)
+        d.symbol.name for n in ("brand_new", "changed") for d in snapshot.definitions(n)
     }
-    assert "shop/latest.py" not in opened.by_path
+    assert "shop/latest.py" not in snapshot.by_path
     assert current_snapshot(storage, repository) == Current(current.snapshot)
 
 
@@ -195,10 +195,10 @@ def test_what_git_can_do_to_a_worktree(
     expected = change(git, tmp_path)
     current = current_snapshot(storage, repository)
     assert current.stale == 0
-    listed = paths_of(storage, repository, current)
-    assert expected <= listed
-    here = {path for path in listed if os.path.lexists(git.root / path)}
-    assert listed - here <= (set(SHOP) if change is sparse else set())
+    paths = paths_of(storage, repository, current)
+    assert expected <= paths
+    here = {path for path in paths if os.path.lexists(git.root / path)}
+    assert paths - here <= (set(SHOP) if change is sparse else set())
     again = current_snapshot(storage, repository)
     assert (again.snapshot.id, again.indexed) == (current.snapshot.id, 0)
 
@@ -221,9 +221,9 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def answer(folder: Path, *arguments: str) -> Any:
     """Return the JSON that `sleuth code` prints."""
-    done = run(folder, *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    process = run(folder, *arguments, "--json")
+    assert process.returncode == 0, process.stderr
+    return json.loads(process.stdout)
 
 
 def test_commands_look_first(git: Git) -> None:
@@ -247,9 +247,9 @@ def test_worktrees_do_not_answer_for_each_other(git: Git, tmp_path: Path) -> Non
     assert run(git.root, "index", ".").returncode == 0
     for place in (git.root / "inner", tmp_path / "beside"):
         git("worktree", "add", "-q", str(place), "-b", place.name)
-        done = run(place, "search", "ledger", "--index", str(git.root / ".sleuth"))
-        assert done.returncode == 2
-        assert f"sleuth code index {place}" in " ".join(done.stderr.split())
+        process = run(place, "search", "ledger", "--index", str(git.root / ".sleuth"))
+        assert process.returncode == 2
+        assert f"sleuth code index {place}" in " ".join(process.stderr.split())
         assert run(place, "index", ".", "--index", str(git.root / ".sleuth")).returncode == 0
         write(place, {"only.py": f"def only_{place.name}(): ...\n"})
         result = answer(place, "search", f"only_{place.name}", "--index", str(git.root / ".sleuth"))

@@ -81,8 +81,8 @@ def test_the_map_counts_bases_and_no_names_from_elsewhere(storage: CodeStorage, 
         "class Sums:\n    def total(self):\n        def inner():\n            pass\n"
     )
     snapshot = open_project(storage, tmp_path / "app", {"app/base.py": base, "app/names.py": names, **users})
-    drawn = repository_map(snapshot, 1000)
-    assert "inner" not in drawn
+    repomap = repository_map(snapshot, 1000)
+    assert "inner" not in repomap
     assert repository_map(snapshot, 8) == "app/base.py:\n  class Form"
     assert "names.py" not in repository_map(snapshot, 14)
 
@@ -96,11 +96,11 @@ def test_long_signatures_are_cut(storage: CodeStorage, tmp_path: Path) -> None:
 
 
 def test_the_map_fills_its_budget(project: Snapshot) -> None:
-    """No definition that still fits is left out of what the budget leaves."""
-    drawn = repository_map(project, 70)
-    missing = [line for line in repository_map(project, 2000).split("\n") if line not in drawn]
+    """Every definition that fits into the rest of the budget is in the map."""
+    repomap = repository_map(project, 70)
+    missing = [line for line in repository_map(project, 2000).split("\n") if line not in repomap]
     assert missing
-    assert all(len(drawn) + len(line) + 1 > 4 * 70 for line in missing if line.startswith("  def"))
+    assert all(len(repomap) + len(line) + 1 > 4 * 70 for line in missing if line.startswith("  def"))
 
 
 def test_reads_of_attributes_are_no_votes(storage: CodeStorage, tmp_path: Path) -> None:
@@ -112,9 +112,9 @@ def test_reads_of_attributes_are_no_votes(storage: CodeStorage, tmp_path: Path) 
     report = index_path(storage, tmp_path, workers=1)
     repository = storage.repository(report.repository)
     snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
-    drawn = repository_map(snapshot, 12)
-    assert "paint" in drawn
-    assert "label" not in drawn
+    repomap = repository_map(snapshot, 12)
+    assert "paint" in repomap
+    assert "label" not in repomap
 
 
 def test_page_rank_is_a_distribution() -> None:

@@ -141,14 +141,14 @@ def test_an_embedder_of_ones_own_counts(shop: tuple[CodeStorage, str]) -> None:
     own, modest = OwnEmbedder(), OwnEmbedder()
     modest.code_weight = 0.5  # type: ignore[attr-defined]
     scale = 61  # so that the first of every leg has 1
-    for expected, found in (
+    for expected, score in (
         (0.25, weight(CodeRetriever(storage, own))),
         (0.5, weight(CodeRetriever(storage, modest))),
         (2.0, weight(CodeRetriever(storage, modest, weights="vector=2"))),
         (3.0, weight(CodeRetriever(storage, own, weights={"vector": 2}), weights={"vector": 3})),
         (0.001, weight(CodeRetriever(storage, default_embedder()))),
     ):
-        assert found == pytest.approx(expected * scale / (1 + expected))
+        assert score == pytest.approx(expected * scale / (1 + expected))
     with pytest.raises(ArgumentError, match="weights must be of keyword, vector, got 'words'"):
         CodeRetriever(storage, own, weights="words=1")
     with pytest.raises(ArgumentError, match="number of 0 or more"):
@@ -242,21 +242,21 @@ def test_every_label_is_known(shop: tuple[CodeStorage, str]) -> None:
     """The labels of all definitions are among those that a filter takes."""
     storage, id = shop
     repository = storage.repository(id)
-    opened = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
     labels = {
-        label for row in opened.files for symbol in opened.detail(row).symbols for label in symbol.labels
+        label for row in snapshot.files for symbol in snapshot.detail(row).symbols for label in symbol.labels
     }
     assert "class_definition" in labels
     assert labels <= LABELS
 
 
 @pytest.mark.parametrize(
-    ("filters", "meant"),
+    ("filters", "suggestion"),
     [({"language": "pyton"}, "python"), ({"category": "tests"}, "test"), ({"labls": "async"}, "labels")],
 )
-def test_misspelt_filters_name_what_was_meant(ask: Ask, filters: dict[str, str], meant: str) -> None:
+def test_misspelt_filters_name_what_was_meant(ask: Ask, filters: dict[str, str], suggestion: str) -> None:
     """A misspelt language, category or key is refused with the nearest known one."""
-    with pytest.raises(FilterError, match=f"did you mean '{meant}'"):
+    with pytest.raises(FilterError, match=f"did you mean '{suggestion}'"):
         ask("order", filters=filters)
 
 
@@ -339,9 +339,9 @@ def test_context_fits_the_budget() -> None:
         for i in (1, 9, 2)
     ]
     whole = render_context(hits, 10_000)
-    listed = render_context(hits[:1] * 40, 1000)
-    assert listed.rindex("[CODE]") < 4 * 600 <= listed.index("[OUTLINE]") < listed.index("\n- ") < 4 * 810
-    assert len(listed) <= 4 * 1000
+    context = render_context(hits[:1] * 40, 1000)
+    assert context.rindex("[CODE]") < 4 * 600 <= context.index("[OUTLINE]") < context.index("\n- ") < 4 * 810
+    assert len(context) <= 4 * 1000
     assert whole == "\n\n".join(hit.render() for hit in hits)
     packed = render_context(hits, 300)
     assert len(packed) <= 1200

@@ -136,7 +136,7 @@ def test_a_grown_index_scores_as_a_fresh_one(
     for start in range(0, len(names), 6):
         git.commit({name: files[name] for name in names[start : start + 6]})
         git.commit({name: content() for name in names[:start:5]})
-        grown = index_path(storage, git.root)
+        report = index_path(storage, git.root)
     if seed % 2:
         storage.compact()
     with open_code(tmp_path / "fresh", create=True) as fresh:
@@ -148,7 +148,7 @@ def test_a_grown_index_scores_as_a_fresh_one(
             "refund the card of an order",
             "def charge_order(x)",
         ):
-            assert answers(storage, grown.repository, query) == answers(fresh, alone, query)
+            assert answers(storage, report.repository, query) == answers(fresh, alone, query)
 
 
 def test_several_repositories_are_apart(storage: CodeStorage, tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_failed_run_leaves_the_last_snapshot(
 ) -> None:
     """A failed run is listed with its reason, and the previous snapshot stays current."""
     git.commit({"a.py": "a = 1\n"})
-    done = index_path(storage, git.root)
+    report = index_path(storage, git.root)
     broken = git.commit({"b.py": "b = 1\n"})
     source = source_at(git.root, broken)
 
@@ -207,9 +207,9 @@ def test_a_failed_run_leaves_the_last_snapshot(
     monkeypatch.setattr(source, "read", failing)
     with pytest.raises(OSError, match="disk gone"):
         index_source(storage, source)
-    listed = {s.id: s for s in storage.snapshots(done.repository)}
-    assert (listed[broken].status, listed[broken].error) == ("failed", "OSError: disk gone")
-    assert opened(storage, done.repository).info.id == done.snapshot
+    snapshots = {s.id: s for s in storage.snapshots(report.repository)}
+    assert (snapshots[broken].status, snapshots[broken].error) == ("failed", "OSError: disk gone")
+    assert opened(storage, report.repository).info.id == report.snapshot
     assert index_path(storage, git.root).snapshot == broken
 
 
@@ -436,12 +436,12 @@ def test_what_git_vouches_for_is_as_on_disk(change: str, git: Git) -> None:
     """A listing from git's index has the same files as one that reads every file."""
     git.commit({"a.py": "a = 1\nb = 2\n", "b/c.py": "def c(): pass\n", "d.txt": "text\n"})
     subprocess.run(["bash", "-c", WORKTREE[change]], cwd=git.root, check=True, capture_output=True)
-    version, read, _ = source_at(git.root).listing()
-    contents = {(file.path, file.hash) for file in read}
+    version, files, _ = source_at(git.root).listing()
+    contents = {(file.path, file.hash) for file in files}
     trusting = source_at(git.root).listing(Past(known=contents))
-    assert (trusting.version, trusting.files) == (version, read)
+    assert (trusting.version, trusting.files) == (version, files)
     on_disk = {p.relative_to(git.root).as_posix() for p in git.root.rglob("*") if ".git" not in p.parts}
-    assert {f.path for f in read} <= on_disk | {"l\\xe4.py"}
+    assert {f.path for f in files} <= on_disk | {"l\\xe4.py"}
 
 
 def test_missing_segments_are_reported(

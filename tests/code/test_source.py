@@ -142,11 +142,11 @@ def test_a_leg_that_fails_is_named(shop: tuple[CodeStorage, str]) -> None:
 def test_it_composes(shop: tuple[CodeStorage, str]) -> None:
     """Code is fused, boosted and diversified as other sources are, and each item explains its score."""
     words, meaning = SnapshotRetriever(*shop), SnapshotRetriever(*shop, embedder=default_embedder())
-    fused = FusedRetriever({"words": words, "meaning": meaning}, method="rrf")
+    fusion = FusedRetriever({"words": words, "meaning": meaning}, method="rrf")
     for retriever in (
-        fused,
-        BoostedRetriever(fused, 2.0, lambda item: item.metadata.get("kind") == "method"),
-        DiversifiedRetriever(fused, default_embedder()),
+        fusion,
+        BoostedRetriever(fusion, 2.0, lambda item: item.metadata.get("kind") == "method"),
+        DiversifiedRetriever(fusion, default_embedder()),
     ):
         ranking = retriever.retrieve(QUERY, 5)
         assert len(ranking) == 5

@@ -36,14 +36,14 @@ def at(root: Path) -> Git:
 def app(tmp_path: Path) -> Git:
     """Return a repository with the submodules vendor/lib, which has one in deep, and gone, which is not checked out."""
     names = ("deep", "lib", "gone")
-    deep, lib, gone = (Git(tmp_path / name) for name in names)
-    for name, other in zip(names, (deep, lib, gone), strict=True):
+    deep, lib, missing = (Git(tmp_path / name) for name in names)
+    for name, other in zip(names, (deep, lib, missing), strict=True):
         other.commit({f"{name}.py": f"def in_{name}(): ...\n"})
     add(lib, deep, "deep")
     git = Git(tmp_path / "app")
     git.commit({"app.py": "def in_app(): ...\n"})
     add(git, lib, "vendor/lib")
-    add(git, gone, "gone")
+    add(git, missing, "gone")
     git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
     git("submodule", "--quiet", "deinit", "-f", "gone")
     return git
@@ -64,13 +64,13 @@ def test_submodules_are_indexed_as_repositories(app: Git, storage: CodeStorage) 
     assert paths(storage, app.root) == {".gitmodules", "app.py"}
     assert paths(storage, lib) == {".gitmodules", "lib.py"}
     assert paths(storage, lib / "deep") == {"deep.py"}
-    skipped = dict(report.skipped)
-    assert skipped["vendor/lib"] == "a submodule"
-    assert "it is not checked out (`git submodule update --init`)" in skipped["gone"]
+    skips = dict(report.skipped)
+    assert skips["vendor/lib"] == "a submodule"
+    assert "it is not checked out (`git submodule update --init`)" in skips["gone"]
 
 
 def test_each_repository_has_its_own_history(app: Git, storage: CodeStorage) -> None:
-    """A submodule's commits are recorded with it, once, and found in it alone; without submodules there are none."""
+    """A submodule's commits are recorded once, with the submodule, and found only in it."""
     assert index_path(storage, app.root, workers=1, submodules=False).submodules == []
     assert len(storage.repositories()) == 1
     report = index_path(storage, app.root, workers=1)
@@ -81,17 +81,17 @@ def test_each_repository_has_its_own_history(app: Git, storage: CodeStorage) -> 
     for each in (report, lib):
         repository = storage.repository(each.path)
         snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
-        found = {hit.commit.id for hit in search_history(snapshot, "in_app in_lib submodule", 100)}
-        assert found == set(at(Path(each.path))("rev-list", "HEAD").split())
+        commit_ids = {hit.commit.id for hit in search_history(snapshot, "in_app in_lib submodule", 100)}
+        assert commit_ids == set(at(Path(each.path))("rev-list", "HEAD").split())
 
 
 def test_submodules_of_a_commit(app: Git, storage: CodeStorage) -> None:
     """With a revision, a submodule is indexed at the commit that the revision names."""
     lib = at(app.root / "vendor/lib")
-    named = lib("rev-parse", "HEAD")
+    commit_id = lib("rev-parse", "HEAD")
     newer = lib.commit({"newer.py": "newer = 1\n"})
     report = index_path(storage, app.root, revision="HEAD", workers=1)
-    assert report.submodules[0].snapshot == named
+    assert report.submodules[0].snapshot == commit_id
     assert index_path(storage, app.root, workers=1).submodules[0].snapshot == newer
 
 
@@ -108,13 +108,13 @@ def test_each_folder_answers_for_itself(app: Git) -> None:
     """`sleuth code index` reports the submodules; a search answers for the repository of the current folder."""
 
     def answer(folder: Path, *arguments: str) -> list[str]:
-        done = sleuth("code", "search", *arguments, "--json", cwd=folder)
-        return [hit["file_path"] for hit in json.loads(done.stdout)["hits"]]
+        process = sleuth("code", "search", *arguments, "--json", cwd=folder)
+        return [hit["file_path"] for hit in json.loads(process.stdout)["hits"]]
 
-    done = sleuth("code", "index", ".", cwd=app.root)
-    assert done.returncode == 0
-    assert len(done.stdout.splitlines()) == 3
-    assert "gone: a submodule, not indexed: it is not checked out" in done.stderr
+    process = sleuth("code", "index", ".", cwd=app.root)
+    assert process.returncode == 0
+    assert len(process.stdout.splitlines()) == 3
+    assert "gone: a submodule, not indexed: it is not checked out" in process.stderr
     assert answer(app.root, "in_lib", "in_deep")[0] == ".gitmodules"
     lib = app.root / "vendor/lib"
     assert answer(lib, "in_lib")[0] == "lib.py"
@@ -138,7 +138,7 @@ def test_submodules_can_be_left_out(app: Git) -> None:
 
 
 def test_changed_files_of_a_submodule(app: Git, storage: CodeStorage) -> None:
-    """A run that is told what changed indexes the submodule that holds it, and no other."""
+    """A run with a list of changed files indexes only the submodule that holds them."""
     index_path(storage, app.root, workers=1)
     deep = app.root / "vendor/lib/deep"
     write(deep, {"new.py": "new = 1\n"})
@@ -244,7 +244,7 @@ def test_submodules_within_each_other_end(
 
 
 def test_settings_of_a_submodule_run_nothing(app: Git, storage: CodeStorage, canaries: Canaries) -> None:
-    """A submodule whose settings name programs is indexed at its commit and as it is, and none of them is run."""
+    """A submodule whose settings name programs is indexed at its commit and from its worktree; no program runs."""
     lib = at(app.root / "vendor/lib")
     lib.commit({".gitattributes": "* filter=evil diff=evil\n", "lib.py": "def in_lib(): ...\n"})
     app.commit({}, "newer")

@@ -217,14 +217,14 @@ def test_the_process_of_short_runs_is_kept(tmp_path: Path) -> None:
 
 def test_a_run_that_fails_ends_its_process() -> None:
     """After an error or Ctrl-C the next run starts a new process."""
-    kept = KeptAnalyser()
-    with pytest.raises(KeyboardInterrupt), kept.lend() as first:
+    analyser = KeptAnalyser()
+    with pytest.raises(KeyboardInterrupt), analyser.lend() as first:
         assert not first.analyse("a.py", b"a = 1\n" * IN_PLACE_BYTES).failure
         raise KeyboardInterrupt
     assert not first._workers.processes.running
-    with kept.lend() as second:
+    with analyser.lend() as second:
         assert not second.analyse("a.py", b"a = 1\n" * IN_PLACE_BYTES).failure
-    kept.close()
+    analyser.close()
     assert not second._workers.processes.running
 
 

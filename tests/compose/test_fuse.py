@@ -39,7 +39,7 @@ def oracle(
 ) -> list[tuple[int, float]]:
     """Compute every key with its score from the definitions, best first, ties by key."""
     shares: dict[int, list[float]] = {}
-    counted: dict[int, int] = {}
+    counts: dict[int, int] = {}
     for name, pool in pools.items():
         values = [float(score) for score in pool.scores]
         for rank, (key, value) in enumerate(zip(pool.keys.tolist(), values, strict=True), 1):
@@ -51,9 +51,9 @@ def oracle(
                 "zscore": (value - least) / deviation if deviation else 1.0,
             }.get(method, (value - least) / (greatest - least) if greatest > least else 1.0)
             shares.setdefault(key, []).append(weights.get(name, 1.0) * contribution)
-            counted[key] = counted.get(key, 0) + (weights.get(name, 1.0) > 0)
+            counts[key] = counts.get(key, 0) + (weights.get(name, 1.0) > 0)
     totals = {
-        key: max(values) if method == "max" else sum(values) * (counted[key] if method == "combmnz" else 1)
+        key: max(values) if method == "max" else sum(values) * (counts[key] if method == "combmnz" else 1)
         for key, values in shares.items()
     }
     return sorted(totals.items(), key=lambda pair: (-round(pair[1], 9), pair[0]))
@@ -72,16 +72,16 @@ def test_equals_the_definitions(
 ) -> None:
     """Every method gives the scores of its definition, the best k of them, ties by key."""
     weights = {name: weight for name, weight in weights.items() if name in legs}
-    fused = fuse_hits(legs, weights, method, k, rank_constant=constant)
+    fusion = fuse_hits(legs, weights, method, k, rank_constant=constant)
     expected = oracle(legs, weights, method, constant)
-    assert np.allclose(fused.scores, [score for _, score in expected[:k]], atol=1e-6)
+    assert np.allclose(fusion.scores, [score for _, score in expected[:k]], atol=1e-6)
     scores = dict(expected)
     assert all(
         math.isclose(scores[key], score, abs_tol=1e-6)
-        for key, score in zip(fused.keys.tolist(), fused.scores, strict=True)
+        for key, score in zip(fusion.keys.tolist(), fusion.scores, strict=True)
     )
-    ranked = list(zip((-fused.scores).tolist(), fused.keys.tolist(), strict=True))
-    assert ranked == sorted(ranked)
+    order = list(zip((-fusion.scores).tolist(), fusion.keys.tolist(), strict=True))
+    assert order == sorted(order)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -97,12 +97,12 @@ def test_k_is_monotone(legs: dict[str, Found], method: Method, k: int) -> None:
 @given(pools(), st.sampled_from(METHODS), st.permutations(range(-5, 13)))
 def test_ties_by_the_order_given(legs: dict[str, Found], method: Method, names: list[int]) -> None:
     """Keys with equal scores are ordered by their tie names."""
-    fused = fuse_hits(legs, method=method, order=lambda keys: [names[int(key) + 5] for key in keys])
-    ranked = [
+    fusion = fuse_hits(legs, method=method, order=lambda keys: [names[int(key) + 5] for key in keys])
+    order = [
         (-score, names[key + 5])
-        for score, key in zip(fused.scores.tolist(), fused.keys.tolist(), strict=True)
+        for score, key in zip(fusion.scores.tolist(), fusion.keys.tolist(), strict=True)
     ]
-    assert ranked == sorted(ranked)
+    assert order == sorted(order)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -111,9 +111,9 @@ def test_explanations_add_up(legs: dict[str, Found], method: Method) -> None:
     """The parts of a hit's explanation are the legs that found it, with rank and score, and the formula gives the
     hit's score.
     """
-    fused = fuse_hits(legs, dict.fromkeys(list(legs)[:1], 0.5), method, 5)
-    for i, key in enumerate(fused.keys.tolist()):
-        explanation = fused.explain(i)
+    fusion = fuse_hits(legs, dict.fromkeys(list(legs)[:1], 0.5), method, 5)
+    for i, key in enumerate(fusion.keys.tolist()):
+        explanation = fusion.explain(i)
         assert {part.name for part in explanation.parts} == {
             n for n, pool in legs.items() if key in pool.keys.tolist()
         }
@@ -152,12 +152,12 @@ def test_union(lists: list[list[int]]) -> None:
         str(i): Found(np.array(keys, np.int64), np.ones(len(keys), np.float32))
         for i, keys in enumerate(lists)
     }
-    fused = fuse_hits(pools, {str(i): 2.0**i for i in range(len(lists))})
+    fusion = fuse_hits(pools, {str(i): 2.0**i for i in range(len(lists))})
     expected = {
         key: sum(2.0**i for i, some in enumerate(lists) if key in some) for keys in lists for key in keys
     }
-    assert dict(zip(fused.keys.tolist(), fused.scores.tolist(), strict=True)) == expected
-    assert len(fused) == len(expected)
+    assert dict(zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)) == expected
+    assert len(fusion) == len(expected)
 
 
 @settings(max_examples=examples(100))

@@ -87,8 +87,8 @@ class TestFusedByRank(RetrieverContract):
 
 class TestNested(RetrieverContract):
     def make(self) -> Retriever:
-        fused = FusedRetriever({"lexical": lexical(), "dense": dense()})
-        boosted = BoostedRetriever(fused, 1.25, lambda it: it.id in "de")
+        fusion = FusedRetriever({"lexical": lexical(), "dense": dense()})
+        boosted = BoostedRetriever(fusion, 1.25, lambda it: it.id in "de")
         return DedupedRetriever(FusedRetriever({"all": boosted, "more": dense()}, method="combmnz"))
 
 
@@ -153,7 +153,7 @@ def test_fused_scores() -> None:
 
 
 def test_explanations_nest() -> None:
-    """The explanation of a part stands below its share."""
+    """The explanation of a part is nested below its share."""
     below = Explanation("bm25", 9.0)
     leg = Fixed(RetrievedItem(id="a", text="t", score=9.0, extra={"explanation": below}))
     explanation = FusedRetriever({"lexical": leg}).retrieve("q")[0].explanation
@@ -263,12 +263,12 @@ def test_deduplicate() -> None:
 def test_mmr(relevance: list[float], seed: int, k: int, trade_off: float) -> None:
     """Each choice maximizes the definition among the remaining items; values never rise."""
     vectors = np.random.default_rng(seed).integers(-2, 3, (len(relevance), 3)).astype(float)
-    chosen = mmr(np.array(relevance), vectors, k, trade_off)
-    assert len(chosen) == min(k, len(relevance))
+    selection = mmr(np.array(relevance), vectors, k, trade_off)
+    assert len(selection) == min(k, len(relevance))
     lengths = np.linalg.norm(vectors, axis=1)
     unit = vectors / np.where(lengths == 0, 1, lengths)[:, None]
     before: list[int] = []
-    for row, value in chosen:
+    for row, value in selection:
         worth = {
             i: trade_off * relevance[i]
             - (1 - trade_off) * max([-1.0, *(float(unit[i] @ unit[j]) for j in before)])
@@ -278,7 +278,7 @@ def test_mmr(relevance: list[float], seed: int, k: int, trade_off: float) -> Non
         assert value == pytest.approx(worth[row])
         assert value == pytest.approx(max(worth.values()))
         before.append(row)
-    values = [value for _, value in chosen]
+    values = [value for _, value in selection]
     assert all(later <= earlier + 1e-12 for earlier, later in zip(values, values[1:], strict=False))
 
 

@@ -29,8 +29,8 @@ def ids(
 def test_copies_give_way_and_are_named() -> None:
     """A hit names the passages that repeat it; with all copies they are hits."""
     items = [item("a.html#0", 1), item("b#0", 2), item("a.txt#4", 1), item("c#0", 3), item("a.info#9", 1)]
-    shown = choose_among(items, 3, all_copies=False, per_document=3)
-    assert [(each.id, each.copies) for each in shown] == [
+    selection = choose_among(items, 3, all_copies=False, per_document=3)
+    assert [(each.id, each.copies) for each in selection] == [
         ("a.html#0", ("a.txt#4", "a.info#9")),
         ("b#0", ()),
         ("c#0", ()),
@@ -73,10 +73,10 @@ def test_a_list_begins_a_longer_one(k: int, per_document: int, all_copies: bool,
     documents = data.draw(st.lists(st.integers(0, 7), max_size=140))
     items = [item(f"d{document}#{place}", place % 90) for place, document in enumerate(documents)]
     options: dict[str, Any] = {"all_copies": all_copies, "per_document": per_document}
-    shown = choose_among(items, 1_000, **options)
-    assert ids(items, k, **options) == [each.id for each in shown[:k]]
-    names = [each.id for each in shown]
-    copies = [copy for each in shown for copy in each.copies]
+    selection = choose_among(items, 1_000, **options)
+    assert ids(items, k, **options) == [each.id for each in selection[:k]]
+    names = [each.id for each in selection]
+    copies = [copy for each in selection for copy in each.copies]
     assert sorted(names + copies) == sorted(each.id for each in items)
     assert not (copies and all_copies)
 
@@ -85,6 +85,6 @@ def test_a_list_begins_a_longer_one(k: int, per_document: int, all_copies: bool,
 def test_the_best_hundred_stay_the_best_hundred(documents: list[int], per_document: int) -> None:
     """A limit for a document changes the order among the best hundred and nothing else."""
     items = [item(f"d{document}#{place}") for place, document in enumerate(documents)]
-    shown = ids(items, 200, all_copies=True, per_document=per_document)
-    assert sorted(shown[:100]) == sorted(each.id for each in items[:100])
-    assert shown[100:] == [each.id for each in items[100:]]
+    selection = ids(items, 200, all_copies=True, per_document=per_document)
+    assert sorted(selection[:100]) == sorted(each.id for each in items[:100])
+    assert selection[100:] == [each.id for each in items[100:]]

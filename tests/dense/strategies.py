@@ -26,8 +26,8 @@ class HashEmbedder:
         if not text.strip():
             return np.zeros(self.dimension, np.float32)
         digest = blake2b((self.seed + text).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        drawn = np.random.default_rng(int.from_bytes(digest, "little")).standard_normal(self.dimension)
-        return drawn.astype(np.float32)
+        vector = np.random.default_rng(int.from_bytes(digest, "little")).standard_normal(self.dimension)
+        return vector.astype(np.float32)
 
     def embed_documents(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
         self.calls.append(len(texts))

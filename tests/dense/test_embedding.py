@@ -45,10 +45,10 @@ class Broken(HashEmbedder):
 
 
 @given(st.lists(st.text(max_size=5), max_size=60), st.integers(1, 20), st.integers(1, 4), st.booleans())
-def test_one_vector_per_text(texts: list[str], batch: int, threads: int, cached: bool) -> None:
+def test_one_vector_per_text(texts: list[str], batch: int, threads: int, with_cache: bool) -> None:
     """With batches, threads and a cache, text n has the vector that the embedder returns for it."""
     embedder = HashEmbedder()
-    cache = DictCache() if cached else None
+    cache = DictCache() if with_cache else None
     vectors = embed_texts(embedder, texts, cache=cache, batch_size=batch, threads=threads)
     again = embed_texts(embedder, texts, cache=cache, batch_size=batch, threads=threads)
     expected = [embedder.embed_query(text).tolist() for text in texts]
@@ -79,11 +79,11 @@ def test_resumes(threads: int) -> None:
     texts = [str(n) for n in range(10)]
     with pytest.raises(EmbeddingError, match="no answer"):
         embed_texts(Broken(after=3), texts, cache=cache, batch_size=2, threads=threads)
-    done = len(cache.kept)
+    vectors = len(cache.kept)
     embedder = HashEmbedder()
     embed_texts(embedder, texts, cache=cache, batch_size=2)
-    assert sum(embedder.calls) == 10 - done
-    assert threads > 1 or done == 6
+    assert sum(embedder.calls) == 10 - vectors
+    assert threads > 1 or vectors == 6
 
 
 def test_the_embedders_own_batch_size_is_the_unit() -> None:

@@ -40,15 +40,16 @@ def slow_match(query: str, text: str) -> float:
     """Compute the match from the definition, token by token."""
     vocabulary, table, *_ = load_model()
     query_tokens = vocabulary.encode(legible(query)).tolist()
-    read = vocabulary.encode(legible(text)).tolist()
-    if not query_tokens or not read:
+    tokens = vocabulary.encode(legible(text)).tolist()
+    if not query_tokens or not tokens:
         return 0.0
     rows = table.astype(np.float32)
     total = weights = 0.0
     for token, times in Counter(query_tokens).items():
         length = float(np.linalg.norm(rows[token]))
         near = [
-            float(rows[token] @ rows[other]) / (length * float(np.linalg.norm(rows[other]))) for other in read
+            float(rows[token] @ rows[other]) / (length * float(np.linalg.norm(rows[other])))
+            for other in tokens
         ]
         weight = times**0.5 * length**1.5
         total += weight * max(near)
@@ -79,9 +80,9 @@ def test_kept_tokens_match_as_texts_do(query: str, segments: list[list[tuple[str
         views.append(view_of(leg, rows_of([text for text, _ in rows], first), live, f"s{number}"))
         texts |= {first + i: text for i, (text, alive) in enumerate(rows) if alive}
         first += len(rows)
-    merged = leg.merge(views)
+    merge_result = leg.merge(views)
     keys = np.array(list(texts), np.int64)
-    whole = SegmentView("m", keys, None, None, merged.arrays, merged.meta)
+    whole = SegmentView("m", keys, None, None, merge_result.arrays, merge_result.meta)
     shuffled = np.random.default_rng(seed).permutation(keys)
     expected = late.match(query, [texts[key] for key in shuffled.tolist()])
     for searcher in (DenseSearcher(leg, views), DenseSearcher(leg, [whole])):

@@ -52,16 +52,16 @@ def test_case_is_not_read(text: str) -> None:
 )
 def test_vectors_and_tokens(change: Callable[[str], str]) -> None:
     """A text in another case, or broken at a line end, has the vector and the tokens of the text as it is."""
-    changed, embedder = change(SENTENCE), WordLlamaEmbedder()
-    assert changed != SENTENCE
-    plain, read = embedder.read([SENTENCE]), embedder.read([changed])
-    assert np.array_equal(plain.vectors, read.vectors)
-    assert np.array_equal(plain.tokens, read.tokens)
-    assert np.array_equal(embedder.embed_query(changed), plain.vectors[0])
-    assert np.array_equal(embedder.salience([changed]), embedder.salience([SENTENCE]))
-    assert match(changed, [SENTENCE]).tolist() == pytest.approx([1.0])
+    mutation, embedder = change(SENTENCE), WordLlamaEmbedder()
+    assert mutation != SENTENCE
+    plain, encoding = embedder.read([SENTENCE]), embedder.read([mutation])
+    assert np.array_equal(plain.vectors, encoding.vectors)
+    assert np.array_equal(plain.tokens, encoding.tokens)
+    assert np.array_equal(embedder.embed_query(mutation), plain.vectors[0])
+    assert np.array_equal(embedder.salience([mutation]), embedder.salience([SENTENCE]))
+    assert match(mutation, [SENTENCE]).tolist() == pytest.approx([1.0])
     others = ["An Interferometer", "nothing of it"]
-    assert match(changed, list(map(str.upper, others))).tolist() == match(SENTENCE, others).tolist()
+    assert match(mutation, list(map(str.upper, others))).tolist() == match(SENTENCE, others).tolist()
 
 
 @pytest.mark.parametrize("change", [str.upper, str.lower, str.title])

@@ -43,7 +43,7 @@ def embedder() -> Clustered:
 
 
 @pytest.fixture(scope="module")
-def built(embedder: Clustered) -> SegmentData:
+def segment_data(embedder: Clustered) -> SegmentData:
     """One segment of all rows, with lists."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(lists, "LISTED_FROM", N)
@@ -63,13 +63,13 @@ def plain(data: SegmentData) -> SegmentData:
 
 
 def lists_of(data: SegmentData) -> ClusterLists:
-    found = lists_in(data.arrays)
-    assert found is not None
-    return found
+    row_lists = lists_in(data.arrays)
+    assert row_lists is not None
+    return row_lists
 
 
 def test_a_small_segment_has_no_lists(embedder: Clustered) -> None:
-    """Segments below `LISTED_FROM` rows have none, and `lists_in` says so."""
+    """Segments below `LISTED_FROM` rows have no lists, and `lists_in` says so."""
     data = DenseLeg(embedder).pack(embedder.rows.astype(np.float16))
     assert lists_in(data.arrays) is None
     assert "list_spread" not in data.meta
@@ -82,9 +82,9 @@ def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(embedder: Clu
     rows, centres = halves.astype(np.float32), middles.astype(np.float32)
     products = rows @ centres.T
     first, nearness = products.argmax(axis=1), products.max(axis=1)
-    left = rows - centres[first]
-    left /= np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-3)
-    along = (left * rows).sum(axis=1, keepdims=True) - left @ centres.T
+    residuals = rows - centres[first]
+    residuals /= np.maximum(np.linalg.norm(residuals, axis=1, keepdims=True), 1e-3)
+    along = (residuals * rows).sum(axis=1, keepdims=True) - residuals @ centres.T
     errors = 2 - 2 * products + 2 * along**2
     errors[np.arange(N), first] = np.inf
     second = errors.argmin(axis=1)
@@ -96,43 +96,45 @@ def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(embedder: Clu
     assert sum(owners[i] == expected[i] for i in range(N)) >= 0.95 * N
 
 
-def test_the_centre_of_a_list_is_the_middle_of_its_rows(built: SegmentData, embedder: Clustered) -> None:
+def test_the_centre_of_a_list_is_the_middle_of_its_rows(
+    segment_data: SegmentData, embedder: Clustered
+) -> None:
     """At its scale, to the precision of halves; each row is in one list or in two."""
-    found = lists_of(built)
+    row_lists = lists_of(segment_data)
     rows = embedder.rows.astype(np.float16).astype(np.float32)
     times = np.zeros(N, int)
-    for i, (begin, end) in enumerate(zip(found.begins, found.begins[1:], strict=False)):
-        members = found.rows[begin * 64 : end * 64]
+    for i, (begin, end) in enumerate(zip(row_lists.begins, row_lists.begins[1:], strict=False)):
+        members = row_lists.rows[begin * 64 : end * 64]
         members = members[members != lists.NO_ROW]
         times[members] += 1
-        centre = found.scales[i] * found.centres[i].astype(np.float32)
+        centre = row_lists.scales[i] * row_lists.centres[i].astype(np.float32)
         assert not len(members) or np.abs(centre - rows[members].mean(axis=0)).max() < 1e-3
     assert set(times.tolist()) == {1, 2}
     assert np.count_nonzero(times == 2) == pytest.approx(N / 2, abs=1)
 
 
-def test_codes_of_a_list_are_around_its_centre(built: SegmentData, embedder: Clustered) -> None:
+def test_codes_of_a_list_are_around_its_centre(segment_data: SegmentData, embedder: Clustered) -> None:
     """A list's blocks are those of `encode` for its rows, around its centre at its scale."""
-    found = lists_of(built)
+    row_lists = lists_of(segment_data)
     halves = embedder.rows.astype(np.float16).view(np.uint16)
-    for i in (0, 7, len(found.centres) - 1):
-        begin, end = found.begins[i], found.begins[i + 1]
-        rows = found.rows[begin * 64 : end * 64]
+    for i in (0, 7, len(row_lists.centres) - 1):
+        begin, end = row_lists.begins[i], row_lists.begins[i + 1]
+        rows = row_lists.rows[begin * 64 : end * 64]
         members = rows[rows != lists.NO_ROW]
-        centre = found.scales[i] * found.centres[i].astype(np.float32)
+        centre = row_lists.scales[i] * row_lists.centres[i].astype(np.float32)
         bits, factors, _ = codes.encode(halves[members], centre)
-        assert np.array_equal(found.codes[begin:end], bits)
-        assert np.array_equal(found.factors[begin * 64 : end * 64], factors)
+        assert np.array_equal(row_lists.codes[begin:end], bits)
+        assert np.array_equal(row_lists.factors[begin * 64 : end * 64], factors)
 
 
 @pytest.mark.parametrize("width", [0, 256, 512])
 def test_the_lists_of_a_row_do_not_depend_on_the_machine(
-    built: SegmentData, embedder: Clustered, width: int
+    segment_data: SegmentData, embedder: Clustered, width: int
 ) -> None:
     """Registers of every width choose the same lists."""
-    found = lists_of(built)
+    row_lists = lists_of(segment_data)
     halves = embedder.rows[:200].astype(np.float16).view(np.uint16)
-    arguments = (halves, found.centres.view(np.uint16), found.centre_codes, found.centre_factors)
+    arguments = (halves, row_lists.centres.view(np.uint16), row_lists.centre_codes, row_lists.centre_factors)
     owners, products = codes.assign(*arguments, width=width)
     assert np.array_equal(owners, codes.assign(*arguments)[0])
     assert np.array_equal(products, codes.assign(*arguments)[1])
@@ -140,12 +142,12 @@ def test_the_lists_of_a_row_do_not_depend_on_the_machine(
 
 @pytest.fixture
 def searchers(
-    built: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
+    segment_data: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[DenseSearcher, DenseSearcher]:
     """A searcher with lists and one without, over the same rows; neither scores all rows."""
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     leg = DenseLeg(embedder)
-    return DenseSearcher(leg, [view_of(built)]), DenseSearcher(leg, [view_of(plain(built))])
+    return DenseSearcher(leg, [view_of(segment_data)]), DenseSearcher(leg, [view_of(plain(segment_data))])
 
 
 def test_reading_all_lists_finds_what_reading_all_codes_finds(
@@ -153,9 +155,9 @@ def test_reading_all_lists_finds_what_reading_all_codes_finds(
 ) -> None:
     """With every list read, a row that is in two lists is found once, with the same score."""
     monkeypatch.setattr(lists, "PROBES", N)
-    listed, scanned = searchers
+    by_lists, scanned = searchers
     for query in range(40):
-        expected, hits = scanned.search(str(query), 10), listed.search(str(query), 10)
+        expected, hits = scanned.search(str(query), 10), by_lists.search(str(query), 10)
         assert hits.keys.tolist() == expected.keys.tolist()
         assert hits.scores.tolist() == expected.scores.tolist()
         assert len(set(hits.keys.tolist())) == 10
@@ -166,13 +168,13 @@ def test_the_nearest_lists_hold_nearly_all_of_the_best(
 ) -> None:
     """A fifth of the lists holds nine in ten of the best ten, and what is found has its exact score."""
     monkeypatch.setattr(lists, "PROBES", 20)
-    listed, scanned = searchers
+    by_lists, scanned = searchers
     same = 0
     for query in range(100):
         best = scanned.search(str(query), 10)
-        hits = listed.search(str(query), 10, depth=100)
+        hits = by_lists.search(str(query), 10, depth=100)
         same += len(set(best.keys.tolist()) & set(hits.keys.tolist()))
-        assert hits.scores.tolist() == listed.scores(str(query), hits.keys).tolist()
+        assert hits.scores.tolist() == by_lists.scores(str(query), hits.keys).tolist()
     assert same >= 900
 
 
@@ -181,12 +183,12 @@ def test_exact_search_reads_everything(
 ) -> None:
     """`exact` finds the true best, however few lists a search reads."""
     monkeypatch.setattr(lists, "PROBES", 1)
-    listed, scanned = searchers
+    by_lists, scanned = searchers
     few = everything = 0
     for query in range(20):
         best = set(scanned.search(str(query), 50, exact=True).keys.tolist())
-        everything += len(best & set(listed.search(str(query), 50, exact=True).keys.tolist()))
-        few += len(best & set(listed.search(str(query), 50).keys.tolist()))
+        everything += len(best & set(by_lists.search(str(query), 50, exact=True).keys.tolist()))
+        few += len(best & set(by_lists.search(str(query), 50).keys.tolist()))
     assert everything == 20 * 50
     assert few < 20 * 50
 
@@ -196,22 +198,22 @@ def test_a_filter_that_few_rows_match_reads_all_codes(
 ) -> None:
     """Below half of the rows all codes are read; above it lists are, and no other row is found."""
     monkeypatch.setattr(lists, "PROBES", 1)
-    listed, scanned = searchers
+    by_lists, scanned = searchers
     third, most = np.arange(N) % 3 == 0, np.arange(N) % 10 != 0
     for query in range(20):
         expected = scanned.search(str(query), 10, allowed=[pack(third)])
-        assert listed.search(str(query), 10, allowed=[pack(third)]).keys.tolist() == expected.keys.tolist()
-        assert most[listed.search(str(query), 10, allowed=[pack(most)]).keys].all()
+        assert by_lists.search(str(query), 10, allowed=[pack(third)]).keys.tolist() == expected.keys.tolist()
+        assert most[by_lists.search(str(query), 10, allowed=[pack(most)]).keys].all()
 
 
 def test_deleted_rows_of_lists_are_not_found(
-    built: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
+    segment_data: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A row that is not live stays in its lists and is never a hit."""
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     monkeypatch.setattr(lists, "PROBES", N)
     live = np.arange(N) % 4 != 0
-    searcher = DenseSearcher(DenseLeg(embedder), [view_of(built, live)])
+    searcher = DenseSearcher(DenseLeg(embedder), [view_of(segment_data, live)])
     for query in range(20):
         assert live[searcher.search(str(query), 100).keys].all()
 
@@ -219,25 +221,25 @@ def test_deleted_rows_of_lists_are_not_found(
 def test_many_rows_are_found_by_all_codes(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """More rows than `LISTED_K` are wanted: none is missing, whatever the lists hold."""
+    """A request for more rows than `LISTED_K` gets all of them, independent of the lists."""
     monkeypatch.setattr(lists, "PROBES", 1)
-    listed, _ = searchers
-    assert len(listed.search("1", 3_000, depth=3_000)) == 3_000
+    by_lists, _ = searchers
+    assert len(by_lists.search("1", 3_000, depth=3_000)) == 3_000
 
 
 def test_a_merge_lists_the_live_rows_of_its_segments(
-    built: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
+    segment_data: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A merge makes lists anew, from `LISTED_FROM` live rows on."""
+    """A merge builds new lists, from `LISTED_FROM` live rows on."""
     live = np.arange(N) % 4 != 0
     leg = DenseLeg(embedder)
     monkeypatch.setattr(lists, "ROWS_OF_A_LIST", N // 100)
     monkeypatch.setattr(lists, "LISTED_FROM", 3 * N // 4)
-    merged = leg.merge([view_of(built, live)], IN_MEMORY)
-    leg.validate(merged, 3 * N // 4, full=True)
-    assert lists_in(merged.arrays) is not None
+    merge_result = leg.merge([view_of(segment_data, live)], IN_MEMORY)
+    leg.validate(merge_result, 3 * N // 4, full=True)
+    assert lists_in(merge_result.arrays) is not None
     monkeypatch.setattr(lists, "LISTED_FROM", N)
-    assert lists_in(leg.merge([view_of(built, live)], IN_MEMORY).arrays) is None
+    assert lists_in(leg.merge([view_of(segment_data, live)], IN_MEMORY).arrays) is None
 
 
 @pytest.mark.parametrize(
@@ -256,51 +258,53 @@ def test_a_merge_lists_the_live_rows_of_its_segments(
     ],
 )
 def test_lists_that_no_builder_writes_are_refused(
-    built: SegmentData, embedder: Clustered, name: str, place: Any, value: Any
+    segment_data: SegmentData, embedder: Clustered, name: str, place: Any, value: Any
 ) -> None:
     """Blocks ascend to the end, rows are rows, every row is listed, and numbers are finite."""
     leg = DenseLeg(embedder)
-    leg.validate(built, N, full=True)
-    spoiled = built.arrays[name].copy()
+    leg.validate(segment_data, N, full=True)
+    spoiled = segment_data.arrays[name].copy()
     spoiled[place] = value
     with pytest.raises(ValueError, match=name):
-        leg.validate(SegmentData({**built.arrays, name: spoiled}, built.meta), N, full=True)
+        leg.validate(SegmentData({**segment_data.arrays, name: spoiled}, segment_data.meta), N, full=True)
 
 
 @pytest.mark.parametrize("name", ClusterLists._fields)
 def test_lists_without_one_of_their_arrays_are_refused(
-    built: SegmentData, embedder: Clustered, name: str
+    segment_data: SegmentData, embedder: Clustered, name: str
 ) -> None:
-    """All arrays of lists are there or none is; one of another shape is refused by name."""
+    """A segment has all arrays of lists or no such array; a wrong shape is refused by name."""
     name = f"{lists.PREFIX}{name}"
     leg = DenseLeg(embedder)
-    arrays = {other: array for other, array in built.arrays.items() if other != name}
+    arrays = {other: array for other, array in segment_data.arrays.items() if other != name}
     with pytest.raises(ValueError, match=name):
-        leg.validate(SegmentData(arrays, built.meta), N)
+        leg.validate(SegmentData(arrays, segment_data.meta), N)
     with pytest.raises(ValueError, match="list_"):
-        leg.validate(SegmentData({**built.arrays, name: built.arrays[name][:-1]}, built.meta), N)
+        leg.validate(
+            SegmentData({**segment_data.arrays, name: segment_data.arrays[name][:-1]}, segment_data.meta), N
+        )
 
 
 def test_rows_beyond_a_segment_are_not_read(
-    built: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
+    segment_data: SegmentData, embedder: Clustered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where lists name rows that are not there, the kernel passes them by."""
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     monkeypatch.setattr(lists, "PROBES", N)
-    crafted = np.full_like(built.arrays["list_rows"], N)
+    crafted = np.full_like(segment_data.arrays["list_rows"], N)
     crafted[::5] = 1
-    data = SegmentData({**built.arrays, "list_rows": crafted}, built.meta)
+    data = SegmentData({**segment_data.arrays, "list_rows": crafted}, segment_data.meta)
     assert DenseSearcher(DenseLeg(embedder), [view_of(data)]).search("1", 10).keys.tolist() == [1]
 
 
 def test_more_lists_than_were_measured_have_more_read(
-    built: SegmentData, monkeypatch: pytest.MonkeyPatch
+    segment_data: SegmentData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Four times as many lists as the measured ones have twice as many read; never more than there are."""
-    found = lists_of(built)
+    row_lists = lists_of(segment_data)
     monkeypatch.setattr(lists, "PROBES", 30)
-    assert found.probes == 30
-    monkeypatch.setattr(lists, "MOST_MEASURED", len(found.centres) / 4)
-    assert found.probes == 60
+    assert row_lists.probes == 30
+    monkeypatch.setattr(lists, "MOST_MEASURED", len(row_lists.centres) / 4)
+    assert row_lists.probes == 60
     monkeypatch.setattr(lists, "PROBES", 10 * N)
-    assert found.probes == len(found.centres)
+    assert row_lists.probes == len(row_lists.centres)

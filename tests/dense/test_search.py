@@ -89,10 +89,10 @@ def test_estimates_leave_exact_scores(seed: int, dimension: int, keep: float | N
         sure = searcher.search("q", 3, allowed=allowed)
     assert set(zip(sure.keys.tolist(), sure.scores.tolist(), strict=True)) <= set(expected)
     hits = searcher.search("q", 20, allowed=allowed, depth=30)
-    ranked = list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True))
-    assert set(ranked) <= set(expected)
-    assert ranked == sorted(ranked, key=lambda hit: (-hit[1], hit[0]))
-    assert len(ranked) == min(20, len(expected))
+    order = list(zip(hits.keys.tolist(), hits.scores.tolist(), strict=True))
+    assert set(order) <= set(expected)
+    assert order == sorted(order, key=lambda hit: (-hit[1], hit[0]))
+    assert len(order) == min(20, len(expected))
     parts = [
         (
             v.arrays["codes"],
@@ -156,8 +156,8 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
 def test_a_bound_leaves_out_no_estimate_above_it(width: int) -> None:
     """Over many rows, where blocks are compared with the worst estimate kept, the best estimates are all kept."""
     rng = np.random.default_rng(7)
-    made = rng.standard_normal((20_011, 64))
-    vectors = (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float16)
+    rows = rng.standard_normal((20_011, 64))
+    vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
     centre = codes.mean(vectors.view(np.uint16))
     bits, factors, _ = codes.encode(vectors.view(np.uint16), centre)
     part = (bits, factors, vectors.view(np.uint16), centre, None, np.arange(len(vectors)), None)
@@ -211,10 +211,10 @@ def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
     """A merged segment gives the same hits and scores as its sources, without deleted rows."""
     leg, segments = index(seed, sizes, 32, dead=0.3)
     before = DenseSearcher(leg, segments).search("q", k)
-    merged = leg.merge(segments)
+    merge_result = leg.merge(segments)
     live = [np.ones(len(v), bool) if v.live is None else unpack(v.live, len(v)) for v in segments]
     keys = np.concatenate([view.keys[mask] for view, mask in zip(segments, live, strict=True)])
-    whole = SegmentView("m", keys, None, None, merged.arrays, merged.meta)
+    whole = SegmentView("m", keys, None, None, merge_result.arrays, merge_result.meta)
     after = DenseSearcher(leg, [whole]).search("q", k)
     assert before.keys.tolist() == after.keys.tolist()
     assert before.scores.tolist() == after.scores.tolist()
@@ -225,9 +225,11 @@ def test_merge_equals_build() -> None:
     leg = DenseLeg(HashEmbedder(70))
     texts = [f"t{n}" for n in range(200)]
     parts = [view_of(leg, rows_of(texts[:90])), view_of(leg, rows_of(texts[90:], 91))]
-    merged, built = leg.merge(parts), leg.build(rows_of(texts))
-    assert merged.meta == built.meta
-    assert all(np.array_equal(merged.arrays[name], built.arrays[name]) for name in built.arrays)
+    merge_result, build_result = leg.merge(parts), leg.build(rows_of(texts))
+    assert merge_result.meta == build_result.meta
+    assert all(
+        np.array_equal(merge_result.arrays[name], build_result.arrays[name]) for name in build_result.arrays
+    )
 
 
 def test_ties_by_id() -> None:
@@ -364,7 +366,7 @@ def test_equal_rows_stay() -> None:
 
 
 def test_the_damaged_one_of_several_segments_is_named() -> None:
-    """A search that meets a number that is none says in which segment."""
+    """A search that meets NaN names the segment."""
     leg, segments = index(3, [30, 40, 50], 16)
     vectors = segments[1].arrays["vectors"].copy()
     vectors[:] = np.inf

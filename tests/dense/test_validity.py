@@ -16,7 +16,7 @@ LEG = DenseLeg(WordLlamaEmbedder())
 
 
 @pytest.fixture(scope="module")
-def built() -> SegmentData:
+def segment_data() -> SegmentData:
     """A segment of 70 rows, with tokens."""
     return LEG.build(rows_of([{"text": f"tokens are refilled {i} times a second"} for i in range(N)]))
 
@@ -35,11 +35,11 @@ def built() -> SegmentData:
     ],
 )
 def test_arrays_that_no_builder_writes_are_refused(
-    built: SegmentData, name: str, place: Any, value: Any
+    segment_data: SegmentData, name: str, place: Any, value: Any
 ) -> None:
     """Factors are not negative, numbers are finite, and the sets of tokens fill what is written."""
-    LEG.validate(built, N, full=True)
-    spoiled = built.arrays[name].copy()
+    LEG.validate(segment_data, N, full=True)
+    spoiled = segment_data.arrays[name].copy()
     spoiled[place] = value
     with pytest.raises(ValueError, match=name if name != "sizes" else "sizes|tokens"):
-        LEG.validate(SegmentData({**built.arrays, name: spoiled}, built.meta), N, full=True)
+        LEG.validate(SegmentData({**segment_data.arrays, name: spoiled}, segment_data.meta), N, full=True)

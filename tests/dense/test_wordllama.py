@@ -83,14 +83,14 @@ def test_vectors_are_those_of_wordllama() -> None:
         "model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True);"
         "print(json.dumps(model.embed(json.load(sys.stdin), norm=True).tolist()))"
     )  # in a process of its own: importing it configures the root logger
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", script],
         input=json.dumps([legible(text).decode() for text in texts]),
         capture_output=True,
         text=True,
         check=True,
     )
-    expected = np.array(json.loads(done.stdout), np.float32)
+    expected = np.array(json.loads(result.stdout), np.float32)
     assert np.allclose(WordLlamaEmbedder().embed_documents(texts), expected, atol=1e-6)
 
 

@@ -16,8 +16,8 @@ from sleuth.settings import IndexSettings
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
-        yield opened
+    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
+        yield index
 
 
 @pytest.mark.parametrize("path", [7, None, b"index", ["index"], "a\0b", "\ud800"], ids=repr)

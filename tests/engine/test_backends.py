@@ -1,4 +1,4 @@
-"""Backends are registered, and chosen by what is at a path."""
+"""Backends are registered, and chosen by the content of a path."""
 
 from __future__ import annotations
 

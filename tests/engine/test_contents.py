@@ -29,9 +29,9 @@ DOCUMENTS = [
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
-        opened.add(DOCUMENTS)
-        yield opened
+    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
+        index.add(DOCUMENTS)
+        yield index
 
 
 def listed(engine: Engine, **options: Any) -> list[str]:
@@ -60,7 +60,7 @@ def test_counts_listings_and_deletions_agree_with_the_truth_table(engine: Engine
 
 
 def test_count_counts_passages_too(engine: Engine) -> None:
-    """A long document has several passages, a document without text has none."""
+    """A long document has several passages, a document without text has no passage."""
     assert engine.count("source:cats.md") == Count(1, len(engine.get("cats.md")))
     assert engine.count("source:empty.md") == Count(1, 0)
 

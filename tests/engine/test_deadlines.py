@@ -39,9 +39,9 @@ def slow() -> Iterator[Slow]:
 
 @pytest.fixture
 def engine(tmp_path: Path, slow: Slow) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder=slow) as opened:
-        opened.add([Document("Tokens are refilled.", {"source": "limits.md"})])
-        yield opened
+    with Engine.open(tmp_path / "index", create=True, embedder=slow) as index:
+        index.add([Document("Tokens are refilled.", {"source": "limits.md"})])
+        yield index
 
 
 def test_a_late_leg_is_abandoned(engine: Engine) -> None:

@@ -128,12 +128,12 @@ def test_vectors_made_later_are_found(tmp_path: Path) -> None:
         with pytest.raises(EmbeddingError):
             engine.add(documents("beta"))
         with Engine.open(tmp_path / "i", embedder=Changing(8)) as reader:
-            for opened in (engine, reader):
-                assert ids(opened.retrieve("beta1 beta", 1, legs=["dense"])) != ["beta1#0"]
+            for index in (engine, reader):
+                assert ids(index.retrieve("beta1 beta", 1, legs=["dense"])) != ["beta1#0"]
             embedder.down = False
             assert engine.embed() == 3
-            for opened in (engine, reader):
-                assert ids(opened.retrieve("beta1 beta", 1, legs=["dense"])) == ["beta1#0"]
+            for index in (engine, reader):
+                assert ids(index.retrieve("beta1 beta", 1, legs=["dense"])) == ["beta1#0"]
 
 
 def test_another_embedder_on_request(tmp_path: Path) -> None:
@@ -200,10 +200,10 @@ def test_vectors_of_texts_that_are_gone_are_forgotten(
             engine.add([*documents("alpha"), Document(f"changed {n}", id="changing")])
         with engine.store.reader() as snapshot:
             assert 4 <= snapshot.count_embeddings(embedder.fingerprint) <= 2 * 4 + 5
-        made = sum(embedder.calls)
+        embedded = sum(embedder.calls)
         engine.delete(["alpha0"])
         engine.add(documents("alpha"))
-        assert sum(embedder.calls) == made
+        assert sum(embedder.calls) == embedded
 
 
 def test_a_kill_while_embedders_change_leaves_one_in_force(
@@ -268,7 +268,7 @@ def test_ctrl_c_while_embedding_keeps_what_was_made(tmp_path: Path) -> None:
     embedder = HashEmbedder()
     embedder.batch_size = 4  # type: ignore[attr-defined]
 
-    def stop(done: int, total: int) -> None:
+    def stop(count: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with Engine.open(tmp_path / "i", create=True, embedder=embedder) as engine:

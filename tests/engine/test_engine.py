@@ -26,16 +26,16 @@ DOCUMENTS = [
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
-        opened.add(DOCUMENTS)
-        yield opened
+    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
+        index.add(DOCUMENTS)
+        yield index
 
 
 @pytest.fixture
 def hybrid(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "hybrid", create=True) as opened:
-        opened.add(DOCUMENTS)
-        yield opened
+    with Engine.open(tmp_path / "hybrid", create=True) as index:
+        index.add(DOCUMENTS)
+        yield index
 
 
 def sources(ranking: Ranking) -> list[str]:
@@ -125,8 +125,8 @@ def test_words_that_no_passage_holds_are_told_from_gibberish(
         "Feed your dog twice.",
         "Old dogs sleep a lot.",
     ]
-    chosen = WordLlamaEmbedder() if embedder is None else embedder
-    with Engine.open(tmp_path / "index", create=True, embedder=chosen) as engine:
+    chosen_embedder = WordLlamaEmbedder() if embedder is None else embedder
+    with Engine.open(tmp_path / "index", create=True, embedder=chosen_embedder) as engine:
         engine.add([Document(note, {"source": f"{i}.md"}) for i, note in enumerate(notes)])
         engine.wait()
         for word in ("puppies", "puppy", "puppies barking"):
@@ -201,8 +201,8 @@ def test_missing_index(tmp_path: Path) -> None:
 def test_settings_are_the_indexs(tmp_path: Path) -> None:
     """An index keeps its settings; other ones are refused, unknown ones named."""
     Engine.open(tmp_path / "i", create=True, settings={"analyzer": "plain"}).close()
-    with Engine.open(tmp_path / "i") as opened:
-        assert opened.settings.analyzer == "plain"
+    with Engine.open(tmp_path / "i") as index:
+        assert index.settings.analyzer == "plain"
     with pytest.raises(ArgumentError, match="analyzer must be 'plain'"):
         Engine.open(tmp_path / "i", settings={"analyzer": "code"})
     with pytest.raises(ArgumentError, match="'analyser'"):
@@ -239,7 +239,7 @@ def test_folder_life(tmp_path: Path) -> None:
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:
         report = engine.index([folder])
         assert (report.added, report.read) == (4, 3)
-        assert any("blob.bin" in skipped.source for skipped in report.skipped)
+        assert any("blob.bin" in skip.source for skip in report.skipped)
         assert engine.retrieve("tea")[0].metadata["row"] is not None
         again = engine.index([folder])
         assert (again.added, again.updated, again.unchanged, again.read) == (0, 0, 4, 0)
@@ -269,10 +269,10 @@ def test_hybrid_explains_every_leg(hybrid: Engine) -> None:
     explanation = ranking[0].explanation
     assert explanation is not None
     assert explanation.value == ranking[0].score
-    (fused,) = explanation.parts
-    assert fused.value + float(explanation.facts["gain"]) == pytest.approx(ranking[0].score)
-    assert sum(part.value for part in fused.parts) == pytest.approx(fused.value)
-    for leg in fused.parts:
+    (fusion,) = explanation.parts
+    assert fusion.value + float(explanation.facts["gain"]) == pytest.approx(ranking[0].score)
+    assert sum(part.value for part in fusion.parts) == pytest.approx(fusion.value)
+    for leg in fusion.parts:
         assert {"rank", "score", "normalised", "weight", "share"} <= set(leg.facts)
         assert leg.parts
 

@@ -30,8 +30,8 @@ def test_equal_passages_are_in_order_of_id(
         for part in np.array_split(np.arange(36), batches):
             engine.add([Document(texts[i % 6], id=ids[i]) for i in part])
         for item in (engine.retrieve(texts[0], k) for k in (3, 8, 36)):
-            ranked = [(-(hit.score or 0), hit.id) for hit in item]
-            assert ranked == sorted(ranked)
+            order = [(-(hit.score or 0), hit.id) for hit in item]
+            assert order == sorted(order)
 
 
 @settings(max_examples=8, deadline=None)
@@ -110,8 +110,8 @@ def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.Monkey
         queries = ["tokens refill every second", "naïve river", "x86_64 limit stone bucket"]
         expected = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
         monkeypatch.setattr(DenseSearcher, "match", lambda *_: None)
-        read = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
-    for a, b in zip(expected, read, strict=True):
+        rankings = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
+    for a, b in zip(expected, rankings, strict=True):
         assert [item.score for item in a] == pytest.approx([item.score for item in b], abs=1e-5)
         assert {item.id for item in a} == {item.id for item in b}
 

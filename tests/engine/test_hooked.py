@@ -41,31 +41,31 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def engine(tmp_path: Path, folder: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
-        opened.add([
+    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
+        index.add([
             Document("Tokens are refilled.", {"source": "open.md"}),
             Document("Tokens of the board.", {"source": "board.md", "secret": True}),
         ])  # fmt: skip
-        yield opened
+        yield index
 
 
 def test_no_way_in_goes_around_a_permission_filter(engine: Engine, folder: Path, tmp_path: Path) -> None:
     """`retrieve`, `aretrieve`, `search`, sources, views and `sleuth search` return only what the plugin allows."""
     assert len(engine.unhooked.retrieve("tokens")) == 2
     (folder / "permission.py").write_text(PERMISSION)
-    with Engine.open(engine.path) as opened, opened.scoped("source:*md*") as view:
-        for searched in (opened, view):
+    with Engine.open(engine.path) as index, index.scoped("source:*md*") as view:
+        for searched in (index, view):
             assert [item.id for item in searched.retrieve("tokens")] == ["open.md#0"]
             assert [item.id for item in asyncio.run(searched.aretrieve("tokens"))] == ["open.md#0"]
             assert [item.id for item in searched.search("tokens", return_mode="with_items").items or ()] == [
                 "open.md#0"
             ]
-        assert len(opened.unhooked.retrieve("tokens")) == 2
+        assert len(index.unhooked.retrieve("tokens")) == 2
     with open_sources(engine.path) as sources:
         assert [item.id for item in sources.retrieve("tokens")] == ["open.md#0"]
-    shown = sleuth("search", "tokens", "--index", str(engine.path), cwd=tmp_path)
-    assert "open.md" in shown.stdout
-    assert "board.md" not in shown.stdout
+    output = sleuth("search", "tokens", "--index", str(engine.path), cwd=tmp_path)
+    assert "open.md" in output.stdout
+    assert "board.md" not in output.stdout
 
 
 def test_hooks_of_an_engine_apply_to_sources_over_it(engine: Engine) -> None:
@@ -134,9 +134,9 @@ def test_a_plugin_that_fails_to_start_is_reported(engine: Engine, folder: Path, 
     (folder / "licensed.py").write_text(FAILING)
     index = ["--index", str(engine.path)]
     for path in (index, ["--index", str(tmp_path / "none")]):
-        listed = sleuth("plugins", *path, cwd=tmp_path)
-        assert listed.returncode == 1
-        assert "RuntimeError: no licence" in listed.stdout
+        process = sleuth("plugins", *path, cwd=tmp_path)
+        assert process.returncode == 1
+        assert "RuntimeError: no licence" in process.stdout
     output = sleuth("doctor", *index, cwd=tmp_path)
     assert output.returncode == 1
     assert "RuntimeError: no licence" in output.stdout

@@ -34,8 +34,10 @@ def test_lists_find_what_exact_search_finds(folder: Path) -> None:
     """Ids and scores are those of an exact search where all lists are read, also after deletions."""
     with Engine.open(folder) as engine:
         for query in ("when does the museum burn", "frozen harbour", "day 77"):
-            listed, exact = (engine.retrieve(query, 5, legs=["dense"], exact=sure) for sure in (False, True))
-            assert [(item.id, item.score) for item in listed] == [(item.id, item.score) for item in exact]
+            by_lists, exact = (
+                engine.retrieve(query, 5, legs=["dense"], exact=sure) for sure in (False, True)
+            )
+            assert [(item.id, item.score) for item in by_lists] == [(item.id, item.score) for item in exact]
         engine.delete(filter="day:<100")
         days = [item.metadata["day"] for item in engine.retrieve("the harbour opens", 20, legs=["dense"])]
         assert min(days) >= 100

@@ -25,9 +25,9 @@ DOCUMENTS = [
 def whole(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
     options: dict[str, Any] = {"shards": 3} if request.param == "shards" else {}
     opener = ShardedEngine.open if options else Engine.open
-    with opener(tmp_path / "index", create=True, **options) as opened:
-        opened.add(DOCUMENTS)
-        yield opened
+    with opener(tmp_path / "index", create=True, **options) as index:
+        index.add(DOCUMENTS)
+        yield index
 
 
 @pytest.fixture(params=["open", "view"])
@@ -36,8 +36,8 @@ def ours(whole: Engine, request: pytest.FixtureRequest) -> Iterator[Engine]:
         with whole.scoped("tenant:us") as view:
             yield view
     else:
-        with Engine.open(whole.path, scope="tenant:us") as opened:
-            yield opened
+        with Engine.open(whole.path, scope="tenant:us") as index:
+            yield index
 
 
 def test_reading_stays_within(ours: Engine) -> None:
@@ -59,7 +59,7 @@ def test_reading_stays_within(ours: Engine) -> None:
 
 
 def test_a_key_of_one_scope_is_unknown_in_another(whole: Engine) -> None:
-    """The notes on a filter name the keys that no document of the own scope has, whoever asked before."""
+    """The notes on a filter name the keys that no document of the own scope has, independent of earlier callers."""
     with whole.scoped("tenant:us") as us, whole.scoped("tenant:them") as them:
         for _ in range(2):
             assert them.retrieve("tokens", filter="salary:3").notes == ()
@@ -114,17 +114,17 @@ def test_passages_around_a_hit_stay_within(whole: Engine) -> None:
         ]
     )
     view = whole.scoped("source:long.md end_line<5")
-    (grown,) = view.retrieve("first", k=1, expand="document")
-    assert "First" in grown.text
-    assert "Second" not in grown.text
+    (expanded,) = view.retrieve("first", k=1, expand="document")
+    assert "First" in expanded.text
+    assert "Second" not in expanded.text
     assert "Second" in whole.retrieve("first", k=1, filter="source:long.md", expand="document")[0].text
     end = whole.scoped("source:long.md start_line>=3")
     passages = [item.id for item in end.get("long.md")]
     assert passages
     expansions: tuple[Any, ...] = ("section", "document", 9)
     for expand in expansions:
-        (grown,) = end.retrieve("second", k=1, expand=expand)
-        assert grown.extra["passages"] == passages
+        (expanded,) = end.retrieve("second", k=1, expand=expand)
+        assert expanded.extra["passages"] == passages
     outside = [item.id for item in whole.get("long.md") if item.id not in passages]
     assert outside
     assert not any(map(end.get, outside))
@@ -426,7 +426,7 @@ def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
         alone.add(own)
         expected = shown(alone)
         change(alone)
-        changed = shown(alone)
+        contents = shown(alone)
     with opener(tmp_path / "shared", create=True, **options) as whole:
         view = whole.scoped("tenant:us")
         whole.scoped("tenant:them").add(foreign[:3])
@@ -436,9 +436,9 @@ def test_a_view_is_an_index_of_its_own(tmp_path: Path, kind: str) -> None:
         whole.scoped("tenant:them").delete(["a.md", "b.md"])
         assert shown(view) == expected
         change(view)
-        assert shown(view) == changed
+        assert shown(view) == contents
         whole.compact()
-        assert shown(view) == changed
+        assert shown(view) == contents
 
 
 def test_rows_that_await_their_vectors_are_in_the_scope(tmp_path: Path) -> None:

@@ -294,20 +294,20 @@ def test_all_sources_at_a_shell(place: Path, tmp_path: Path) -> None:
             "AWS_ENDPOINT_URL": aws.url,
         }  # fmt: skip
         options = ("--in", "docs", "--in", "code", "--in", "web", "--in", f"kb:{KB}")
-        done = run(place, "search", *options, "-k", "20", "--json", "order ledger", **environment)
-        assert done.returncode == 0, done.stderr
-        answer = json.loads(done.stdout)
+        process = run(place, "search", *options, "-k", "20", "--json", "order ledger", **environment)
+        assert process.returncode == 0, process.stderr
+        answer = json.loads(process.stdout)
         kinds = {item["metadata"]["source_type"] for item in answer["items"]}
         assert kinds == {"docs", "code", "web", f"kb:{KB}"}
         output = run(place, "ask", *options, "what goes to the ledger?", **environment)
         assert output.returncode == 0, output.stderr
         assert "https://a.org/x" in output.stdout
-    done = run(place, "search", "--in", "code", "--in", "web", "ledger", "-k", "3", TAVILY_API_KEY="")
-    assert done.returncode == 0
-    assert "shop/ledger.py:" in done.stdout
-    assert "  code\n" in done.stdout
-    assert "def record(order):" in done.stdout
-    assert "sleuth: web failed: no API key" in done.stderr
+    process = run(place, "search", "--in", "code", "--in", "web", "ledger", "-k", "3", TAVILY_API_KEY="")
+    assert process.returncode == 0
+    assert "shop/ledger.py:" in process.stdout
+    assert "  code\n" in process.stdout
+    assert "def record(order):" in process.stdout
+    assert "sleuth: web failed: no API key" in process.stderr
 
 
 def test_code_at_a_shell_is_that_of_the_worktree(tmp_path: Path) -> None:
@@ -316,14 +316,14 @@ def test_code_at_a_shell_is_that_of_the_worktree(tmp_path: Path) -> None:
     with open_code(tmp_path / ".sleuth", create=True) as storage:
         index_path(storage, tmp_path / "shop", workers=1)
     (tmp_path / "shop" / "refund.py").write_text("def refund_voucher(order):\n    return -order.total\n")
-    done = run(tmp_path, "search", "--in", "code", "refund voucher")
-    assert "shop/refund.py:" in done.stdout
-    assert not done.stderr
+    process = run(tmp_path, "search", "--in", "code", "refund voucher")
+    assert "shop/refund.py:" in process.stdout
+    assert not process.stderr
     (tmp_path / "shop").rename(tmp_path / "moved")
-    done = run(tmp_path, "search", "--in", "code", "refund voucher")
-    assert "refund.py:" in done.stdout
-    assert "sleuth: stale: " in done.stderr
-    assert "cannot be compared with its snapshot" in done.stderr
+    process = run(tmp_path, "search", "--in", "code", "refund voucher")
+    assert "refund.py:" in process.stdout
+    assert "sleuth: stale: " in process.stderr
+    assert "cannot be compared with its snapshot" in process.stderr
 
 
 def test_python_looks_at_the_worktree_where_it_is_asked_to(tmp_path: Path) -> None:
@@ -361,11 +361,11 @@ def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
     example = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert example is not None
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", example[1]], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
-    assert done.stdout == example[2]
+    assert result.stderr == ""
+    assert result.stdout == example[2]
     for name in SPELLINGS.split(", "):
         assert f"`{name}`" in text
 

@@ -22,9 +22,9 @@ DOCUMENTS = [
 
 @pytest.fixture(params=["", "wordllama"])
 def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder=request.param) as opened:
-        opened.add(DOCUMENTS)
-        yield opened
+    with Engine.open(tmp_path / "index", create=True, embedder=request.param) as index:
+        index.add(DOCUMENTS)
+        yield index
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_only_words_to_leave_out(engine: Engine) -> None:
 
 
 def test_what_the_syntax_changed_is_noted(engine: Engine) -> None:
-    """Notes name what is left out and what every passage must hold; a query that means what it says has none."""
+    """Notes name excluded and required words; a query without syntax has no notes."""
     ranking = engine.retrieve('bucket -leaky -"rate limit" title:limits "token bucket"', syntax=True)
     assert ranking.notes[:2] == (
         'leaves out: leaky, "rate limit"',

@@ -55,10 +55,10 @@ def test_the_first_ten_are_different(engine: Engine) -> None:
     ranking = engine.retrieve("bucket")
     assert len(ranking) == 10
     assert documents(ranking).count("long.md") <= 3
-    named = {copy for item in ranking for copy in item.copies}
-    shown = {item.id for item in ranking}
-    assert len(named) == 4
-    assert not named & shown
+    copies = {copy for item in ranking for copy in item.copies}
+    ids_of_hits = {item.id for item in ranking}
+    assert len(copies) == 4
+    assert not copies & ids_of_hits
     for item in ranking:
         assert all(Path(copy).stem == Path(item.document_id).stem for copy in item.copies)
 
@@ -102,8 +102,8 @@ def test_other_options_apply_to_what_is_shown(engine: Engine) -> None:
     for item in engine.retrieve("bucket", explain=True):
         assert item.explanation is not None
         assert item.explanation.value == pytest.approx(item.score)
-    grown = engine.retrieve("bucket", expand=1)
-    assert {item.id for item in grown} <= {item.id for item in plain}
+    expanded = engine.retrieve("bucket", expand=1)
+    assert {item.id for item in expanded} <= {item.id for item in plain}
     assert [item.id for item in engine.retrieve("bucket", exact=True)] == [item.id for item in plain]
     assert documents(engine.retrieve("bucket", min_score=0)).count("long.md") <= 3
 

@@ -138,10 +138,10 @@ def test_the_command(folder: Path, tmp_path: Path) -> None:
     """`sleuth eval` prints a table and JSON, writes a run and a plot, and compares configurations."""
     from tests.commands import sleuth
 
-    done = sleuth("eval", str(folder), "--leg", "lexical", "--out", "r.trec", "--per-query", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "nDCG@10" in done.stdout
-    assert "refill tokens" in done.stdout
+    result = sleuth("eval", str(folder), "--leg", "lexical", "--out", "r.trec", "--per-query", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "nDCG@10" in result.stdout
+    assert "refill tokens" in result.stdout
     again = sleuth(
         "eval",
         str(folder),
@@ -270,16 +270,16 @@ def test_the_index_follows_the_corpus(folder: Path) -> None:
 )
 def test_the_command_checks_before_it_works(folder: Path, arguments: list[str], message: str) -> None:
     """Paths that cannot be read or written are refused before indexing."""
-    done = CliRunner().invoke(app, ["eval", str(folder), *arguments])
-    assert isinstance(done.exception, SleuthError)
-    assert message in str(done.exception)
+    result = CliRunner().invoke(app, ["eval", str(folder), *arguments])
+    assert isinstance(result.exception, SleuthError)
+    assert message in str(result.exception)
     assert not (folder / ".sleuth-eval").exists()
 
 
 def test_a_leg_named_twice_is_one(folder: Path) -> None:
     """A repeated leg counts once, and the table names what was searched."""
-    done = CliRunner().invoke(app, ["eval", str(folder), "--leg", "dense", "--leg", "dense", "--json"])
-    assert list(json.loads(done.stdout)["runs"]) == ["dense"]
+    result = CliRunner().invoke(app, ["eval", str(folder), "--leg", "dense", "--leg", "dense", "--json"])
+    assert list(json.loads(result.stdout)["runs"]) == ["dense"]
 
 
 def test_an_index_of_the_folder_is_left_alone(folder: Path) -> None:
@@ -307,12 +307,12 @@ def test_what_is_judged_is_what_is_shown(folder: Path) -> None:
 def test_figures_are_shown_before_a_run_is_written(folder: Path) -> None:
     """If an id cannot be written to the run, the figures are still printed."""
     (folder / "corpus.jsonl").write_text(json.dumps({"_id": "d 1", "text": "cats"}))
-    done = CliRunner().invoke(app, ["eval", str(folder), "--out", str(folder / "run")])
-    assert "no blanks" in str(done.exception)
-    assert "nDCG@10" in done.stdout
+    result = CliRunner().invoke(app, ["eval", str(folder), "--out", str(folder / "run")])
+    assert "no blanks" in str(result.exception)
+    assert "nDCG@10" in result.stdout
 
 
 def test_any_number_of_documents_can_be_asked_for(folder: Path) -> None:
     """A k above the number of documents returns all of them."""
-    done = CliRunner().invoke(app, ["eval", str(folder), "-k", str(10**20), "--json"])
-    assert done.exit_code == 0, done.output
+    result = CliRunner().invoke(app, ["eval", str(folder), "-k", str(10**20), "--json"])
+    assert result.exit_code == 0, result.output

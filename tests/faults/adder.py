@@ -27,11 +27,11 @@ def add(writer: Writer, batch: int, size: int = 20) -> int | None:
     for i in range(DOCUMENTS):
         put(writer, f"{batch}-{i}", *([f"batch {batch} " * size] * (1 + i % 2)))
     put(writer, "hot", f"batch {batch}")
-    gone = batch - 1 if batch % 4 == 3 else None
-    if gone is not None:
-        writer.delete([f"{gone}-{i}" for i in range(DOCUMENTS)])
+    deleted_batch = batch - 1 if batch % 4 == 3 else None
+    if deleted_batch is not None:
+        writer.delete([f"{deleted_batch}-{i}" for i in range(DOCUMENTS)])
     writer.commit()
-    return gone
+    return deleted_batch
 
 
 def say(line: str) -> None:
@@ -47,13 +47,13 @@ def main(path: str, first: int, last: int, size: int) -> None:
         for batch in range(first, last):
             try:
                 with store.writer() as writer:
-                    gone = add(writer, batch, size)
+                    deleted_batch = add(writer, batch, size)
             except SleuthError as error:
                 say(f"failed {batch} {type(error).__name__} {error}")
                 continue
             say(f"added {batch}")
-            if gone is not None:
-                say(f"deleted {gone}")
+            if deleted_batch is not None:
+                say(f"deleted {deleted_batch}")
 
 
 if __name__ == "__main__":

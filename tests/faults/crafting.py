@@ -35,24 +35,24 @@ def _value(array: Array, rng: random.Random) -> Any:
 
 
 def _set(array: Array, rng: random.Random) -> Array:
-    changed = array.copy()
+    mutant = array.copy()
     for _ in range(rng.choice([1, 1, 2, 10])):
-        changed.reshape(-1)[rng.randrange(changed.size)] = _value(array, rng)
-    return changed
+        mutant.reshape(-1)[rng.randrange(mutant.size)] = _value(array, rng)
+    return mutant
 
 
 def _fill(array: Array, rng: random.Random) -> Array:
-    changed = array.copy()
-    start = rng.randrange(changed.size)
-    changed.reshape(-1)[start : start + rng.choice([2, 16, 1000])] = _value(array, rng)
-    return changed
+    mutant = array.copy()
+    start = rng.randrange(mutant.size)
+    mutant.reshape(-1)[start : start + rng.choice([2, 16, 1000])] = _value(array, rng)
+    return mutant
 
 
 def _swap(array: Array, rng: random.Random) -> Array:
-    changed = array.copy()
-    flat, i, j = changed.reshape(-1), rng.randrange(array.size), rng.randrange(array.size)
+    mutant = array.copy()
+    flat, i, j = mutant.reshape(-1), rng.randrange(array.size), rng.randrange(array.size)
     flat[i], flat[j] = flat[j].copy(), flat[i].copy()
-    return changed
+    return mutant
 
 
 def _flip(array: Array, rng: random.Random) -> Array:
@@ -112,15 +112,15 @@ def craft(data: SegmentData, rng: random.Random) -> SegmentData:
         elif kind < 0.15:
             arrays[name] = arrays[rng.choice(sorted(arrays))]
         elif arrays[name].size and arrays[name].dtype.kind in "uif" and arrays[name].ndim:
-            changed = rng.choice(ARRAYS)(arrays[name], rng)
-            arrays[name] = np.ascontiguousarray(changed).reshape(changed.shape)
+            mutant = rng.choice(ARRAYS)(arrays[name], rng)
+            arrays[name] = np.ascontiguousarray(mutant).reshape(mutant.shape)
     return SegmentData(arrays, facts)
 
 
 def craft_keys(keys: NDArray[np.int64], rng: random.Random) -> NDArray[np.int64]:
     """Return the keys of a segment with some of them changed."""
-    changed = np.ascontiguousarray(rng.choice(ARRAYS[:9])(keys, rng))
-    return changed.astype(np.int64, copy=False)
+    mutant = np.ascontiguousarray(rng.choice(ARRAYS[:9])(keys, rng))
+    return mutant.astype(np.int64, copy=False)
 
 
 def craft_header(segment: segments.Encoded, rng: random.Random) -> segments.Encoded:

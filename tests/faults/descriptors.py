@@ -14,8 +14,8 @@ from pathlib import Path
 def free_descriptors(number: int) -> Iterator[None]:
     """Let this process open about `number` more files; descriptors above the limit may be in use already."""
     gc.collect()  # a file that is closed during the test would be one more than the limit allows
-    used = {int(file.name) for file in Path("/dev/fd").iterdir()}
-    free = (descriptor for descriptor in count() if descriptor not in used)
+    open_numbers = {int(file.name) for file in Path("/dev/fd").iterdir()}
+    free = (descriptor for descriptor in count() if descriptor not in open_numbers)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (next(islice(free, number, None)), hard))
     try:

@@ -26,13 +26,13 @@ def told(lines: Iterable[str]) -> tuple[set[int], set[int]]:
     return ({int(w[1]) for w in words if w[0] == "added"}, {int(w[1]) for w in words if w[0] == "deleted"})
 
 
-def prove(path: Path, added: set[int], deleted: set[int]) -> set[int]:
+def prove(path: Path, additions: set[int], deleted: set[int]) -> set[int]:
     """Acknowledged is present, batches are whole, legs agree with the record, a check finds nothing, writing works.
 
     Returns:
         The batches that are there.
     """
-    with Store.open(path, create=not added) as store:
+    with Store.open(path, create=not additions) as store:
         store.attach(legs())
         with store.reader() as snapshot:
             texts = contents(snapshot, LEGS[0])
@@ -44,14 +44,14 @@ def prove(path: Path, added: set[int], deleted: set[int]) -> set[int]:
                 batches[int(document.split("-")[0])] = batches.get(int(document.split("-")[0]), 0) + 1
         torn = {batch for batch, rows in batches.items() if rows != DOCUMENTS + DOCUMENTS // 2}
         assert not torn, f"torn: {torn}"
-        lost = added - deleted - batches.keys()
+        lost = additions - deleted - batches.keys()
         # The deletion that came with the commit after the last acknowledged one may have happened.
-        assert lost <= {max(added, default=0)}, f"lost: {lost}"
+        assert lost <= {max(additions, default=0)}, f"lost: {lost}"
         if lost:
-            assert max(batches) > max(added)
+            assert max(batches) > max(additions)
         assert not deleted & batches.keys(), "deleted batches are back"
-        if added:
-            assert int(texts["hot#0"].split()[1]) >= max(added)
+        if additions:
+            assert int(texts["hot#0"].split()[1]) >= max(additions)
         with store.writer() as writer:
             put(writer, "next", "write")
         store.wait()

@@ -63,11 +63,11 @@ class Call:
 
 def record(command: Sequence[str], below: Path, log: Path) -> list[Call]:
     """Run a command; return what it did to files and folders below a path, and what it said, in order."""
-    done = subprocess.run(
+    result = subprocess.run(
         [str(STRACE), "-f", "-y", "-xx", "-s", "100000000", "-o", str(log), "-e", f"trace={_CALLS}", *command],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     calls = [call for line in joined(log.read_text().splitlines()) for call in _calls_of(line)]
     return [call for call in calls if call.kind == "say" or call.path.startswith(str(below))]
 
@@ -80,7 +80,7 @@ def _calls_of(line: str) -> Iterator[Call]:
     match = _call.match(_path.sub(lambda path: f"<{_bytes(path[1]).decode()}>", line))
     if match is None:
         return
-    name, arguments, _, opened = match.groups()
+    name, arguments, _, target = match.groups()
     arguments = arguments.strip()
     if name in ("write", "pwrite64"):
         yield from _writes(arguments)
@@ -90,10 +90,10 @@ def _calls_of(line: str) -> Iterator[Call]:
         path, _, length = arguments.partition("<")[2].rpartition(">, ")
         yield Call("cut", path, int(length))
     elif name == "openat":
-        if opened and "O_CREAT" in arguments:
-            yield Call("make", opened)
-        if opened and "O_TRUNC" in arguments:
-            yield Call("cut", opened, 0)
+        if target and "O_CREAT" in arguments:
+            yield Call("make", target)
+        if target and "O_TRUNC" in arguments:
+            yield Call("cut", target, 0)
     elif name.startswith(("rename", "link", "unlink")):
         places = [
             str(Path(place["folder"] or "/") / _bytes(place[2]).decode())
@@ -106,9 +106,9 @@ def _calls_of(line: str) -> Iterator[Call]:
 
 
 def _writes(arguments: str) -> Iterator[Call]:
-    written = _write.match(arguments)
-    assert written is not None, arguments[:200]
-    path, data, place = written.groups()
+    call = _write.match(arguments)
+    assert call is not None, arguments[:200]
+    path, data, place = call.groups()
     if arguments.startswith("1<"):
         yield Call("say", "", data=_bytes(data))
     else:
@@ -176,10 +176,10 @@ class Disk:
             _put(names, path, file)
         for path, file in names.items():
             if path.endswith("-shm"):
-                continue  # SQLite makes it anew
-            left = target / Path(path).relative_to(source)
-            left.parent.mkdir(parents=True, exist_ok=True)
-            left.write_bytes(_applied(file.disk, _torn(file.pending, rng, lost)))
+                continue  # SQLite creates it again
+            copy = target / Path(path).relative_to(source)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(_applied(file.disk, _torn(file.pending, rng, lost)))
 
 
 def _kept(count: int, rng: random.Random, lost: float) -> int:

@@ -34,9 +34,9 @@ class Owner:
     def write(self, engine: Engine) -> None:
         """Add, replace or delete some documents."""
         if len(self.texts) > OWNED or (self.texts and self.rng.random() < 0.3):
-            gone = self.rng.sample(sorted(self.texts), min(len(self.texts), self.rng.randint(1, 40)))
-            assert sorted(engine.delete(gone, timeout=PATIENCE)) == sorted(gone)
-            for id in gone:
+            deleted_ids = self.rng.sample(sorted(self.texts), min(len(self.texts), self.rng.randint(1, 40)))
+            assert sorted(engine.delete(deleted_ids, timeout=PATIENCE)) == sorted(deleted_ids)
+            for id in deleted_ids:
                 del self.texts[id]
             return
         texts = {id: self._text() for id in self.rng.sample(sorted(self.texts), min(3, len(self.texts)))}
@@ -77,15 +77,15 @@ def held(path: Path) -> dict[str, int]:
 
 
 def main(path: Path, name: str, seconds: float, rounds: int) -> None:
-    """Write and ask until so many seconds are over and so many rounds are done; each round opens the index anew."""
-    owner, end, done = Owner(name), time.monotonic() + seconds, 0
-    while done < rounds or time.monotonic() < end:
+    """Write and ask until so many seconds are over and so many rounds are done; each round reopens the index."""
+    owner, end, count = Owner(name), time.monotonic() + seconds, 0
+    while count < rounds or time.monotonic() < end:
         with Engine.open(path, embedder=HashEmbedder()) as engine:
             assert not engine.repairs, engine.repairs
             for _ in range(STEPS):
                 owner.write(engine)
                 owner.ask(engine)
-            done += 1
+            count += 1
             sys.stdout.write(json.dumps(held(path)) + "\n")
             sys.stdout.flush()
 

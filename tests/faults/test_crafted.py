@@ -38,7 +38,7 @@ def bounded_memory() -> Iterator[None]:
     if "asan" in os.environ.get("LD_PRELOAD", ""):
         yield
         return
-    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - no file of ours
+    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - a file of the kernel
         size = int(file.read().split()[0]) * resource.getpagesize()
     before = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (size + ROOM, before[1]))
@@ -148,24 +148,24 @@ def subject(name: str) -> Subject:
     }
     leg, use = legs[name]
     own, other = rows(1, gaps=True), rows(10_000)
-    built = leg.build(other)
+    segment_data = leg.build(other)
     live = pack(np.random.default_rng(0).random(N) < 0.8)
-    sound = SegmentView("sound", other.keys, other.tie_ranks, live, built.arrays, built.meta)
+    sound = SegmentView("sound", other.keys, other.tie_ranks, live, segment_data.arrays, segment_data.meta)
     return Subject(leg, sound, own, leg.build(own), partial(use, leg))
 
 
 def attempt(case: Subject, encoded: segments.Encoded, rng: random.Random) -> str:
     """Use a crafted segment; return where it was refused, or "" if it was not."""
     try:
-        opened = segments.decode(encoded.name, b"".join(encoded.parts), encoded.checksum)
-        segments.validate(opened, case.leg)
+        segment = segments.decode(encoded.name, b"".join(encoded.parts), encoded.checksum)
+        segments.validate(segment, case.leg)
     except IndexDamagedError:
         return "opening"
-    live = None if rng.random() < 0.5 else pack(np.random.default_rng(2).random(len(opened.keys)) < 0.7)
+    live = None if rng.random() < 0.5 else pack(np.random.default_rng(2).random(len(segment.keys)) < 0.7)
     # Each array in memory of its own: a sanitizer sees what reaches beyond it.
-    arrays = {name: array.copy() for name, array in opened.arrays.items()}
-    ranks = None if opened.tie_ranks is None else opened.tie_ranks.copy()
-    view = SegmentView(opened.name, opened.keys, ranks, live, arrays, opened.meta)
+    arrays = {name: array.copy() for name, array in segment.arrays.items()}
+    ranks = None if segment.tie_ranks is None else segment.tie_ranks.copy()
+    view = SegmentView(segment.name, segment.keys, ranks, live, arrays, segment.meta)
     refused = ""
     steps: list[Callable[[], object]] = [
         lambda: case.use([view, case.sound], rng),
@@ -179,7 +179,7 @@ def attempt(case: Subject, encoded: segments.Encoded, rng: random.Random) -> str
             refused = str(error)
     if refused:
         with pytest.raises(IndexDamagedError):
-            segments.validate(opened, case.leg, full=True)
+            segments.validate(segment, case.leg, full=True)
             pytest.fail(f"not found by a full validation: {refused}")
     return "use" if refused else ""
 

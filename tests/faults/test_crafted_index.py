@@ -71,21 +71,21 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def craft_segment(path: Path, names: Any, rng: random.Random) -> None:
     """Replace a segment by a crafted one with a name of its own that the manifest lists."""
     with closing(sqlite3.connect(path / names.record)) as connection, connection:
-        listed = connection.execute(
+        rows = connection.execute(
             "SELECT name, leg, fingerprint, first, last, checksum, inline FROM segments ORDER BY leg, first"
         ).fetchall()
-        name, leg, fingerprint, first, last, checksum, inline = rng.choice(listed)
+        name, leg, fingerprint, first, last, checksum, inline = rng.choice(rows)
         file = path / names.segments / f"{name}{segment_files.SUFFIX}"
-        opened = segments.decode(
+        segment = segments.decode(
             name, file.read_bytes() if inline is None else inline, checksum, most_rows=1 << 20
         )
-        data, keys = SegmentData(opened.arrays, opened.meta), opened.keys
+        data, keys = SegmentData(segment.arrays, segment.meta), segment.keys
         kind = rng.random()
         if kind < 0.7:
             data = craft(data, rng)
         elif kind < 0.8:
             keys = craft_keys(keys, rng)
-        encoded = segments.encode(leg, fingerprint, first, last, keys, opened.tie_ranks, data)
+        encoded = segments.encode(leg, fingerprint, first, last, keys, segment.tie_ranks, data)
         if kind >= 0.8:
             encoded = craft_header(encoded, rng)
         content = b"".join(encoded.parts)

@@ -99,12 +99,12 @@ EDGES = st.sampled_from(
 def test_values_of_a_segment(name: str, data: st.DataObject) -> None:
     """Any values in the arrays of a segment raise a typed error, or are searched and merged within bounds."""
     case = case_of(name)
-    changed = dict(case.data.arrays)
+    arrays = dict(case.data.arrays)
     for _ in range(data.draw(st.integers(1, 3))):
         target = data.draw(
-            st.sampled_from(sorted(n for n, a in changed.items() if a.size and a.dtype.kind in "uif"))
+            st.sampled_from(sorted(n for n, a in arrays.items() if a.size and a.dtype.kind in "uif"))
         )
-        array = changed[target].copy()
+        array = arrays[target].copy()
         flat = array.reshape(-1)
         start = data.draw(st.integers(0, len(flat) - 1))
         if array.dtype.kind == "f":
@@ -117,8 +117,8 @@ def test_values_of_a_segment(name: str, data: st.DataObject) -> None:
             )
         values = values[: len(flat) - start]
         flat[start : start + len(values)] = values
-        changed[target] = array
-    crafted = SegmentData(changed, case.data.meta)
+        arrays[target] = array
+    crafted = SegmentData(arrays, case.data.meta)
     own = case.rows
     encoded = segments.encode(case.leg.name, case.leg.fingerprint, 1, 9_999, own.keys, own.tie_ranks, crafted)
     attempt(case, encoded, random.Random(data.draw(st.integers(0, 9))))

@@ -112,19 +112,19 @@ def run(home: Path) -> list[dict[str, Any]]:
     first = 0
     while first < TRIALS:
         command = [sys.executable, "-m", "tests.faults.trial", str(home), str(first), str(TRIALS)]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        lines = [json.loads(line) for line in done.stdout.splitlines()]
+        result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        lines = [json.loads(line) for line in result.stdout.splitlines()]
         outcomes += [line for line in lines if "begun" not in line]
         first = max((line.get("begun", line.get("number")) for line in lines), default=TRIALS) + 1
-        if done.returncode < 0:
-            outcomes.append({"number": first - 1, "signal": done.returncode})
+        if result.returncode < 0:
+            outcomes.append({"number": first - 1, "signal": result.returncode})
         else:
-            assert done.returncode == 0, done.stderr
+            assert result.returncode == 0, result.stderr
     return outcomes
 
 
 def table(outcomes: list[dict[str, Any]]) -> str:
-    """Return what came of the trials, by file and damage."""
+    """Return the outcomes of the trials by file and damage."""
     rows: dict[tuple[str, str], Counter[str]] = {}
     for outcome in outcomes:
         row = rows.setdefault((outcome.get("file", "?"), outcome.get("damage", "?")), Counter())

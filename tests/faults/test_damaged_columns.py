@@ -1,4 +1,4 @@
-"""Damaged metadata gives typed errors, whoever reads it first: filters, facets, counts, keys and merges."""
+"""Damaged metadata gives typed errors in its first reader: filters, facets, counts, keys and merges."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_disk_full(small_disk: Path, filler: int) -> None:
     ballast = small_disk / "ballast"
     ballast.write_bytes(b"\1" * (5 << 20))
     (small_disk / "filler").write_bytes(b"\1" * filler)
-    added: set[int] = set()
+    additions: set[int] = set()
     deleted: set[int] = set()
     failures: list[str] = []
     with Store.open(path, create=True) as store:
@@ -48,17 +48,17 @@ def test_disk_full(small_disk: Path, filler: int) -> None:
         while len(failures) < 3:
             try:
                 with store.writer() as writer:
-                    gone = add(writer, batch, size=8000)
-                added.add(batch)
-                deleted |= {gone} if gone is not None else set()
+                    deleted_batch = add(writer, batch, size=8000)
+                additions.add(batch)
+                deleted |= {deleted_batch} if deleted_batch is not None else set()
             except StoreError as error:
                 failures.append(str(error))
             batch += 1
-    assert added
+    assert additions
     assert all("full" in failure or "space" in failure for failure in failures), failures
     ballast.write_bytes(b"")
     os.truncate(small_disk / "filler", 0)
-    prove(path, added, deleted)
+    prove(path, additions, deleted)
 
 
 def test_reading_on_a_full_disk(small_disk: Path) -> None:
@@ -70,7 +70,7 @@ def test_reading_on_a_full_disk(small_disk: Path) -> None:
         while True:
             ballast.write(b"\1" * 4096)
     for arguments in (["status"], ["doctor"], ["search", "words"]):
-        done = sleuth(*arguments, "--index", str(path), cwd=small_disk)
-        output = done.stdout + done.stderr
+        process = sleuth(*arguments, "--index", str(path), cwd=small_disk)
+        output = process.stdout + process.stderr
         assert "disk I/O error" not in output, arguments
-        assert done.returncode == 0 or "is full" in output, (arguments, output)
+        assert process.returncode == 0 or "is full" in output, (arguments, output)

@@ -61,9 +61,9 @@ def sleuth(*arguments: str, **environment: str) -> CompletedProcess[str]:
     return commands.sleuth(*arguments, cwd=Path.cwd(), **environment)
 
 
-def told(done: CompletedProcess[str]) -> str:
+def told(process: CompletedProcess[str]) -> str:
     """Return all output of a command, without its blanks."""
-    return "".join((done.stdout + done.stderr).split())
+    return "".join((process.stdout + process.stderr).split())
 
 
 @pytest.fixture(scope="module")
@@ -212,13 +212,13 @@ def test_files_that_sleuth_did_not_write(command: str, part: str, home: Path) ->
 
 def test_reading_deletes_nothing(home: Path) -> None:
     """Leftovers of a crash are removed by the next write, not by a search, a status or a check."""
-    left = home / ".sleuth" / "segments" / "lexical-1-1-0123456789ab.tmp"
-    left.write_bytes(segments.MAGIC)
+    leftover = home / ".sleuth" / "segments" / "lexical-1-1-0123456789ab.tmp"
+    leftover.write_bytes(segments.MAGIC)
     for command in ("search", "ask", "show", "status", "doctor", "code search"):
         sleuth(*COMMANDS[command])
-        assert left.exists()
+        assert leftover.exists()
     assert sleuth(*COMMANDS["index"]).returncode == 0
-    assert not left.exists()
+    assert not leftover.exists()
 
 
 def test_mending_while_opening_deletes_nothing(home: Path) -> None:
@@ -226,8 +226,8 @@ def test_mending_while_opening_deletes_nothing(home: Path) -> None:
     folder = home / ".sleuth" / "segments"
     victim = min(folder.iterdir())
     victim.unlink()
-    left = folder / "lexical-1-1-0123456789ab.tmp"
-    left.write_bytes(segments.MAGIC)
+    leftover = folder / "lexical-1-1-0123456789ab.tmp"
+    leftover.write_bytes(segments.MAGIC)
     before = contents(folder)
     assert "mended" in told(sleuth(*COMMANDS["search"]))
     assert before.items() <= contents(folder).items()

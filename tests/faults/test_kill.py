@@ -19,7 +19,7 @@ def test_kill_while_adding(tmp_path: Path) -> None:
     """
     rng = random.Random(20)
     path = tmp_path / "index"
-    added: set[int] = set()
+    additions: set[int] = set()
     deleted: set[int] = set()
     first = total = 0
     for _ in range(RUNS):
@@ -29,11 +29,11 @@ def test_kill_while_adding(tmp_path: Path) -> None:
             time.sleep(rng.random() * 0.25)
             process.kill()
             lines += process.stdout.readlines()
-        new, gone = told(lines)
-        added, deleted = added | new, deleted | gone
-        present = prove(path, added, deleted)
-        first = max(present | added, default=-1) + 1
+        new, deletions = told(lines)
+        additions, deleted = additions | new, deleted | deletions
+        present = prove(path, additions, deleted)
+        first = max(present | additions, default=-1) + 1
         total += len(new)
-        added &= present  # the last commit, though not acknowledged, may have deleted one
+        additions &= present  # the last commit, though not acknowledged, may have deleted one
         first += -first % 4  # so that no batch deletes one of an earlier run
     assert total > RUNS

@@ -36,58 +36,58 @@ def moments(calls: list[Call]) -> list[int]:
     """Return after how many calls power is cut: before and after syncs, and at random moments."""
     syncs = [i + after for i, call in enumerate(calls) if call.kind == "sync" for after in (0, 1)]
     rng = random.Random(len(calls))
-    chosen = rng.sample(syncs, min(len(syncs), CUTS * 2 // 3))
-    return sorted([*chosen, *rng.choices(range(len(calls)), k=CUTS - len(chosen))])
+    sample = rng.sample(syncs, min(len(syncs), CUTS * 2 // 3))
+    return sorted([*sample, *rng.choices(range(len(calls)), k=CUTS - len(sample))])
 
 
 def cut(calls: list[Call], source: Path, target: Path, proof: Callable[[Path, list[str]], None]) -> int:
-    """Replay calls, and prove what is left at each cut; return the number of cuts.
+    """Replay calls, and prove the remaining files at each cut; return the number of cuts.
 
     One more cut is after the last call, without all that was not synced.
     """
     disk = Disk()
-    said = b""
-    done = 0
+    output = b""
+    position = 0
     for number, moment in enumerate([*moments(calls), len(calls)]):
-        for call in calls[done:moment]:
-            said += call.data if call.kind == "say" else b""
+        for call in calls[position:moment]:
+            output += call.data if call.kind == "say" else b""
             disk.apply(call)
-        done = moment
+        position = moment
         lost = 1.0 if number == CUTS else (1.0, 0.5, 0.0)[number % 3]
-        left = target / f"cut-{number}"
-        left.mkdir(parents=True)
-        disk.write(source, left, random.Random(number), lost)
+        copy = target / f"cut-{number}"
+        copy.mkdir(parents=True)
+        disk.write(source, copy, random.Random(number), lost)
         try:
-            proof(left, said.decode().splitlines(keepends=True))
+            proof(copy, output.decode().splitlines(keepends=True))
         except Exception as error:
             raise AssertionError(
                 f"cut {number} after call {moment} of {len(calls)}, {lost:.0%} lost: {error}"
             ) from error
-        shutil.rmtree(left)
+        shutil.rmtree(copy)
     return number
 
 
 def check_names(calls: list[Call]) -> None:
     """Before a commit is synced, the segments that it may name have their names on the disk, and their bytes."""
     unsynced: set[str] = set()
-    named = 0
+    count = 0
     for call in calls:
         if call.kind == "move" and call.target.endswith(".seg"):
             assert call.path not in unsynced, "it gets its name before its bytes are synced"
             unsynced.add(call.target)
-            named += 1
+            count += 1
         elif call.kind == "write" and call.path.endswith(".tmp"):
             unsynced.add(call.path)
         elif call.kind == "sync" and call.path.endswith("-wal"):
             assert not unsynced
         elif call.kind == "sync":
             unsynced = {path for path in unsynced if call.path not in (path, str(Path(path).parent))}
-    assert named
+    assert count
 
 
-def prove_documents(path: Path, said: list[str]) -> None:
-    added, deleted = told(said)
-    prove(path / "index", added, deleted)
+def prove_documents(path: Path, lines: list[str]) -> None:
+    additions, deleted = told(lines)
+    prove(path / "index", additions, deleted)
 
 
 def test_documents(tmp_path: Path) -> None:
@@ -119,17 +119,17 @@ with open_code(index, create=True) as storage:
 """
 
 
-def prove_code(path: Path, said: list[str]) -> None:
-    """Every snapshot that was told is there, a check finds nothing, and indexing goes on."""
-    told = {line.split()[1] for line in said if line.endswith("\n")}
+def prove_code(path: Path, lines: list[str]) -> None:
+    """Every acknowledged snapshot exists, a check finds nothing, and indexing goes on."""
+    ids = {line.split()[1] for line in lines if line.endswith("\n")}
     root = path / "root"
     root.mkdir()
     (root / "new.py").write_text("def newest(): pass\n")
-    with open_code(path / "index", create=not told) as storage:
+    with open_code(path / "index", create=not ids) as storage:
         snapshots = [
             info for repository in storage.repositories() for info in storage.snapshots(repository.id)
         ]
-        assert told <= {info.id for info in snapshots if info.status == "completed"}
+        assert ids <= {info.id for info in snapshots if info.status == "completed"}
         report = index_path(storage, root)
         hits = CodeRetriever(storage, None).retrieve("newest", report.repository, strategy="keyword")
         assert hits[0].file_path == "new.py"
@@ -151,9 +151,9 @@ def test_code(tmp_path: Path, place: str) -> None:
 
 def test_a_file_that_is_written_as_a_whole(tmp_path: Path) -> None:
     """What is written durably is there with its name and all its bytes, even if nothing else is."""
-    source, left = tmp_path / "source", tmp_path / "left"
+    source, copy = tmp_path / "source", tmp_path / "left"
     source.mkdir()
-    left.mkdir()
+    copy.mkdir()
     writing = (
         "import sys, pathlib\nfrom sleuth.files import whole_file\n"
         "with whole_file(pathlib.Path(sys.argv[1])) as file:\n    file.write(b'all of it')"
@@ -161,8 +161,8 @@ def test_a_file_that_is_written_as_a_whole(tmp_path: Path) -> None:
     disk = Disk()
     for call in record([sys.executable, "-c", writing, str(source / "file")], source, tmp_path / "trace"):
         disk.apply(call)
-    disk.write(source, left, random.Random(0), 1.0)
-    assert (left / "file").read_bytes() == b"all of it"
+    disk.write(source, copy, random.Random(0), 1.0)
+    assert (copy / "file").read_bytes() == b"all of it"
 
 
 KILLED = """
@@ -192,14 +192,14 @@ def test_nothing_is_removed_before_the_log_is_synced(tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
     calls = record([sys.executable, "-c", KILLED, str(source / "index")], source, tmp_path / "trace")
-    is_synced, removed = True, 0
+    is_synced, removals = True, 0
     for call in calls:
         if call.path.endswith("-wal"):
             is_synced = call.kind == "sync"
         elif call.kind == "remove" and call.path.endswith(".seg"):
-            removed += 1
+            removals += 1
             assert is_synced, call.path
-    assert removed
+    assert removals
 
 
 PUBLISHER = """
@@ -217,15 +217,15 @@ with Engine.open(index, create=True, embedder="") as engine:
 """
 
 
-def prove_published(path: Path, said: list[str]) -> None:
-    """Every version that was told is there and whole, and the next one can be published."""
+def prove_published(path: Path, lines: list[str]) -> None:
+    """Every acknowledged version exists and is whole, and the next one can be published."""
     address = f"file://{path / 'published'}"
-    told = {int(line.split()[1]): int(line.split()[2]) for line in said if line.endswith("\n")}
-    there = {version.number for version in versions(address)} if told else set()
-    assert told.keys() <= there
-    for number in sorted(told)[-2:]:
+    sizes = {int(line.split()[1]): int(line.split()[2]) for line in lines if line.endswith("\n")}
+    there = {version.number for version in versions(address)} if sizes else set()
+    assert sizes.keys() <= there
+    for number in sorted(sizes)[-2:]:
         with Engine.open(f"{address}@{number}") as engine:
-            assert engine.count().documents == told[number]
+            assert engine.count().documents == sizes[number]
             assert [finding for finding in engine.check(full=True) if finding.level == "error"] == []
     with Engine.open(path / "other", create=True, embedder="") as engine:
         engine.add([Document("the newest tide", id="new")])
@@ -235,7 +235,7 @@ def prove_published(path: Path, said: list[str]) -> None:
 
 
 def test_publishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Publishing to a folder: what was told is there, and a version that is there is whole."""
+    """Publishing to a folder: acknowledged versions exist, and every existing version is whole."""
     source = tmp_path / "source"
     source.mkdir()
     monkeypatch.setenv("SLEUTH_CACHE", str(tmp_path / "cache"))

@@ -40,7 +40,7 @@ def read(path: str, seconds: float) -> None:
     """Read until the time is over; a mixture of versions fails an assertion."""
     deadline = time.monotonic() + seconds
     count, newest = 0, 0
-    seen: dict[int, dict[str, str]] = {}
+    texts_by_version: dict[int, dict[str, str]] = {}
     with Store.open(path) as store:
         store.attach(legs())
         while count < LEAST or time.monotonic() < deadline:
@@ -51,7 +51,7 @@ def read(path: str, seconds: float) -> None:
             stamps = {frozenset(text.split()) for name, text in texts.items() if name.startswith("shared")}
             assert len(stamps) <= 1, f"version {version} is a mixture: {stamps}"
             assert version >= newest, "a later reader saw an older version"
-            assert seen.setdefault(version, texts) == texts, f"version {version} changed"
+            assert texts_by_version.setdefault(version, texts) == texts, f"version {version} changed"
             count, newest = count + 1, version
     print(count)
 
@@ -73,12 +73,12 @@ def test_two_writers_and_four_readers(tmp_path: Path) -> None:
         )
         for task in tasks
     ]  # fmt: skip
-    done = [process.communicate(timeout=SECONDS * 10 + 240) for process in processes]
-    assert [process.returncode for process in processes] == [0] * 6, "\n".join(error for _, error in done)
-    written, counted = sum(int(out) for out, _ in done[:2]), [int(out) for out, _ in done]
-    assert min(counted) >= LEAST
+    outputs = [process.communicate(timeout=SECONDS * 10 + 240) for process in processes]
+    assert [process.returncode for process in processes] == [0] * 6, "\n".join(error for _, error in outputs)
+    commits, counts = sum(int(out) for out, _ in outputs[:2]), [int(out) for out, _ in outputs]
+    assert min(counts) >= LEAST
     with Store.open(path) as store:
         assert store.attach(legs()) == []
-        assert store.version == written
+        assert store.version == commits
         store.wait()
         assert faults(store) == []

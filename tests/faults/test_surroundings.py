@@ -76,14 +76,14 @@ def code(path: Path, text: str) -> Callable[[], Opened]:
 
 
 @pytest.mark.parametrize("kind", [documents, code])
-@pytest.mark.parametrize("asked", [False, True], ids=["just opened", "asked before"])
+@pytest.mark.parametrize("with_query", [False, True], ids=["just opened", "asked before"])
 @pytest.mark.parametrize("then", ["moved", "removed"])
 def test_a_folder_that_is_gone_is_read_on(
-    tmp_path: Path, kind: Callable[[Path, str], Callable[[], Opened]], asked: bool, then: str
+    tmp_path: Path, kind: Callable[[Path, str], Callable[[], Opened]], with_query: bool, then: str
 ) -> None:
     """An open index whose folder is moved or removed answers as before and refuses to write."""
     index = kind(tmp_path / "index", "one")()
-    whole = index.ask() if asked else None
+    whole = index.ask() if with_query else None
     if then == "moved":
         (tmp_path / "index").rename(tmp_path / "elsewhere")
     else:
@@ -97,14 +97,14 @@ def test_a_folder_that_is_gone_is_read_on(
 
 
 @pytest.mark.parametrize("kind", [documents, code])
-@pytest.mark.parametrize("asked", [False, True], ids=["just opened", "asked before"])
+@pytest.mark.parametrize("with_query", [False, True], ids=["just opened", "asked before"])
 def test_another_index_in_its_place_is_refused(
-    tmp_path: Path, kind: Callable[[Path, str], Callable[[], Opened]], asked: bool
+    tmp_path: Path, kind: Callable[[Path, str], Callable[[], Opened]], with_query: bool
 ) -> None:
     """An open index neither reads nor writes where another one has taken its place, and changes neither."""
     one, other = kind(tmp_path / "index", "one"), kind(tmp_path / "other", "two")
     index = one()
-    if asked:
+    if with_query:
         index.ask()
     (tmp_path / "index").rename(tmp_path / "elsewhere")
     (tmp_path / "other").rename(tmp_path / "index")
@@ -133,11 +133,11 @@ def test_too_little_memory(tmp_path: Path, verb: tuple[str, ...], source: str) -
             (tmp_path / folder / f"{n}.{'md' if folder == 'docs' else 'py'}").write_text(lines)
     failures = []
     for size in MEGABYTES:
-        done = sleuth_process(*verb, cwd=tmp_path, limit=f"ulimit -v {size << 10}")
-        if done.returncode == 0:
+        result = sleuth_process(*verb, cwd=tmp_path, limit=f"ulimit -v {size << 10}")
+        if result.returncode == 0:
             break
-        assert done.returncode > 0, done.stderr
-        failures.append(done.stderr)
+        assert result.returncode > 0, result.stderr
+        failures.append(result.stderr)
     assert any(text.startswith("sleuth: not enough memory for this command; ") for text in failures), failures
     assert sleuth(*verb, cwd=tmp_path).returncode == 0
     healthy = sleuth("doctor", "--full", cwd=tmp_path)

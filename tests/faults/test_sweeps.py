@@ -22,13 +22,13 @@ ADDS = 7 * int(os.environ.get("SLEUTH_RUNS", "2"))
 
 def test_a_sweep_between_creation_and_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that another process sweeps before its maker has locked it is made again, and then left alone."""
-    made: list[str] = []
+    names: list[str] = []
 
     def open_and_sweep(path: Path, flags: int, **more: Any) -> int:
         fd = open_file(path, flags, **more)
         if flags & os.O_CREAT:
-            made.append(path.name)
-            if len(made) < 3:
+            names.append(path.name)
+            if len(names) < 3:
                 segment_files.sweep(tmp_path, ())
                 assert list(tmp_path.iterdir()) == []
         return fd
@@ -37,11 +37,11 @@ def test_a_sweep_between_creation_and_lock(tmp_path: Path, monkeypatch: pytest.M
     encoded = segments.encode(
         "sums", "sums/1", 1, 9, np.arange(1, 10), None, SegmentData({"a": np.arange(9)}, {})
     )
-    held = segment_files.Held(tmp_path, encoded)
-    assert made == [f"{encoded.name}.tmp"] * 3
+    segment_file = segment_files.Held(tmp_path, encoded)
+    assert names == [f"{encoded.name}.tmp"] * 3
     segment_files.sweep(tmp_path, ())
-    assert held.path.read_bytes() == b"".join(encoded.parts)
-    held.release()
+    assert segment_file.path.read_bytes() == b"".join(encoded.parts)
+    segment_file.release()
     segment_files.sweep(tmp_path, ())
     assert list(tmp_path.iterdir()) == []
 
@@ -63,6 +63,6 @@ def test_sweeps_of_another_process(tmp_path: Path) -> None:
             lines = adder.stdout.readlines()
     assert sweeps > 1
     assert [line for line in lines if line.startswith("failed")] == []
-    added, deleted = told(lines)
-    assert len(added) == ADDS
-    prove(path, added, deleted)
+    additions, deleted = told(lines)
+    assert len(additions) == ADDS
+    prove(path, additions, deleted)

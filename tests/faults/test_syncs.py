@@ -18,13 +18,13 @@ pytestmark = pytest.mark.skipif(STRACE is None, reason="strace is not installed"
 def trace(calls: str, path: Path, tmp_path: Path, *more: str, last: int = 6) -> tuple[list[str], list[str]]:
     """Run the adder under strace; return its system calls and its output."""
     log, adder = tmp_path / "trace", command(path, 0, last, 3)
-    done = subprocess.run(
+    result = subprocess.run(
         [str(STRACE), "-f", "-y", "-o", str(log), "-e", f"trace={calls}", *more, *adder, "files", "unmerged"],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
-    if "ptrace" in done.stderr and "not permitted" in done.stderr:
+    if "ptrace" in result.stderr and "not permitted" in result.stderr:
         pytest.skip("strace may not trace here")
-    return joined(log.read_text().splitlines()), done.stdout.splitlines(keepends=True)
+    return joined(log.read_text().splitlines()), result.stdout.splitlines(keepends=True)
 
 
 def joined(lines: list[str]) -> list[str]:
@@ -85,8 +85,8 @@ def test_failing_calls(tmp_path: Path, call: str, error: str) -> None:
     for when in ours[:: max(1, len(ours) // 25)]:
         path = tmp_path / f"index-{when}"
         _, output = trace(call, path, tmp_path, "-e", f"inject={call}:error={error}:when={when}")
-        added, deleted = told(output)
+        additions, deleted = told(output)
         try:
-            prove(path, added, deleted)
+            prove(path, additions, deleted)
         except AssertionError as failure:
             raise AssertionError(f"call {when} of {call} failing with {error}: {failure}") from failure

@@ -1,4 +1,4 @@
-"""Damages indexes and says what comes of it: `python -m tests.faults.trial FOLDER FIRST LAST`, a line of JSON each.
+"""Damages indexes and prints the outcome: `python -m tests.faults.trial FOLDER FIRST LAST`, a line of JSON each.
 
 FOLDER holds `documents`, `logged` (documents whose last commits are in the log) and `code`, each with an `index`, a
 `foreign` one of other contents, and an `earlier` version. The cache of vectors is that of `documents`.
@@ -205,8 +205,8 @@ def finish(looking: watch.Watch) -> None:
 def matters(file: Path, before: bytes, after: bytes) -> bool:
     """Return whether a damage changes anything that is used: SQLite's free pages and the gaps in pages are not."""
     if file.name == "version":  # one with an earlier number is what a power cut leaves
-        noted = mark.read(file.parent).version
-        return noted is None or noted >= int(before[:20])
+        version = mark.read(file.parent).version
+        return version is None or version >= int(before[:20])
     log = file.name.endswith("-wal")
     database = file.with_name(file.name.removesuffix("-wal"))
     if database.suffix not in (".sqlite", ".db"):
@@ -265,7 +265,7 @@ def place_of_vector(file: Path, rng: random.Random) -> slice:
 
 
 def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str, Answers]) -> dict[str, Any]:
-    """Damage one file of one index; return what comes of it."""
+    """Damage one file of one index; return the outcome."""
     rng = random.Random(number)
     index, pattern = KINDS[number % len(KINDS)]
     damages = SAME_SIZE if index == "cache" else DAMAGES
@@ -275,13 +275,13 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
         "wrong": [], "effect": False, "matters": False, "found": False, "watched": False, "silent": False,
         "told": False, "after": False,
     }  # fmt: skip
-    path, made = home / "trial", home / MADE.get(index, index)
+    path, original = home / "trial", home / MADE.get(index, index)
     shutil.rmtree(path, ignore_errors=True)
-    shutil.copytree(made / "index", path)
+    shutil.copytree(original / "index", path)
     glob = "record.sqlite" if index == "cache" else pattern
     file = rng.choice(sorted(path.glob(glob)))
     before = file.read_bytes()
-    others = {name: sorted((made / name).glob(glob))[-1].read_bytes() for name in ("foreign", "earlier")}
+    others = {name: sorted((original / name).glob(glob))[-1].read_bytes() for name in ("foreign", "earlier")}
     place = place_of_vector(file, rng) if index == "cache" else slice(0, len(before))
     after = damaged(before, damage, others, rng, place)
     if after == before:

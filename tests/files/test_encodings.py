@@ -124,7 +124,7 @@ def test_everything_can_be_read(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("declared", "written", "text"),
+    ("declared", "encoding", "text"),
     [
         ("ISO-8859-1", "cp1252", "“Zitat” – 5 €"),
         ("us-ascii", "cp1252", "naïve"),
@@ -133,9 +133,9 @@ def test_everything_can_be_read(data: bytes) -> None:
         ("euc-kr", "cp949", "똠방각하"),
     ],
 )
-def test_declared_encodings_mean_what_browsers_take_them_for(declared: str, written: str, text: str) -> None:
+def test_declared_encodings_mean_what_browsers_take_them_for(declared: str, encoding: str, text: str) -> None:
     """A declared encoding means what browsers decode it as, often a larger successor."""
-    assert decode(text.encode(written), declared) == (text, written)
+    assert decode(text.encode(encoding), declared) == (text, encoding)
 
 
 def test_a_declared_encoding_that_its_successor_does_not_hold() -> None:

@@ -93,13 +93,15 @@ def test_left_out_as_git_does(
     write(root, {".git/info/exclude": excluded})
     present = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
     present = {path for path in present if not path.startswith(".git/")}
-    said = git(root, "check-ignore", "-z", "--stdin", stdin="".join(f"{path}\0" for path in present).encode())
-    listed = set(git(root, "ls-files", "-z", "--others", "--exclude-standard"))
-    assert {path.decode() for path in files_below(root, lambda _, name: name == ".git")} == listed
+    ignored = git(
+        root, "check-ignore", "-z", "--stdin", stdin="".join(f"{path}\0" for path in present).encode()
+    )
+    visible = set(git(root, "ls-files", "-z", "--others", "--exclude-standard"))
+    assert {path.decode() for path in files_below(root, lambda _, name: name == ".git")} == visible
     ours = IgnoredPaths(root)
-    assert {path for path in present if path.encode() in ours} == present - listed
-    assert present - listed == set(said)
-    assert documents(root) == {path for path in listed if not path.endswith("ignore")}
+    assert {path for path in present if path.encode() in ours} == present - visible
+    assert present - visible == set(ignored)
+    assert documents(root) == {path for path in visible if not path.endswith("ignore")}
 
 
 @settings(max_examples=examples(40), deadline=None)
@@ -197,8 +199,8 @@ def test_an_ignore_file_of_many_patterns(tmp_path: Path) -> None:
     """Only the start of an ignore file that is too large applies, and the run reports it."""
     write(tmp_path, {".gitignore": "*.log\n" + "#" * MAX_BYTES + "\n*.md\n", "a.log": "x", "b.md": "x"})
     assert documents(tmp_path) == {"b.md"}
-    (skipped,) = [entry for entry in walk([tmp_path]) if isinstance(entry, Skipped)]
-    assert skipped == Skipped(
+    (skip,) = [entry for entry in walk([tmp_path]) if isinstance(entry, Skipped)]
+    assert skip == Skipped(
         str(tmp_path), f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end", "limits"
     )
 

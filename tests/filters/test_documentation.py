@@ -12,7 +12,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "filters.md"
 
 
 def test_its_examples_run() -> None:
-    """Every example of the guide prints what stands below it."""
+    """Every example of the guide prints the output below it."""
     result = doctest.testfile(str(GUIDE), module_relative=False)
     assert result.attempted > 10
     assert result.failed == 0

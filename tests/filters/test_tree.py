@@ -32,8 +32,8 @@ from sleuth.testing.filters import filters, metadata
 
 def test_builder_writes_the_tree() -> None:
     """Comparisons of a field and Python's operators build the same tree as the classes."""
-    built = (field("year") >= 2020) & field("lang").is_in(["en", "de"]) & ~(field("draft") == True)  # noqa: E712
-    assert built == And(
+    tree = (field("year") >= 2020) & field("lang").is_in(["en", "de"]) & ~(field("draft") == True)  # noqa: E712
+    assert tree == And(
         (
             Compare("year", "gte", 2020),
             Compare("lang", "in", ("en", "de")),
@@ -223,7 +223,7 @@ def test_other_values_of_numpy_are_refused(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "joined",
+    "expression",
     [
         lambda: 1 < field("year") < 5,
         lambda: field("year") == 1 and field("lang") == "en",
@@ -234,10 +234,10 @@ def test_other_values_of_numpy_are_refused(value: Any) -> None:
         lambda: bool((field("a") == 1) | (field("b") == 1)),
     ],
 )
-def test_what_would_lose_a_part_is_refused(joined: Any) -> None:
+def test_what_would_lose_a_part_is_refused(expression: Any) -> None:
     """Python's "and", "or", "not" and chained comparisons raise an error, since they would drop a filter."""
     with pytest.raises(FilterError, match=r"joined with '&' and '\|'"):
-        joined()
+        expression()
 
 
 @pytest.mark.parametrize("method", ["is_in", "not_in"])

@@ -1,4 +1,4 @@
-"""Makes inputs that nobody wrote: of sound ones, by what breaks parsers."""
+"""Makes malformed inputs from sound ones, by mutations that break parsers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def _place(data: bytes, rng: random.Random) -> int:
 
 def flip(data: bytes, rng: random.Random, corpus: Sequence[bytes]) -> bytes:
     """Change bits of up to ten bytes."""
-    changed = bytearray(data or b"x")
+    mutant = bytearray(data or b"x")
     for _ in range(rng.randrange(1, 10)):
-        changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
-    return bytes(changed)
+        mutant[rng.randrange(len(mutant))] ^= 1 << rng.randrange(8)
+    return bytes(mutant)
 
 
 def cut(data: bytes, rng: random.Random, corpus: Sequence[bytes]) -> bytes:

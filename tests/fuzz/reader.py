@@ -44,7 +44,7 @@ def read_document(name: str, data: bytes) -> int:
 
 
 def answers(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield what reading a file came to: how many chunks, or the error that says why there are none."""
+    """Yield the outcome of reading a file: the number of chunks, or the error."""
     began = time.process_time()
     answer: dict[str, Any]
     try:

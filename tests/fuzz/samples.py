@@ -1,4 +1,4 @@
-"""Small sound files of the formats that are zip archives, and mutations of what is inside them."""
+"""Small sound files of the formats that are zip archives, and mutations of their members."""
 
 from __future__ import annotations
 
@@ -116,5 +116,5 @@ def mutate_member(data: bytes, rng: random.Random, most: int) -> bytes:
     """Return a zip archive in which one file is changed one to four times, to at most so many bytes."""
     with zipfile.ZipFile(BytesIO(data)) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
-    chosen = rng.choice(sorted(members))
-    return packed(members | {chosen: mutate((members[chosen],), rng, most)})
+    member = rng.choice(sorted(members))
+    return packed(members | {member: mutate((members[member],), rng, most)})

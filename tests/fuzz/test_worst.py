@@ -23,7 +23,7 @@ def test_a_small_file(readers: Processes, name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_small_page(readers: Processes, name: str) -> None:
-    """The worst pages that are read in the program take no more than that."""
+    """The worst pages that this process reads stay within the same limit."""
     read(readers, "document", name, PAGES[name](PAGE_BYTES), name)
 
 

@@ -103,8 +103,8 @@ def test_folder_without_init_is_listed_as_failed(tmp_path: Path) -> None:
     assert "must hold an __init__.py that imports its hooks" in infos["acl"].error
     assert registry.plugins["acl"].origin == str(tmp_path / "acl" / "__init__.py")
     (tmp_path / "acl" / "__init__.py").write_text("from .filter import *\n")
-    loaded = load_plugins(Morpheus(), folder=tmp_path, installed=False, instance=[])
-    assert next(info.hooks for info in loaded if info.name == "acl") == (("call", 3),)
+    plugins = load_plugins(Morpheus(), folder=tmp_path, installed=False, instance=[])
+    assert next(info.hooks for info in plugins if info.name == "acl") == (("call", 3),)
 
 
 def test_unload(folder: Path) -> None:

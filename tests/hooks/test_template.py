@@ -20,7 +20,7 @@ TEMPLATE = ROOT / "examples" / "plugin-template"
 
 
 def test_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example of the guide prints what stands below it."""
+    """Every example of the guide prints the output below it."""
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     result = doctest.testfile(str(GUIDE), module_relative=False)
@@ -32,9 +32,9 @@ def test_the_guide_shows_the_template() -> None:
     """The code in the guide equals the code of the template."""
     code = (TEMPLATE / "src" / "sleuth_glossary" / "__init__.py").read_text("utf8")
     blocks = re.findall(r"```python\n(.*?)```", GUIDE.read_text("utf8"), re.DOTALL)
-    shown = [part for block in blocks if not block.startswith(">>>") for part in re.split(r"\n\n+", block)]
-    assert len(shown) >= 8
-    for part in shown:
+    examples = [part for block in blocks if not block.startswith(">>>") for part in re.split(r"\n\n+", block)]
+    assert len(examples) >= 8
+    for part in examples:
         assert part.strip() in code
 
 

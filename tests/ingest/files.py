@@ -17,8 +17,8 @@ def pdf(pages: Sequence[Sequence[str]], *, title: str = "", encrypted: bool = Fa
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, lines in enumerate(pages):
-        drawn = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
-        content = f"BT /F1 12 Tf 72 720 Td {drawn} ET"
+        shown_text = " ".join(f"({line}) Tj 0 -14 Td" for line in lines)
+        content = f"BT /F1 12 Tf 72 720 Td {shown_text} ET"
         objects.append(
             f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents {5 + 2 * number} 0 R"
             " /Resources << /Font << /F1 3 0 R >> >> >>"
@@ -63,8 +63,8 @@ def placed_pdf(
         "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
     ]
     for number, lines in enumerate(pages):
-        drawn = " ".join(f"1 0 0 1 {line.x} {line.y} Tm ({line.text}) Tj" for line in lines)
-        content = f"BT /F1 10 Tf {drawn} ET" if lines else ""
+        shown_text = " ".join(f"1 0 0 1 {line.x} {line.y} Tm ({line.text}) Tj" for line in lines)
+        content = f"BT /F1 10 Tf {shown_text} ET" if lines else ""
         if number in pictures:
             content += " .5 g 100 100 300 300 re f"
         objects += [

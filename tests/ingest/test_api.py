@@ -17,8 +17,8 @@ from sleuth.store import Writer
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
-        yield opened
+    with Engine.open(tmp_path / "index", create=True, embedder="") as index:
+        yield index
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_document_that_cannot_be_kept(engine: Engine, docs: Path) -> None:
     (docs / "b.rows").write_text("x")
     (docs / "c.txt").write_text("plain")
     report = engine.index([docs], options=ReadOptions(loaders=loaders))
-    assert [skipped.source for skipped in report.skipped] == ["docs/a.odd", "docs/b.rows#1"]
+    assert [skip.source for skip in report.skipped] == ["docs/a.odd", "docs/b.rows#1"]
     assert "must be a JSON value" in report.skipped[0].reason
     assert "metadata must have names that are strings, got 5" in report.skipped[1].reason
     assert texts(engine) == ["b", "plain"]
@@ -126,7 +126,7 @@ def test_pruning_spares_what_exists(engine: Engine, docs: Path, monkeypatch: pyt
     monkeypatch.setattr(os, "lstat", no_asking)
     report = engine.index([docs], prune=True, options=ReadOptions(include=["*.md"]))
     assert report.pruned == 2
-    assert [skipped.kind for skipped in report.skipped] == ["permission"]
+    assert [skip.kind for skip in report.skipped] == ["permission"]
     assert texts(engine) == ["a.md", "b.txt", "not UTF-8", "shut/c.txt"]
     (docs / os.fsdecode(b"\xff.txt")).unlink()
     assert engine.index([docs], prune=True).pruned == 1
@@ -226,7 +226,7 @@ def test_the_index_leaves_itself_out(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     with Engine.open(tmp_path / "link" / "idx", create=True, embedder="") as engine:
         report = engine.index([tmp_path])
-        assert [skipped.kind for skipped in report.skipped] == ["link"]
+        assert [skip.kind for skip in report.skipped] == ["link"]
         assert engine.index([tmp_path / "idx"]).skipped == []
         assert texts(engine) == ["text"]
 
@@ -275,7 +275,7 @@ def test_ids_that_are_taken(engine: Engine, docs: Path) -> None:
     assert texts(engine) == ["t: five", "t: one", "t: three"]
     os.utime(docs / "b.csv", (1, 1))
     again = engine.index([docs], options=options)
-    assert [skipped.reason for skipped in again.skipped] == [
+    assert [skip.reason for skip in again.skipped] == [
         "its id '2' is that of docs/a.csv: ids must be distinct"
     ]
     assert texts(engine) == ["t: five", "t: one", "t: three"]

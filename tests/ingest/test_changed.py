@@ -1,4 +1,4 @@
-"""An index that is told what changed looks at nothing else, by the rules of the whole folder."""
+"""An index with a list of changed files reads only these, by the rules of the whole folder."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_only_what_changed_is_looked_at(engine: Engine, folder: Path) -> None:
 
 def test_rules_hold_for_what_changed(engine: Engine, folder: Path) -> None:
     """Ignored, excluded and hidden files stay out when they change; so do files beside the folder."""
-    changed = [folder / name for name in ("out/e.md", "notes.txt", ".hidden.md", "../beside.md")]
-    for path in changed:
+    paths = [folder / name for name in ("out/e.md", "notes.txt", ".hidden.md", "../beside.md")]
+    for path in paths:
         path.write_text("Changed.")
-    report = engine.index([folder], prune=True, changed=changed)
+    report = engine.index([folder], prune=True, changed=paths)
     assert (report.added, report.updated) == (0, 0)
     (folder / ".gitignore").write_text("")
     report = engine.index([folder], prune=True, changed=[folder / ".gitignore"])

@@ -41,7 +41,7 @@ def mail(**attachments: bytes) -> EmailMessage:
 
 
 def texts(records: list[Document | Skipped]) -> dict[str, str]:
-    """Return texts, or reasons, by what follows the first # of the source."""
+    """Return texts, or reasons, by the part of the source after its first #."""
     return {
         record.metadata["source"].partition("#")[2]: record.page_content
         if isinstance(record, Document)
@@ -166,7 +166,7 @@ def test_a_digest(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.eml", "a.mhtml"])
 @pytest.mark.parametrize("header", ["From", "Date", "Content-Type", "Content-Disposition", "Subject"])
 def test_a_header_of_nested_comments(tmp_path: Path, name: str, header: str) -> None:
-    """A header that Python's parser fails on, as of a thousand comments in another, costs at most that mail."""
+    """A header that Python's parser fails on (a thousand nested comments) costs at most that mail."""
     kind = "" if header == "Content-Type" else "Content-Type: text/html\n"
     data = f"To: b@x.org\n{kind}{header}: {'(' * 1000}\n\n<p>words".encode()
     (record,) = load(tmp_path / name, data)
@@ -262,8 +262,8 @@ def test_archives_that_would_not_end(tmp_path: Path) -> None:
     assert load(tmp_path / "c.zip", many)[-1] == Skipped(
         str(tmp_path / "c.zip"), "holds more than 10,000 files", "limits"
     )
-    stored = zipped({"a.txt": b"w" * 600, "b.txt": b"w" * 600}, zipfile.ZIP_STORED)
-    assert texts(load(tmp_path / "d.zip", stored, max_unpacked_bytes=1_000))["b.txt"] == (
+    archive = zipped({"a.txt": b"w" * 600, "b.txt": b"w" * 600}, zipfile.ZIP_STORED)
+    assert texts(load(tmp_path / "d.zip", archive, max_unpacked_bytes=1_000))["b.txt"] == (
         "! 600 bytes, more than the archive may unpack to"
     )
     bomb = gzip.compress(b"0" * 5_000_000)
@@ -276,8 +276,8 @@ def test_archives_that_would_not_end(tmp_path: Path) -> None:
     locked = bytearray(zipped({"a.txt": b"words"}))
     locked[locked.index(b"PK\x01\x02") + 8] |= 1
     assert texts(load(tmp_path / "g.zip", bytes(locked))) == {"a.txt": "! protected by a password"}
-    for cut in (b"", b"PK\x03\x04", stored[:-30], b"words"):
-        assert reason(tmp_path / "h.zip", cut).startswith(("not readable as zip", "empty"))
+    for content in (b"", b"PK\x03\x04", archive[:-30], b"words"):
+        assert reason(tmp_path / "h.zip", content).startswith(("not readable as zip", "empty"))
 
 
 def test_an_index_follows_an_archive(tmp_path: Path) -> None:

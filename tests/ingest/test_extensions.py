@@ -175,9 +175,9 @@ def test_installed_formats_and_chunkers(site: Path, tmp_path: Path) -> None:
     assert indexed.returncode == 0, indexed.stderr
     assert "the loader broken failed to load: ModuleNotFoundError" in indexed.stderr
     assert "the loader odd must name a FileFormat, got function" in indexed.stderr
-    found = run("search", "zebra", "--json")
-    assert '"Saw a zebra."' in found.stdout
-    assert "log-book" in found.stdout
+    process = run("search", "zebra", "--json")
+    assert '"Saw a zebra."' in process.stdout
+    assert "log-book" in process.stdout
     unknown = run("index", "docs", "--chunker", "words", "--index", "other")
     assert unknown.returncode == 2
     assert "chunker must be among those installed (lines), got 'words'" in unknown.stderr

@@ -264,10 +264,10 @@ def test_pdf_that_cannot_be_read(tmp_path: Path) -> None:
     assert reason(tmp_path / "d.pdf", pdf([[]])) == "no text in its pages"
 
 
-@pytest.mark.parametrize("cut", range(0, 900, 37))
-def test_pdf_cut_anywhere(tmp_path: Path, cut: int) -> None:
+@pytest.mark.parametrize("length", range(0, 900, 37))
+def test_pdf_cut_anywhere(tmp_path: Path, length: int) -> None:
     """A PDF that is truncated anywhere gives its text or a reason, never an error."""
-    assert len(load(tmp_path / "a.pdf", pdf([["some text"], ["more"]])[:cut])) == 1
+    assert len(load(tmp_path / "a.pdf", pdf([["some text"], ["more"]])[:length])) == 1
 
 
 def test_docx(tmp_path: Path) -> None:

@@ -211,8 +211,8 @@ def test_a_page_of_mdoc(tmp_path: Path) -> None:
 )
 def test_times_of_subtitles(tmp_path: Path, name: str, times: str) -> None:
     """Times without leading zeros or parts of seconds begin a cue, too."""
-    said = only(tmp_path / name, f"WEBVTT\n\n1\n{times}\nHello.\n").page_content
-    assert said.split() == ["[00:01:05]", "Hello."]
+    text = only(tmp_path / name, f"WEBVTT\n\n1\n{times}\nHello.\n").page_content
+    assert text.split() == ["[00:01:05]", "Hello."]
 
 
 def test_parts_of_calendars(tmp_path: Path) -> None:
@@ -225,10 +225,10 @@ def test_parts_of_calendars(tmp_path: Path) -> None:
 
 
 def test_subtitles(tmp_path: Path) -> None:
-    """What is said stands below its time, without tags, numbers and notes, at its line."""
-    said = only(tmp_path / "a.vtt", VTT).page_content.split("\n")
-    assert said[4:9] == ["[00:00:01]", "Ann: Hello there.", "", "[01:02:03]", "Bye."]
-    assert not any("NOTE" in line for line in said)
+    """Speech follows its time, without tags, numbers and notes, at its line."""
+    text = only(tmp_path / "a.vtt", VTT).page_content.split("\n")
+    assert text[4:9] == ["[00:00:01]", "Ann: Hello there.", "", "[01:02:03]", "Bye."]
+    assert not any("NOTE" in line for line in text)
     assert only(tmp_path / "a.srt", SRT).page_content.split() == [
         "[00:00:01]",
         "Hello.",

@@ -134,7 +134,7 @@ def test_a_hostile_file(tmp_path: Path, name: str) -> None:
     warm.write_text("# Words\n\nSome words.\n")
     file.write_bytes(FILES[name]())
     command = [sys.executable, "-c", READ, str(warm), str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    outcome = json.loads(done.stdout)
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    outcome = json.loads(result.stdout)
     assert outcome["growth"] < LIMIT, outcome
     assert outcome["worker"] < LIMIT, outcome

@@ -159,12 +159,12 @@ def test_a_file_that_is_left_out_later(tmp_path: Path) -> None:
         assert engine.index([path]).added == 1
         path.write_text("\n".join(WORDS))
         report = engine.index([path])
-        assert (report.deleted, [skipped.kind for skipped in report.skipped]) == (1, ["no prose"])
+        assert (report.deleted, [skip.kind for skip in report.skipped]) == (1, ["no prose"])
         assert engine.index([path], options={"all": True}).added == 1
 
 
 def test_members_are_judged_alike(tmp_path: Path) -> None:
-    """What is left out of a folder is left out of an archive."""
+    """Files that are left out of a folder are left out of an archive, too."""
     import zipfile
 
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:

@@ -62,10 +62,10 @@ def test_progress(tmp_path: Path) -> None:
     """Progress counts every file once and knows the totals from the start."""
     for number in range(5):
         (tmp_path / f"{number}.md").write_text("x" * number)
-    seen: list[Progress] = []
-    list(read([tmp_path], progress=seen.append))
-    assert [(now.files, now.bytes) for now in seen] == [(1, 0), (2, 1), (3, 3), (4, 6), (5, 10)]
-    assert {(now.total_files, now.total_bytes) for now in seen} == {(5, 10)}
+    events: list[Progress] = []
+    list(read([tmp_path], progress=events.append))
+    assert [(now.files, now.bytes) for now in events] == [(1, 0), (2, 1), (3, 3), (4, 6), (5, 10)]
+    assert {(now.total_files, now.total_bytes) for now in events} == {(5, 10)}
 
 
 def test_reading_streams(tmp_path: Path) -> None:
@@ -115,12 +115,12 @@ def test_hostile_folder(tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to("/etc")
     options = ReadOptions(max_unpacked_bytes=1_000_000)
     records = list(read([tmp_path], options=options))
-    skipped = {Path(r.path).name: r.reason for r in records if isinstance(r, Skipped)}
-    assert sorted(skipped) == [
+    reasons = {Path(r.path).name: r.reason for r in records if isinstance(r, Skipped)}
+    assert sorted(reasons) == [
         "binary.dat", "bomb.docx", "deep.json", "huge-int.json", "large.txt", "line.jsonl#1", "line.txt",
         "locked.pdf", "nul.md", "out", "pipe", "surrogate.json", "truncated.pdf", "zeros.csv",
     ]  # fmt: skip
-    assert all(skipped.values())
+    assert all(reasons.values())
     read_well = [Path(r.metadata["source"]).name for r in records if isinstance(r, Document)]
     assert read_well == ["line.jsonl#2", "wide.txt"]
     assert list(read([tmp_path], options=options)) == records

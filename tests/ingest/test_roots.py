@@ -14,8 +14,8 @@ from sleuth.ingest import ReadOptions, Root
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as opened:
-        yield opened
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as index:
+        yield index
 
 
 @pytest.fixture
@@ -88,15 +88,15 @@ def test_an_index_that_was_moved(docs: Path, tmp_path: Path) -> None:
     shutil.copytree(docs, copy / "docs")
     shutil.copytree(tmp_path / ".sleuth", copy / ".sleuth")
     (copy / "docs" / "a.md").touch()
-    moved = tmp_path.rename(tmp_path.with_name(f"{tmp_path.name}-moved"))
-    for base in (moved, moved / "elsewhere" / "copy"):
+    folder = tmp_path.rename(tmp_path.with_name(f"{tmp_path.name}-moved"))
+    for base in (folder, folder / "elsewhere" / "copy"):
         with Engine.open(base / ".sleuth") as engine:
             report = engine.index([base / "docs"], prune=True)
             assert (report.added, report.updated, report.pruned, report.unchanged) == (0, 0, 0, 2)
-            assert report.read == (base != moved)  # the file that was touched
+            assert report.read == (base != folder)  # the file that was touched
             assert engine.retrieve("ocelot", 1)[0].metadata["path"] == "docs/a.md"
             assert engine.files.path_of("docs/a.md") == str(base / "docs" / "a.md")
-    moved.rename(tmp_path)
+    folder.rename(tmp_path)
 
 
 def test_what_a_program_added_is_not_pruned(engine: Engine, docs: Path, tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_a_root_that_was_renamed_and_read(engine: Engine, docs: Path, tmp_path: 
     engine.index([docs])
     (tmp_path / "all").mkdir()
     papers = docs.rename(tmp_path / "all" / "papers")
-    (gone,) = engine.index([tmp_path / "all"]).gone_roots
-    assert (gone.name, gone.moved_to, gone.equal) == ("docs", "all/papers", 1.0)
+    (root,) = engine.index([tmp_path / "all"]).gone_roots
+    assert (root.name, root.moved_to, root.equal) == ("docs", "all/papers", 1.0)
     assert engine.move(docs, papers) == (0, 2)
     assert ids(engine) == ["all/papers/a.md", "all/papers/data/b.csv#1"]
 
@@ -176,7 +176,7 @@ def test_indexes_with_absolute_names(engine: Engine, docs: Path) -> None:
 
 
 def test_metadata_is_kept_after_the_new_folder_was_indexed(engine: Engine, docs: Path) -> None:
-    """A document with the same text inherits what its predecessor was told, and is not read again."""
+    """A document with the same text inherits the options of its predecessor, and is not read again."""
     engine.index([docs], options={"metadata": {"team": "search"}})
     first = sorted(document.id for document in engine.documents())[0]
     engine.update({"owner": "Ada", "title": "Told"}, [first])

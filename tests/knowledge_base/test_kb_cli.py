@@ -27,9 +27,9 @@ def home(tmp_path: Path) -> Path:
 
 def test_on_this_machine(home: Path) -> None:
     """A folder is ingested into the index, searched with a filter, and its status is printed."""
-    done = sleuth("kb", "ingest", "--source-id", "letters", "--folder", "letters", cwd=home)
-    assert done.returncode == 0, done.stderr
-    assert "NewDocumentsIndexed: 2" in done.stdout
+    process = sleuth("kb", "ingest", "--source-id", "letters", "--folder", "letters", cwd=home)
+    assert process.returncode == 0, process.stderr
+    assert "NewDocumentsIndexed: 2" in process.stdout
     result = sleuth("kb", "search", "judy", "--filter", "topic:genealogy", "--json", cwd=home)
     answer = json.loads(result.stdout)
     assert [part["name"] for part in answer["report"]] == ["filtered", "unfiltered"]
@@ -41,12 +41,12 @@ def test_on_this_machine(home: Path) -> None:
 
 
 def test_a_fresh_folder_gets_an_index(tmp_path: Path) -> None:
-    """`kb ingest` makes the index where there is none; a search does not."""
+    """`kb ingest` creates a missing index; a search does not."""
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "judy.txt").write_text("Pictures of Judy at the lake.\n")
     assert sleuth("kb", "search", "judy", cwd=tmp_path).returncode == 3
-    done = sleuth("kb", "ingest", "--source-id", "letters", "--folder", "letters", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    process = sleuth("kb", "ingest", "--source-id", "letters", "--folder", "letters", cwd=tmp_path)
+    assert process.returncode == 0, process.stderr
     assert "judy.txt" in sleuth("kb", "search", "judy", cwd=tmp_path).stdout
 
 

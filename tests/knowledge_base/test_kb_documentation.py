@@ -13,7 +13,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "knowledge-bases.md"
 
 
 def test_its_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example of the guide prints what stands below it, on the local index."""
+    """Every example of the guide prints the output below it, on the local index."""
     monkeypatch.chdir(tmp_path)
     letters = tmp_path / "letters"
     letters.mkdir()

@@ -24,11 +24,11 @@ FAST: dict[str, Any] = {"base_delay": 0.001}
 
 def failing(server: BedrockServer, code: str, message: str = "", times: int = 10**6) -> None:
     """Make the next requests fail with these errors."""
-    left = [times]
+    failures = [times]
 
     def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
-        left[0] -= 1
-        return server.error(operation, code, message) if left[0] >= 0 else None
+        failures[0] -= 1
+        return server.error(operation, code, message) if failures[0] >= 0 else None
 
     server.rules.append(rule)
 
@@ -222,8 +222,12 @@ class TestStatus:
         uris = ["s3://bucket/judy.txt", *(f"s3://bucket/{number}" for number in range(29))]
 
         def rule(operation: str, params: Mapping[str, Any]) -> Reply | None:
-            named = [identifier["s3"]["uri"] for identifier in params["documentIdentifiers"]]
-            return server.error(operation, "ValidationException", "bad name") if uris[10] in named else None
+            uris_of_call = [identifier["s3"]["uri"] for identifier in params["documentIdentifiers"]]
+            return (
+                server.error(operation, "ValidationException", "bad name")
+                if uris[10] in uris_of_call
+                else None
+            )
 
         server.rules.append(rule)
         statuses = kb.batch_check_document_statuses(KB, DS, uris, client=agent)
@@ -270,21 +274,21 @@ class TestStatus:
 
 
 class TestWaiting:
-    @pytest.mark.parametrize("named", [True, False])
-    def test_for_a_job(self, server: BedrockServer, account: Account, agent: Any, named: bool) -> None:
+    @pytest.mark.parametrize("with_job", [True, False])
+    def test_for_a_job(self, server: BedrockServer, account: Account, agent: Any, with_job: bool) -> None:
         """A job is polled until it is done; `progress` gets every response."""
         account.put("s3://bucket/new.txt", "new")
         job = kb.start_ingestion_with_retry(KB, DS, client=agent)
-        seen: list[str] = []
-        done = kb.wait_for_ingestion(
-            KB, DS, job["ingestionJobId"] if named else None,
-            poll=0.001, progress=lambda response: seen.append(response["status"]), client=agent,
+        statuses: list[str] = []
+        status = kb.wait_for_ingestion(
+            KB, DS, job["ingestionJobId"] if with_job else None,
+            poll=0.001, progress=lambda response: statuses.append(response["status"]), client=agent,
         )  # fmt: skip
-        assert seen[-1] == "COMPLETE"
-        assert done["statistics"]["numberOfDocumentsScanned"] == 4
+        assert statuses[-1] == "COMPLETE"
+        assert status["statistics"]["numberOfDocumentsScanned"] == 4
 
     def test_for_documents(self, server: BedrockServer, account: Account, agent: Any) -> None:
-        """Documents are polled until none is pending; failed ones are returned, not raised."""
+        """Documents are polled until all are final; failed ones are returned, not raised."""
         account.put("s3://bucket/new.txt", "new")
         uris = ["s3://bucket/new.txt", "s3://bucket/gone.txt"]
         kb.ingest_documents_with_retry(KB, DS, [{"s3": {"uri": uri}} for uri in uris], client=agent)
@@ -323,8 +327,8 @@ def test_async_twins(server: BedrockServer, agent: Any) -> None:
         )
         assert await kb.abatch_check_document_statuses(KB, DS, [], client=agent) == {}
         job = await kb.astart_ingestion_with_retry(KB, DS, client=agent)
-        done = await kb.await_for_ingestion(KB, DS, job["ingestionJobId"], poll=0.001, client=agent)
-        assert done["status"] == "COMPLETE"
+        status = await kb.await_for_ingestion(KB, DS, job["ingestionJobId"], poll=0.001, client=agent)
+        assert status["status"] == "COMPLETE"
 
     asyncio.run(everything())
 

@@ -23,8 +23,8 @@ SOURCE_KEY = "x-amz-bedrock-kb-data-source-id"
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / "index", create=True) as opened:
-        yield opened
+    with Engine.open(tmp_path / "index", create=True) as index:
+        yield index
 
 
 @pytest.fixture
@@ -124,8 +124,8 @@ class TestBothAnswerAlike:
             "dataSourceType": "CUSTOM",
             "custom": {"id": "note-1"},
         }
-        done = kb.wait_for_ingestion(KB, DS, s3_uris=["note-1"], poll=0.001, client=agent)
-        assert done == {"note-1": "INDEXED"}
+        statuses = kb.wait_for_ingestion(KB, DS, s3_uris=["note-1"], poll=0.001, client=agent)
+        assert statuses == {"note-1": "INDEXED"}
         retriever = kb.MultiSliceRetriever(runtime, enabled=False)
         [result] = retriever.retrieve("harbour meeting", KB, DS, {"year": {"$gte": 2020}})
         assert uri_of(result) == "note-1"
@@ -139,17 +139,17 @@ class TestBothAnswerAlike:
         _, agent = both
         sources = agent.list_data_sources(knowledgeBaseId=KB)["dataSourceSummaries"]
         assert [source["dataSourceId"] for source in sources] == [DS]
-        seen: list[str] = []
+        uris: list[str] = []
         token: dict[str, str] = {}
         while True:
             page = agent.list_knowledge_base_documents(
                 knowledgeBaseId=KB, dataSourceId=DS, maxResults=2, **token
             )
-            seen += [detail["identifier"]["s3"]["uri"] for detail in page["documentDetails"]]
+            uris += [detail["identifier"]["s3"]["uri"] for detail in page["documentDetails"]]
             if "nextToken" not in page:
                 break
             token = {"nextToken": page["nextToken"]}
-        assert sorted(seen) == [
+        assert sorted(uris) == [
             "s3://bucket/deep/rag.txt",
             "s3://bucket/judy.txt",
             "s3://bucket/pictures.txt",

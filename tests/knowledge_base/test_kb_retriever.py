@@ -130,7 +130,7 @@ class TestSlices:
 
 class TestFilters:
     @pytest.mark.parametrize(
-        ("tree", "sent"),
+        ("tree", "conditions"),
         [
             ({"year": {"$gte": 1, "$lt": 3}}, [("greaterThanOrEquals", "year", 1), ("lessThan", "year", 3)]),
             ({"a": "x", "b": {"$ne": 2}}, [("equals", "a", "x"), ("notEquals", "b", 2)]),
@@ -140,11 +140,11 @@ class TestFilters:
             ({"$not": {"$or": [{"a": "x"}, {"b": "y"}]}}, [("notEquals", "a", "x"), ("notEquals", "b", "y")]),
         ],
     )
-    def test_whole_filter_is_sent(self, tree: dict[str, Any], sent: list[tuple[str, str, Any]]) -> None:
+    def test_whole_filter_is_sent(self, tree: dict[str, Any], conditions: list[tuple[str, str, Any]]) -> None:
         """The request has all fields, operators and negations of the filter, beside the data source."""
         client = fixed()
         MultiSliceRetriever(client, enabled=False).retrieve("q", KB, DS, tree)
-        parts = [{name: {"key": key, "value": value}} for name, key, value in sent]
+        parts = [{name: {"key": key, "value": value}} for name, key, value in conditions]
         assert filters_of(client) == [{"andAll": [SOURCE, *parts]}]
 
     def test_service_form_is_passed_through(self) -> None:
@@ -155,7 +155,7 @@ class TestFilters:
         assert filters_of(client) == [own]
 
     @pytest.mark.parametrize(
-        ("tree", "named"),
+        ("tree", "message"),
         [
             ({"a": {"$exists": True}}, "exists"),
             ({"$not": {"a": {"$gt": 1}}}, "gt"),
@@ -163,10 +163,10 @@ class TestFilters:
             ({"equals": {"key": "a"}}, "equals"),
         ],
     )
-    def test_untranslatable_filters_are_refused(self, tree: dict[str, Any], named: str) -> None:
+    def test_untranslatable_filters_are_refused(self, tree: dict[str, Any], message: str) -> None:
         """A filter without a translation raises an error with the operator, and no request is sent."""
         client = fixed()
-        with pytest.raises(FilterError, match=named):
+        with pytest.raises(FilterError, match=message):
             MultiSliceRetriever(client).retrieve("q", KB, DS, tree)
         assert client.requests == []
 
@@ -264,17 +264,17 @@ class TestErrors:
             MultiSliceRetriever(**bad)
 
     @pytest.mark.parametrize(
-        ("changed", "named"),
+        ("arguments", "message"),
         [
             ({"query": " "}, "query"),
             ({"num_results": 0}, "num_results"),
             ({"knowledge_base_id": ""}, "knowledge_base_id"),
         ],
     )
-    def test_arguments(self, changed: dict[str, Any], named: str) -> None:
+    def test_arguments(self, arguments: dict[str, Any], message: str) -> None:
         """An argument out of range raises an error that names it."""
-        values = {"query": "q", "knowledge_base_id": KB, "data_source_id": DS, **changed}
-        with pytest.raises(ArgumentError, match=named):
+        values = {"query": "q", "knowledge_base_id": KB, "data_source_id": DS, **arguments}
+        with pytest.raises(ArgumentError, match=message):
             MultiSliceRetriever(fixed()).retrieve(**values)
 
     def test_default_client(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,8 +71,8 @@ def expected(server: BedrockServer, filtered: str, unfiltered: str) -> list[tupl
     matches = scores(server, owned, topic) if filtered == "answers" else {}
     raised = {uri: 1.25 * score for uri, score in matches.items()}
     best = {uri: max(plain.get(uri, 0.0), raised.get(uri, 0.0)) for uri in {*plain, *raised}}
-    ranked = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
-    return [(uri, pytest.approx(score, abs=1e-3)) for uri, score in ranked]
+    order = sorted(best.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [(uri, pytest.approx(score, abs=1e-3)) for uri, score in order]
 
 
 @pytest.mark.parametrize(("filtered", "unfiltered"), list(product(BEHAVIOURS, BEHAVIOURS)))
@@ -89,8 +89,8 @@ def test_matrix(aws: BedrockServer, filtered: str, unfiltered: str, monkeypatch:
             retriever.retrieve(QUERY, KB, DS, FILTER)
     else:
         results = retriever.retrieve(QUERY, KB, DS, FILTER)
-        ranked = [(result["location"]["s3Location"]["uri"], result["score"]) for result in results]
-        assert ranked == expected(aws, filtered, unfiltered)
+        order = [(result["location"]["s3Location"]["uri"], result["score"]) for result in results]
+        assert order == expected(aws, filtered, unfiltered)
     assert monotonic() - started <= latest(deadline)
     report = {part.name: part for part in retriever.last_report}
     assert {name: part.status for name, part in report.items()} == {
@@ -178,16 +178,16 @@ def test_nothing_leaks_in_many_calls(
 
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(call, range(60)))
-        threads, opened = settled()
+        threads, descriptors = settled()
         list(pool.map(call, range(examples(1000))))
-        after = settled(threads, opened)
+        after = settled(threads, descriptors)
     assert after[0] <= threads
     # Connections are kept to be used again: at most one per caller and slice of the two clients of a server that
     # answers, both ends of each in this process. A leak in each call that fails would be hundreds.
-    assert after[1] <= opened + 2 * 2 * 16 * 2
+    assert after[1] <= descriptors + 2 * 2 * 16 * 2
 
 
-def settled(threads: int = 0, opened: int = 0) -> tuple[int, int]:
+def settled(threads: int = 0, descriptors: int = 0) -> tuple[int, int]:
     """Return the numbers of threads and descriptors once abandoned slices have ended."""
     until = monotonic() + 60.0
     last = (-1, -1)

@@ -51,9 +51,9 @@ def test_pruning_and_layout_change_nothing(scifact: Path) -> None:
         rows = rows_of(documents[a:b], a)
         data = leg.build(rows)
         views.append(SegmentView(f"s{a}", rows.keys, None, None, data.arrays, data.meta))
-    merged = leg.merge(views)
+    merge_result = leg.merge(views)
     keys = np.arange(len(documents), dtype=np.int64)
-    whole = LexicalSearcher(leg, [SegmentView("m", keys, None, None, merged.arrays, merged.meta)])
+    whole = LexicalSearcher(leg, [SegmentView("m", keys, None, None, merge_result.arrays, merge_result.meta)])
     parts = LexicalSearcher(leg, views)
     for query in queries:
         terms = whole._weigh(query, "bm25", None)
@@ -79,9 +79,9 @@ def test_quality_on_scifact(scifact: Path) -> None:
     for query in read(scifact / "queries.jsonl"):
         grades = judged.get(query["_id"])
         if grades:
-            ranked = [documents[key]["_id"] for key in searcher.search(query["text"], 10).keys]
+            ranking = [documents[key]["_id"] for key in searcher.search(query["text"], 10).keys]
             ideal = sum(
                 g / math.log2(i + 2) for i, g in enumerate(sorted(grades.values(), reverse=True)[:10])
             )
-            gains.append(sum(grades.get(d, 0) / math.log2(i + 2) for i, d in enumerate(ranked)) / ideal)
+            gains.append(sum(grades.get(d, 0) / math.log2(i + 2) for i, d in enumerate(ranking)) / ideal)
     assert np.mean(gains) > 0.685

@@ -83,14 +83,14 @@ def test_merged_segments_score_like_one() -> None:
         view_of(LEG.build(rows_of(TEXTS[4:], 4)), [4, 5], "c"),
     ]
     alive = [TEXTS[i] for i in (0, 1, 3, 4, 5)]
-    merged, built = LEG.merge(parts), LEG.build(rows_of(alive))
-    assert merged.meta == built.meta
-    assert "text@fr" not in merged.meta
-    LEG.validate(merged, 5, full=True)
+    merge_result, build_result = LEG.merge(parts), LEG.build(rows_of(alive))
+    assert merge_result.meta == build_result.meta
+    assert "text@fr" not in merge_result.meta
+    LEG.validate(merge_result, 5, full=True)
     keys = [0, 1, 3, 4, 5]
     for query in ("house", "Haus am Fluss", "maison"):
         searchers = [LexicalSearcher(LEG, parts)] + [
-            LexicalSearcher(LEG, [view_of(d, keys)]) for d in (merged, built)
+            LexicalSearcher(LEG, [view_of(d, keys)]) for d in (merge_result, build_result)
         ]
         hits = [searcher.search(query) for searcher in searchers]
         assert len({tuple(hit.keys.tolist()) for hit in hits}) == 1
@@ -143,11 +143,11 @@ def test_every_path_gives_the_same_bits(seed: int, share: float, narrow: float) 
     for n_words in rng.integers(1, 20, 12).tolist():
         terms = searcher._weigh(" ".join(f"w{x}" for x in rng.integers(0, 40, n_words)), "bm25", None)
         for k in (1, 3, 10, 40):
-            found = [
+            hit_lists = [
                 blockmax.search(terms, [segment], k, [mask], path=path)
                 for path in ("all", "blocks", "few", "auto")
             ]
-            keys, scores = [hits[1].tolist() for hits in found], [hits[2].tolist() for hits in found]
+            keys, scores = [hits[1].tolist() for hits in hit_lists], [hits[2].tolist() for hits in hit_lists]
             assert keys[1:] == keys[:1] * 3
             assert scores[1:] == scores[:1] * 3
 

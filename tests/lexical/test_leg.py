@@ -40,18 +40,18 @@ def content(data: SegmentData | SegmentView, n: int) -> dict[str, Any]:
 
 @settings(max_examples=examples(60), deadline=None)
 @given(rows=st.lists(row, max_size=60), cut=st.integers(0, 60), dead=st.sets(st.integers(0, 59)))
-def test_merging_is_building_at_once(rows: list[dict[str, str]], cut: int, dead: set[int]) -> None:
+def test_merging_is_building_at_once(rows: list[dict[str, str]], border: int, dead: set[int]) -> None:
     """Segments merged without their dead rows equal one build of the live rows."""
-    cut = min(cut, len(rows))
+    border = min(border, len(rows))
     live = [i not in dead for i in range(len(rows))]
     parts = [
-        oracle.view_of(LEG, oracle.rows_of(rows[:cut]), "a", live[:cut]),
-        oracle.view_of(LEG, oracle.rows_of(rows[cut:], cut), "b", live[cut:]),
+        oracle.view_of(LEG, oracle.rows_of(rows[:border]), "a", live[:border]),
+        oracle.view_of(LEG, oracle.rows_of(rows[border:], border), "b", live[border:]),
     ]
     survivors = [row for row, alive in zip(rows, live, strict=True) if alive]
-    merged, built = LEG.merge(parts), LEG.build(oracle.rows_of(survivors))
-    assert content(merged, len(survivors)) == content(built, len(survivors))
-    assert merged.meta == built.meta
+    merge_result, build_result = LEG.merge(parts), LEG.build(oracle.rows_of(survivors))
+    assert content(merge_result, len(survivors)) == content(build_result, len(survivors))
+    assert merge_result.meta == build_result.meta
 
 
 def test_a_segment_holds_counts_of_every_size() -> None:
@@ -68,14 +68,14 @@ def test_a_segment_holds_counts_of_every_size() -> None:
     for i, r in enumerate(rows):
         for word in ("often", f"rare{i % 150}"):
             expected[word].append((i, r["text"].split().count(word)))
-    built = LEG.build(oracle.rows_of(rows))
+    build_result = LEG.build(oracle.rows_of(rows))
     views = [
         oracle.view_of(LEG, oracle.rows_of(rows[:170])),
         oracle.view_of(LEG, oracle.rows_of(rows[170:], 170)),
     ]
-    assert len(built.arrays["text.dense_terms"]) >= 1
-    assert len(built.arrays["text.entries"]) > 0
-    for data in (built, LEG.merge(views)):
+    assert len(build_result.arrays["text.dense_terms"]) >= 1
+    assert len(build_result.arrays["text.entries"]) > 0
+    for data in (build_result, LEG.merge(views)):
         assert content(data, 400)["text"] == expected
 
 
@@ -184,9 +184,9 @@ def test_a_merge_holds_a_part_of_its_result(tmp_path: Path, monkeypatch: pytest.
     ]
     tracemalloc.start()
     try:
-        merged = LEG.merge(views, scratch.Scratch(tmp_path))
+        merge_result = LEG.merge(views, scratch.Scratch(tmp_path))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert sum(array.nbytes for array in merged.arrays.values()) > 6 << 20
+    assert sum(array.nbytes for array in merge_result.arrays.values()) > 6 << 20
     assert peak < 4 << 20

@@ -42,7 +42,7 @@ def ranks_of(keys: Any) -> list[int]:
 def segments_of(
     leg: LexicalLeg, rows: list[dict[str, str]], cuts: list[int], live: list[bool]
 ) -> list[SegmentView]:
-    borders = sorted({0, len(rows), *(cut % (len(rows) + 1) for cut in cuts)})
+    borders = sorted({0, len(rows), *(border % (len(rows) + 1) for border in cuts)})
     views = []
     for number, (a, b) in enumerate(zip(borders, borders[1:], strict=False)):
         some_dead = not all(live[a:b])

@@ -60,7 +60,7 @@ def test_a_list_that_no_builder_writes_is_refused(spoil: Callable[[Entries], Non
 
 
 def test_terms_of_four_gigabytes_are_refused() -> None:
-    """Where a term begins is kept in 32 bits, of which the last number says that there is none."""
+    """The offset of a term has 32 bits; the largest value means that the term has no postings."""
     for size in (postings.GONE, postings.GONE + 1):
         with pytest.raises(ArgumentError, match=f"bytes of distinct terms, got {size}"):
             arrays.dictionary(np.zeros(0, np.uint8), np.array([0, size]))

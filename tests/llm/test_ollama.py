@@ -273,7 +273,7 @@ def test_protocols(server: OllamaServer) -> None:
 
 
 def test_status(server: OllamaServer) -> None:
-    """The status has version and models, or the reason why there is none; it never raises."""
+    """The status has version and models, or the reason for the failure; it never raises."""
     status = ollama_status(server.url)
     assert (status.running, status.version) == (True, "0.9.6")
     assert status.models == ("llama3.1:latest", "nomic-embed-text:latest")

@@ -36,8 +36,8 @@ class OpenAIServer(LocalServer):
             reply, self.next = self.next, None
             return reply
         if request.headers.get("authorization") != f"Bearer {KEY}":
-            said = request.headers.get("authorization")
-            return _json({"error": {"message": f"Incorrect API key provided: {said}"}}, 401)
+            header = request.headers.get("authorization")
+            return _json({"error": {"message": f"Incorrect API key provided: {header}"}}, 401)
         payload = json.loads(request.body)
         if request.path == "/v1/embeddings":
             rows = [{"index": i, "embedding": embed(text)} for i, text in enumerate(payload["input"])]
@@ -96,9 +96,9 @@ def test_the_key_is_never_shown(server: OpenAIServer, generator: OpenAIGenerator
     wrong = OpenAIGenerator("gpt-x", f"{server.url}/v1", api_key="sk-wrong-secret")
     with pytest.raises(GenerationError, match=r"refused the key .*OPENAI_API_KEY") as caught:
         wrong.complete("x")
-    shown = [str(caught.value), repr(wrong), repr(wrong._client), repr(generator)]
+    texts = [str(caught.value), repr(wrong), repr(wrong._client), repr(generator)]
     assert caught.value.status == 401
-    assert not any("secret" in text for text in shown)
+    assert not any("secret" in text for text in texts)
 
 
 def test_the_key_does_not_follow_redirects(server: OpenAIServer, generator: OpenAIGenerator) -> None:

@@ -137,17 +137,17 @@ def test_hooks_of_an_engine(engine: Engine) -> None:
     assert engine.hooks is engine.morpheus
     assert engine.indiana_jones is engine.manager
     assert isinstance(engine.manager, IndianaJones)
-    seen: list[Any] = []
+    hosts: list[Any] = []
 
     @hook("indiana_jones_retrieve", priority=5)
     def rewrite(result: RetrieveResult, query: str, *args: Any, rag2f: Engine) -> None:
-        seen.append(rag2f)
+        hosts.append(rag2f)
         result.query = "keys rotated"
 
     engine.hooks.add(rewrite)
     result = engine.indiana_jones.execute_retrieve("qqq", 1)
     assert result.items[0].metadata["source"] == "keys.md"
-    assert seen == [engine]
+    assert hosts == [engine]
 
 
 def test_plugins_of_an_engine(engine: Engine, tmp_path: Path) -> None:
@@ -273,5 +273,5 @@ def test_a_word_that_begins_otherwise_is_no_typo(tmp_path: Path) -> None:
         other = engine.search("which port does redis listen on")
         assert "corrected_query" not in other.extra
         for typo in ("bucktes", "ubckets"):
-            meant = engine.search(f"where on the station do {typo} stand")
-            assert meant.extra["corrected_query"] == "where on the station do buckets stand"
+            answer = engine.search(f"where on the station do {typo} stand")
+            assert answer.extra["corrected_query"] == "where on the station do buckets stand"

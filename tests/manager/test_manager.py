@@ -93,7 +93,7 @@ def test_reranker_after(manager: RetrievalManager, morpheus: Morpheus) -> None:
 
 
 def test_retriever_instead(manager: RetrievalManager, morpheus: Morpheus, words: Words) -> None:
-    """A hook that returns items, or that there are none, replaces the built-in retriever."""
+    """A hook that returns items, or an empty list, replaces the built-in retriever."""
 
     def mine(result: RetrieveResult, query: str, *args: Any, rag2f: Any) -> RetrieveResult:
         if query == "none":
@@ -128,20 +128,23 @@ def test_options_reach_hooks_that_name_them(
     manager: RetrievalManager, morpheus: Morpheus, words: Words
 ) -> None:
     """Extra keywords reach the hooks that have them; the built-in retriever has filter."""
-    seen: dict[str, Any] = {}
+    options_of_hooks: dict[str, Any] = {}
 
     def named(result: RetrieveResult, *args: Any, rag2f: Any, tenant: str = "") -> None:
-        seen["named"] = tenant
+        options_of_hooks["named"] = tenant
 
     def all_of_them(result: RetrieveResult, *args: Any, rag2f: Any, **options: Any) -> None:
-        seen["all"] = options
+        options_of_hooks["all"] = options
 
     morpheus.on(RETRIEVE, named)
     morpheus.on(RETRIEVE, all_of_them)
-    morpheus.on(SYNTHESIZE, lambda result, retrieved, mode, kwargs, *, rag2f: seen.update(synthesis=kwargs))
+    morpheus.on(
+        SYNTHESIZE,
+        lambda result, retrieved, mode, kwargs, *, rag2f: options_of_hooks.update(synthesis=kwargs),
+    )
     options: dict[str, Any] = {"tenant": "t1", "filter": {"year": 2024}}
     manager.execute_search("apples", **options)
-    assert seen == {"named": "t1", "all": options, "synthesis": options}
+    assert options_of_hooks == {"named": "t1", "all": options, "synthesis": options}
     assert words.queries == [("apples", {"year": 2024})]
 
 

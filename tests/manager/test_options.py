@@ -20,9 +20,9 @@ from sleuth.web import WebRetriever, asearch_web, search_web, search_web_batch
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Any:
-    with Engine.open(tmp_path / "ix", create=True, embedder="") as opened:
-        opened.add([Document("A zebra is striped.", {"year": year}, id=str(year)) for year in (2020, 2024)])
-        yield opened
+    with Engine.open(tmp_path / "ix", create=True, embedder="") as index:
+        index.add([Document("A zebra is striped.", {"year": year}, id=str(year)) for year in (2020, 2024)])
+        yield index
 
 
 def calls(engine: Engine, **options: Any) -> list[Any]:
@@ -117,14 +117,14 @@ def test_options_of_other_calls_are_refused(engine: Engine, tmp_path: Path) -> N
 
     with pytest.raises(ArgumentError, match="did you mean 'include_domains'"):
         asyncio.run(asearch_web("zebra", include_domain=["a.org"]))  # type: ignore[call-arg]
-    hidden: list[Callable[[], object]] = [
+    calls: list[Callable[[], object]] = [
         lambda: engine.unhooked.retrieve("zebra", fitler="year:2020"),
         lambda: search_web("zebra", fitler="x"),  # type: ignore[call-arg]
         lambda: search_web_batch({}, tmp_path / "web.json", fitler="x"),  # type: ignore[call-arg]
         lambda: WebRetriever(fitler="x"),  # type: ignore[call-arg]
         lambda: engine.hooks.execute_hook(RETRIEVE, None, rag2f=None, fitler="x"),
     ]
-    for call in hidden:
+    for call in calls:
         with pytest.raises(ArgumentError, match="got 'fitler'"):
             call()
     assert engine.count("year:2020").documents == 1

@@ -194,7 +194,7 @@ def test_gibberish_has_no_meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_known_models_say_from_where_cosines_count(tmp_path: Path) -> None:
     """`min_score` counts from the cosine of unrelated texts, where the table of known models has it."""
     assert OnnxEmbedder(tiny.write_encoder(tmp_path / "all-MiniLM-L6-v2")).unrelated == 0.3
-    known = OnnxEmbedder(tiny.write_encoder(tmp_path / "e5-small-v2"))
-    assert (known.unrelated, known.weight) == (0.7, None)
+    embedder = OnnxEmbedder(tiny.write_encoder(tmp_path / "e5-small-v2"))
+    assert (embedder.unrelated, embedder.weight) == (0.7, None)
     unknown = OnnxEmbedder(tiny.write_encoder(tmp_path / "m"))
     assert (unknown.unrelated, unknown.weight) == (0.0, None)

@@ -135,10 +135,10 @@ def run(*arguments: str) -> tuple[int, str]:
 
 def test_the_command(hub: Hub, tmp_path: Path) -> None:
     """`sleuth models` lists models with their licence, and asks no hub; `pull` shows size and licence first."""
-    code, listed = run("models")
+    code, output = run("models")
     assert code == 0
-    assert f"No models in {tmp_path / 'models'}." in listed
-    assert "multilingual-e5-small" in listed
+    assert f"No models in {tmp_path / 'models'}." in output
+    assert "multilingual-e5-small" in output
     assert hub.requests == []
     _, out = run("models", "pull", "e5-small-v2")
     assert "intfloat/e5-small-v2 at 8b3219a92973" in out

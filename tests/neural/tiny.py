@@ -110,14 +110,14 @@ def tokenizer() -> str:
     """Return the tokenizer.json of words between blanks, as BERT frames them."""
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-    made = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token=SPECIAL[1]))
-    made.pre_tokenizer = pre_tokenizers.Whitespace()
-    made.post_processor = processors.TemplateProcessing(
+    result = Tokenizer(models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token=SPECIAL[1]))
+    result.pre_tokenizer = pre_tokenizers.Whitespace()
+    result.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         special_tokens=[("[CLS]", 2), ("[SEP]", 3)],
     )
-    return made.to_str()
+    return result.to_str()
 
 
 def write(folder: Path, raw: bytes, **files: Any) -> Path:

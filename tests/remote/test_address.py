@@ -84,7 +84,7 @@ def test_the_variable_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "expected"),
     [
         ("https://api.example.org/v1/", "https://api.example.org/v1/"),
         ("http://[::1]:11434/api", "http://[::1]:11434/api"),
@@ -96,9 +96,9 @@ def test_the_variable_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> No
         ("localhost:11434", "localhost:11434"),
     ],
 )
-def test_the_rest_is_shown(url: str, shown: str) -> None:
+def test_the_rest_is_shown(url: str, expected: str) -> None:
     """Scheme, host, port and path are shown unchanged."""
-    assert shown_url(url) == shown
+    assert shown_url(url) == expected
 
 
 @given(st.text(alphabet="abc:/@?#%;=&[]\\. \n…ä", max_size=30))

@@ -55,18 +55,18 @@ def faults() -> Iterator[FaultServer]:
 def engine(faults: FaultServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an index whose queries wait for a server that never answers."""
     folder = tmp_path_factory.mktemp("engine")
-    with Engine.open(folder / "ix", create=True, embedder=Asking(faults.url("hang"))) as opened:
-        opened.add([Document("A zebra is striped.", {"source": "zebra.md"})])
-        yield opened
+    with Engine.open(folder / "ix", create=True, embedder=Asking(faults.url("hang"))) as index:
+        index.add([Document("A zebra is striped.", {"source": "zebra.md"})])
+        yield index
 
 
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     """Return an index without vectors."""
     folder = tmp_path_factory.mktemp("words")
-    with Engine.open(folder / "ix", create=True, embedder="") as opened:
-        opened.add([Document("A zebra is striped.", {"source": "zebra.md"})])
-        yield opened
+    with Engine.open(folder / "ix", create=True, embedder="") as index:
+        index.add([Document("A zebra is striped.", {"source": "zebra.md"})])
+        yield index
 
 
 @pytest.fixture(scope="module")

@@ -111,13 +111,13 @@ CLIENTS: dict[str, Callable[[str], object]] = {
 
 def chain(error: BaseException) -> list[BaseException]:
     """Return an error with all of its causes and contexts."""
-    seen: list[BaseException] = []
+    errors: list[BaseException] = []
     waiting: list[BaseException | None] = [error]
     while waiting:
-        if (one := waiting.pop()) is not None and one not in seen:
-            seen.append(one)
+        if (one := waiting.pop()) is not None and one not in errors:
+            errors.append(one)
             waiting += [one.__cause__, one.__context__]
-    return seen
+    return errors
 
 
 @pytest.mark.parametrize("reply", ECHOES.values(), ids=ECHOES)
@@ -128,15 +128,15 @@ def test_an_echoed_key_is_shown_nowhere(
     """A key that the server sends back is in no message, cause, argument, attribute, log, result or traceback."""
     caplog.set_level(logging.DEBUG, "sleuth")
     server.reply = reply
-    shown = ""
+    texts = ""
     try:
-        shown += repr(client(server.url))
+        texts += repr(client(server.url))
     except Exception as error:  # noqa: BLE001 - each client has errors of its own
-        shown += "".join(traceback.format_exception(error))
-        shown += "".join(f"{one!r} {one.args!r} {vars(one)!r}" for one in chain(error))
-    shown += caplog.text
+        texts += "".join(traceback.format_exception(error))
+        texts += "".join(f"{one!r} {one.args!r} {vars(one)!r}" for one in chain(error))
+    texts += caplog.text
     assert server.requests
-    assert [form for form in FORMS if form in shown] == []
+    assert [form for form in FORMS if form in texts] == []
 
 
 @pytest.mark.parametrize("kind", [Ollama, OllamaEmbedder])

@@ -45,8 +45,8 @@ def test_no_limit_until_one_is_met() -> None:
 def test_refusals_of_one_burst_count_once() -> None:
     """Refusals of requests sent before the rate was lowered do not lower it again."""
     pace = Pace()
-    sent = [pace.wait(Deadline(1.0)) for _ in range(8)]
-    for moment in sent:
+    moments = [pace.wait(Deadline(1.0)) for _ in range(8)]
+    for moment in moments:
         pace.refused(moment, 0.01, None)
     assert pace.rate == 100
 

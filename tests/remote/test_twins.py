@@ -126,8 +126,8 @@ def test_type_checkers_see_the_signature() -> None:
 
     async def work(engine: Engine, code: CodeRetriever, model: LLMGenerator, *others: Any) -> None:
         store: Retriever
-        fused: FusedRetriever
-        store, fused, storage = others
+        fusion: FusedRetriever
+        store, fusion, storage = others
         assert_type(await Engine.aopen("index", create=True), Engine)
         assert_type(await engine.aretrieve("tide", 3, filter="year:2020"), Ranking)
         assert_type(await engine.adelete(["a"]), list[str])
@@ -135,7 +135,7 @@ def test_type_checkers_see_the_signature() -> None:
         assert_type(await store.aretrieve("tide", 3), list[Document])
         assert_type(await model.agenerate_answer("tide?", []), str)
         assert_type([piece async for piece in model.astream_answer("tide?", [])], list[str])
-        assert_type(await fused.aretrieve("tide"), Ranking)
+        assert_type(await fusion.aretrieve("tide"), Ranking)
         assert_type(await aindex_path(storage, "repository"), CodeIndexReport)
         await engine.aretrieve("tide", fitler="year:2020")  # type: ignore[call-arg]
         await engine.aretrieve(3)  # type: ignore[arg-type]

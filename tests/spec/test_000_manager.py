@@ -417,24 +417,24 @@ def test_items_that_a_hook_adds_in_place_are_items(rag2f: Host) -> None:
 @pytest.mark.parametrize("kind", ["keyword only", "with a default", "any"])
 def test_options_reach_hooks_however_they_name_them(kind: str) -> None:
     """An extra keyword reaches a hook that declares it as keyword-only, with a default, or by **kwargs."""
-    host, seen = Host(), []
+    host, tenants = Host(), []
 
     def only(result, query, k, return_mode, for_synthesize, *, rag2f, tenant=""):
-        seen.append(tenant)
+        tenants.append(tenant)
 
     def default(  # noqa: PLR0917 - as plugins write it
         result, query, k, return_mode, for_synthesize, rag2f, tenant=""
     ):
-        seen.append(tenant)
+        tenants.append(tenant)
 
     def anything(result, query, k, return_mode, for_synthesize, *, rag2f, **options):
-        seen.append(options["tenant"])
+        tenants.append(options["tenant"])
 
     hooks: dict[str, Any] = {"keyword only": only, "with a default": default, "any": anything}
     host.morpheus.add(hook("indiana_jones_retrieve")(hooks[kind]))
     host.indiana_jones.execute_retrieve("q", tenant="t1")
     host.indiana_jones.execute_search("q", tenant="t2")
-    assert seen == ["t1", "t2"]
+    assert tenants == ["t1", "t2"]
 
 
 def test_used_source_ids_were_retrieved(rag2f: Host) -> None:

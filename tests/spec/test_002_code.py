@@ -164,9 +164,9 @@ def test_filters_choose_files(place: tuple[CodeStorage, str, Path]) -> None:
     assert paths(path_prefix="src/api") == {"src/api/routes.ts", "src/api/client.ts"}
     assert {p.rpartition(".")[2] for p in paths(language=["py"])} == {"py"}
     assert paths(language="python") == paths(language=[".py"])
-    hidden = paths(exclude_category=["test"])
-    assert "tests/test_payment.py" not in hidden
-    assert "shop/latest.py" in hidden
+    visible_paths = paths(exclude_category=["test"])
+    assert "tests/test_payment.py" not in visible_paths
+    assert "shop/latest.py" in visible_paths
     assert paths(path_prefix=["shop", "server"], exclude_language="go") == paths(path_prefix="shop")
     assert paths(category="docs") == {"README.md"}
 
@@ -222,10 +222,10 @@ def test_a_run_that_completes_meanwhile_hides_no_snapshot(
             storage.complete(repository.id, id, [], np.zeros(0, np.int64))
 
         complete("before")
-        read = storage.snapshots
+        snapshots_of = storage.snapshots
 
         def reading(repository: str) -> list[SnapshotInfo]:
-            snapshots = read(repository)
+            snapshots = snapshots_of(repository)
             complete("meanwhile")
             return snapshots
 

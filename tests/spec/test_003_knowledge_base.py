@@ -198,8 +198,8 @@ def test_deduplicate_results() -> None:
 def test_results_without_a_uri_are_all_kept() -> None:
     """Results without a URI are all kept; of two with the same URI one stays."""
     unnamed = {"score": 0.5, "content": "", "location": {}, "metadata": {}}
-    named = {**unnamed, "location": {"type": "S3", "s3Location": {"uri": "s3://bucket/a"}}}
-    assert deduplicate_results([unnamed, named, unnamed, named]) == [unnamed, named, unnamed]
+    with_uri = {**unnamed, "location": {"type": "S3", "s3Location": {"uri": "s3://bucket/a"}}}
+    assert deduplicate_results([unnamed, with_uri, unnamed, with_uri]) == [unnamed, with_uri, unnamed]
 
 
 def test_start_full_ingestion(capsys: pytest.CaptureFixture[str]) -> None:

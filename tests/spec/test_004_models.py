@@ -31,8 +31,9 @@ def test_document() -> None:
     )
     assert doc.page_content == "Python is a programming language."
     assert doc.metadata == {"source": "intro.pdf", "page": 1}
-    shown = "Document(page_content='Python is a programming language....', metadata={'source': 'intro.pdf', 'page': 1})"
-    assert repr(doc) == shown
+    metadata = "{'source': 'intro.pdf', 'page': 1}"
+    expected = f"Document(page_content='Python is a programming language....', metadata={metadata})"
+    assert repr(doc) == expected
     assert Document("x").metadata == {}
     assert Document("x").metadata is not Document("y").metadata
     assert repr(Document("y" * 80)) == f"Document(page_content='{'y' * 50}...', metadata={{}})"

@@ -21,16 +21,16 @@ cuts = st.lists(st.integers(1, 200), max_size=4)
 
 @given(keys, keys, cuts, cuts, st.sets(st.integers(1, 200)))
 def test_align_keeps_the_set(
-    mine: list[int], yours: list[int], here: list[int], there: list[int], chosen: set[int]
+    mine: list[int], yours: list[int], here: list[int], there: list[int], selection: set[int]
 ) -> None:
     """The aligned set contains the selected rows that both legs have, for any division into segments."""
     source, target = views(mine, here), views(yours, there)
-    bitmaps = [pack(np.isin(view.keys, list(chosen))) for view in source]
+    bitmaps = [pack(np.isin(view.keys, list(selection))) for view in source]
     aligned = align(bitmaps, source, target)
     members = [
         int(k) for view, bits in zip(target, aligned, strict=True) for k in view.keys[unpack(bits, len(view))]
     ]
-    assert members == sorted(chosen & set(mine) & set(yours))
+    assert members == sorted(selection & set(mine) & set(yours))
 
 
 def test_equal_segments_cost_nothing() -> None:

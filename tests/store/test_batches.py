@@ -64,15 +64,15 @@ def test_whatever_is_done(
                     texts = [f"{more}{name}" for name in what]
                     hashes = [text_hash(repr((text,))) for text in texts]
                     new = {name: [text] for name, text in zip(what, texts, strict=True)}
-                    changed = {name for name, value in new.items() if model.get(name) != value}
-                    assert writer.put_passages(what, texts, hashes) == len(changed)
+                    changes = {name for name, value in new.items() if model.get(name) != value}
+                    assert writer.put_passages(what, texts, hashes) == len(changes)
                     model.update(new)
                     sizes.update(dict.fromkeys(new, 0))
                 elif kind == "delete":
                     assert isinstance(what, list)
-                    gone = [name for name in dict.fromkeys(what) if name in model]
-                    assert writer.delete(what) == gone
-                    for name in gone:
+                    deletions = [name for name in dict.fromkeys(what) if name in model]
+                    assert writer.delete(what) == deletions
+                    for name in deletions:
                         del model[name]
                 elif kind == "note" and what in model:
                     assert isinstance(what, str)
@@ -123,15 +123,15 @@ def test_an_interruption_while_waiting_loses_nothing(store: Store, monkeypatch: 
     monkeypatch.setattr(building.Flight, "wait", interrupted)
     texts = [f"text {i}" for i in range(5)]
     with store.writer() as writer:
-        done = []
+        ids = []
         try:
             for i, text in enumerate(texts):
-                done.append(f"p{i}#0")
+                ids.append(f"p{i}#0")
                 put(writer, f"p{i}", text)
         except KeyboardInterrupt:
             writer.commit()
-    assert len(done) < len(texts)
-    assert list(read(store)) == done
+    assert len(ids) < len(texts)
+    assert list(read(store)) == ids
     assert faults(store) == []
 
 
@@ -191,7 +191,7 @@ def test_passages_are_documents(
     """Documents put as columns give the same record and legs as documents put one by one."""
     names = [f"é{i % 5}-{i}" for i in range(len(rows))]
     hashes = [text_hash(repr(row)) for row in rows]
-    stored = []
+    contents = []
     for at_once in (True, False):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(opening, "new_salt", lambda: 7)
@@ -216,13 +216,13 @@ def test_passages_are_documents(
                     writer.put(names[i], hashes[i], [chunk], **one)
             assert faults(store) == []
             with store._connection() as connection:
-                stored.append(
+                contents.append(
                     [
                         connection.execute(f"SELECT * FROM {table}").fetchall()
                         for table in ("documents", "chunks")
                     ]
                 )
             with store.reader() as snapshot:
-                stored[-1] += [view.arrays["sums"].tolist() for view in snapshot.segments("sums")]
-    assert stored[0][:2] == stored[1][:2]
-    assert [x for part in stored[0][2:] for x in part] == [x for part in stored[1][2:] for x in part]
+                contents[-1] += [view.arrays["sums"].tolist() for view in snapshot.segments("sums")]
+    assert contents[0][:2] == contents[1][:2]
+    assert [x for part in contents[0][2:] for x in part] == [x for part in contents[1][2:] for x in part]

@@ -52,10 +52,10 @@ def test_a_commit_during_a_check_leaves_no_orphan(store: Store, monkeypatch: pyt
     add(store, "a")
     really = segment_files.orphans
 
-    def after_a_commit(folder: Path, named: set[str]) -> list[Path]:
+    def after_a_commit(folder: Path, names: set[str]) -> list[Path]:
         monkeypatch.setattr(segment_files, "orphans", really)
         add(store, "b", 8 * ROWS)
-        return really(folder, named)
+        return really(folder, names)
 
     monkeypatch.setattr(segment_files, "orphans", after_a_commit)
     assert faults(store) == []

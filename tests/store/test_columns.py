@@ -86,12 +86,12 @@ def test_merging_drops_dead_rows_and_nothing_else(
     """A merged segment equals, byte for byte, one that is built from the live rows."""
     segments = [built(rows, live=live) for rows, live in parts]
     rows = [row for part in parts for row in kept(part)]
-    merged = view(ColumnsLeg().merge(segments), len(rows))
+    merge_result = view(ColumnsLeg().merge(segments), len(rows))
     for tree in trees:
-        assert found(merged, tree) == expected(rows, tree)
+        assert found(merge_result, tree) == expected(rows, tree)
     fresh = built(rows)
-    assert merged.arrays["columns"].tobytes() == fresh.arrays["columns"].tobytes()
-    assert merged.meta == fresh.meta
+    assert merge_result.arrays["columns"].tobytes() == fresh.arrays["columns"].tobytes()
+    assert merge_result.meta == fresh.meta
 
 
 @settings(max_examples=examples(100))
@@ -150,10 +150,10 @@ def test_large_segments_agree_with_the_truth_table(n: int) -> None:
         "nowhere!=*",
     ]
     half = built(rows[: n // 2], name="a"), built(rows[n // 2 :], name="b")
-    merged = view(ColumnsLeg().merge(half), n, name="m")
+    merge_result = view(ColumnsLeg().merge(half), n, name="m")
     for text in tests:
         tree = from_text(text)
-        assert found(built(rows), tree) == expected(rows, tree) == found(merged, tree), text
+        assert found(built(rows), tree) == expected(rows, tree) == found(merge_result, tree), text
 
 
 def test_keys_are_listed() -> None:
@@ -250,10 +250,10 @@ def test_union_of_strings(one: list[bytes], other: list[bytes]) -> None:
     """Two sorted lists are merged into one, with the new place of each string."""
     places_one, places_other, blob, ends = kernels.union(*joined_up(sorted(one)), *joined_up(sorted(other)))
     raw = blob.tobytes()
-    joined = [raw[start:end] for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-    assert joined == sorted({*one, *other})
-    assert [joined[place] for place in places_one] == sorted(one)
-    assert [joined[place] for place in places_other] == sorted(other)
+    union = [raw[start:end] for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+    assert union == sorted({*one, *other})
+    assert [union[place] for place in places_one] == sorted(one)
+    assert [union[place] for place in places_other] == sorted(other)
 
 
 @given(
@@ -265,8 +265,8 @@ def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) 
     n, present = shape
     rows = np.array(sorted(present), np.int64)
     codes = (rows % kinds + 4).astype(np.uint32)
-    laid, starts = lay_rows(n, rows, codes, 10)
-    whole = laid if starts is None else np.repeat(laid, np.diff(starts, append=np.uint32(n)))
+    layout, starts = lay_rows(n, rows, codes, 10)
+    whole = layout if starts is None else np.repeat(layout, np.diff(starts, append=np.uint32(n)))
     assert whole.tolist() == [row % kinds + 4 if row in present else MISSING for row in range(n)]
 
 

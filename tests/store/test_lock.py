@@ -76,8 +76,8 @@ def test_a_file_system_without_locks(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(fcntl, "flock", refuse)
     with pytest.raises(StoreError, match=f"cannot lock .*{os.strerror(code)}.*local disk"):
         WriterLock(tmp_path / "writer.lock").acquire(1)
-    opened = {str(file.readlink()) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()}
-    assert not any(target.startswith(str(tmp_path)) for target in opened)
+    open_files = {str(file.readlink()) for file in Path("/proc/self/fd").iterdir() if file.is_symlink()}
+    assert not any(target.startswith(str(tmp_path)) for target in open_files)
 
 
 @pytest.mark.parametrize("name", ["writer.lock", "writer.queue"])

@@ -21,15 +21,15 @@ from tests.store.words import SumsLeg, contents, faults, put, read
 def simulate(batches: list[int]) -> tuple[int, int]:
     """Return the maximum number of segments, and how many rows merges wrote."""
     sizes: list[int] = []
-    most = written = 0
+    most = rows_written = 0
     for batch in batches:
         sizes.append(batch)
-        while chosen := merging.plan(sizes, sizes):
-            first, last = chosen
+        while merge := merging.plan(sizes, sizes):
+            first, last = merge
             sizes[first:last] = [sum(sizes[first:last])]
-            written += sizes[first]
+            rows_written += sizes[first]
         most = max(most, len(sizes))
-    return most, written
+    return most, rows_written
 
 
 @settings(deadline=None, max_examples=examples(20))
@@ -39,10 +39,10 @@ def test_few_segments_and_little_rewriting(seed: int, largest: int) -> None:
     rng = random.Random(seed)
     batches = [rng.randint(1, largest) for _ in range(800)]
     total = sum(batches)
-    most, written = simulate(batches)
+    most, rows_written = simulate(batches)
     assert most <= 1 + merging.TINY + log(max(1.0, total / merging.TINY_ROWS), 3) + 1
     levels = log(max(3.0, total / min(batches)), 1.5)
-    assert written <= total * (levels + merging.TINY_ROWS / merging.TINY / max(1, largest))
+    assert rows_written <= total * (levels + merging.TINY_ROWS / merging.TINY / max(1, largest))
 
 
 def test_a_million_rows_in_few_segments() -> None:
@@ -52,8 +52,8 @@ def test_a_million_rows_in_few_segments() -> None:
     counts = []
     while sum(sizes) < 1_000_000:
         sizes.append(rng.choice([1, 1, 1, 50, 1000, 5000]))
-        while chosen := merging.plan(sizes, sizes):
-            sizes[slice(*chosen)] = [sum(sizes[slice(*chosen)])]
+        while merge := merging.plan(sizes, sizes):
+            sizes[slice(*merge)] = [sum(sizes[slice(*merge)])]
         counts.append(len(sizes))
     assert sorted(counts)[len(counts) * 99 // 100] < 10
 
@@ -116,16 +116,16 @@ def test_closing_leaves_few_segments(store: Store) -> None:
         """A leg that starts its first merge and continues it when the store is closed."""
 
         def merge(self, segments, scratch=IN_MEMORY):  # type: ignore[no-untyped-def]
-            merges = opened._merges
+            merges = reopened._merges
             started.set()
             while not (merges.stopping or merges.finishing):
                 threading.Event().wait(0.001)
             return super().merge(segments, scratch)
 
-    def load(opened: Store, letter: str) -> None:
+    def load(reopened: Store, letter: str) -> None:
         for part in range(12):
             ids = [f"{letter}{part:02}{i:04}" for i in range(1200)]
-            with opened.writer() as writer:
+            with reopened.writer() as writer:
                 writer.put_passages(ids, ["x"] * len(ids), ["00"] * len(ids))
             if part:
                 started.wait()
@@ -138,22 +138,22 @@ def test_closing_leaves_few_segments(store: Store) -> None:
             return opened.status().legs[0].segments
 
     store.close()
-    with pytest.raises(ZeroDivisionError), Store.open(store.path) as opened:
-        opened.attach([Slow()])
-        load(opened, "a")
+    with pytest.raises(ZeroDivisionError), Store.open(store.path) as reopened:
+        reopened.attach([Slow()])
+        load(reopened, "a")
         _ = 1 / 0
     assert segments() == 11
-    with Store.open(store.path) as opened:
-        opened.attach([SumsLeg()])
-        opened.wait()
+    with Store.open(store.path) as reopened:
+        reopened.attach([SumsLeg()])
+        reopened.wait()
     assert segments() <= 4
-    with Store.open(store.path) as opened:
-        opened.attach([Slow()])
-        load(opened, "b")
+    with Store.open(store.path) as reopened:
+        reopened.attach([Slow()])
+        load(reopened, "b")
     assert segments() <= 4  # each less than half of the one before
-    with Store.open(store.path) as opened:
-        opened.attach([SumsLeg()])
-        assert faults(opened) == []
+    with Store.open(store.path) as reopened:
+        reopened.attach([SumsLeg()])
+        assert faults(reopened) == []
 
 
 def test_a_merge_that_fails_is_reported(store: Store) -> None:
@@ -201,21 +201,21 @@ def test_any_history_gives_what_a_dict_gives(tmp_path_factory, data: st.DataObje
         elif step == "compact":
             store.compact()
         else:
-            changed = dict(model)
+            next_model = dict(model)
             try:
                 with store.writer() as writer:
                     for _ in range(data.draw(st.integers(0, 4))):
                         name = data.draw(names)
                         if data.draw(st.booleans()):
-                            changed[name] = data.draw(texts)
-                            put(writer, name, *changed[name])
+                            next_model[name] = data.draw(texts)
+                            put(writer, name, *next_model[name])
                         else:
                             assert writer.delete([name]) == (
-                                [name] if changed.pop(name, None) is not None else []
+                                [name] if next_model.pop(name, None) is not None else []
                             )
                     if step == "abandon":
                         raise InterruptedError  # noqa: TRY301 - what a user's code may do in the block
-                model = changed
+                model = next_model
             except InterruptedError:
                 pass
         expected = {f"{name}#{n}": text for name, parts in model.items() for n, text in enumerate(parts)}
@@ -240,14 +240,14 @@ def test_ties_of_merged_rows(tmp_path_factory, documents: list[tuple[str, int]],
             for name, chunks in documents:
                 put(writer, f"d{name}", *["x"] * chunks)
         with store._connection() as connection:
-            stored = connection.execute(
+            rows = connection.execute(
                 "SELECT d.key, d.id, c.key, c.n FROM documents d, chunks c WHERE d.key = c.key - c.n ORDER BY c.key"
             ).fetchall()
-            whole = sorted({row[0] for row in stored})
+            whole = sorted({row[0] for row in rows})
             first, last = sorted(data.draw(st.tuples(*[st.integers(0, len(whole))] * 2)))
-            chosen = [row for row in stored if row[0] in whole[first:last]]
-            order = sorted(range(len(chosen)), key=lambda i: (chosen[i][1], chosen[i][3]))
-            ranks = ranks_of(connection, np.array([row[2] for row in chosen], np.int64))
+            merge = [row for row in rows if row[0] in whole[first:last]]
+            order = sorted(range(len(merge)), key=lambda i: (merge[i][1], merge[i][3]))
+            ranks = ranks_of(connection, np.array([row[2] for row in merge], np.int64))
     if ranks is None:
         assert order == sorted(order)
     else:

@@ -17,19 +17,19 @@ from tests.store.words import SumsLeg, put, read
 def test_no_false_alarm(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, merges: int, is_writable: bool
 ) -> None:
-    """Merges that fall between the look at the manifest and the look at the files are no damage, however many come."""
+    """Merges between reading the manifest and opening its files are no damage, in any number."""
     monkeypatch.setattr(building, "INLINE_BYTES", 0)
     with Store.open(tmp_path / "index", create=True) as writing:
         writing.attach([SumsLeg()])
-        real, left, is_merging = manifest.open_segment, merges, False
+        real, merges_left, is_merging = manifest.open_segment, merges, False
 
         def merged_meanwhile(*arguments: Any, **options: Any) -> Any:
-            nonlocal left, is_merging
-            if left and not is_merging:
-                left, is_merging = left - 1, True
+            nonlocal merges_left, is_merging
+            if merges_left and not is_merging:
+                merges_left, is_merging = merges_left - 1, True
                 for number in (1, 2):
                     with writing.writer() as writer:
-                        put(writer, f"document {left} {number}", "some words")
+                        put(writer, f"document {merges_left} {number}", "some words")
                 writing.compact()
                 is_merging = False
             return real(*arguments, **options)
@@ -40,5 +40,5 @@ def test_no_false_alarm(
             reading.writable = is_writable
             monkeypatch.setattr(manifest, "open_segment", merged_meanwhile)
             assert reading.attach([SumsLeg()]) == []
-            assert left == 0
+            assert merges_left == 0
             assert len(read(reading)) == 1 + 2 * merges

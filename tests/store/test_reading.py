@@ -129,9 +129,9 @@ def test_a_changed_row_is_not_shown(store: Store, table: str, change: str) -> No
         assert connection.execute(f"UPDATE {table} SET {change} WHERE key = ?", (keys[0],)).rowcount == 1
     with store.reader() as snapshot:
         assert snapshot.items(keys[1:], [1.0])[0].text == "one"
-        for read in (snapshot.rows, lambda keys: snapshot.items(keys, [1.0] * len(keys))):
+        for call in (snapshot.rows, lambda keys: snapshot.items(keys, [1.0] * len(keys))):
             with pytest.raises(IndexDamagedError):
-                read(keys)
+                call(keys)
         with pytest.raises(IndexDamagedError):
             list(snapshot.stream())
         if table == "documents":
@@ -181,9 +181,9 @@ def test_an_id_that_leads_to_another_document(store: Store) -> None:
     file.write_bytes(content.replace(entry + b"\3", entry + b"\2"))
     with Store.open(store.path) as damaged, damaged.reader() as snapshot:
         assert [row.text for row in snapshot.chunks_of("one")] == ["text of one"]
-        for read in (snapshot.chunks_of, snapshot.chunk_values, snapshot.document):
+        for call in (snapshot.chunks_of, snapshot.chunk_values, snapshot.document):
             with pytest.raises(IndexDamagedError, match="six is not as it was written"):
-                read("six")
+                call("six")
     with (
         Store.open(store.path) as damaged,
         damaged.writer() as writer,

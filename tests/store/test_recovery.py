@@ -149,9 +149,9 @@ def test_any_zeroed_page_costs_only_what_it_held(
             assert aside.name == "record.sqlite.damaged-1"
             assert aside.read_bytes() == content
             assert aside.stat().st_mode & 0o777 == 0o600
-        gone = {name.rpartition("#")[0] for name in before.keys() - after.keys()}
-        assert gone <= {repair.what for repair in repairs}, page
-        assert not gone or page in rows or program == "stand-in", page
+        lost_documents = {name.rpartition("#")[0] for name in before.keys() - after.keys()}
+        assert lost_documents <= {repair.what for repair in repairs}, page
+        assert not lost_documents or page in rows or program == "stand-in", page
 
 
 @pytest.mark.usefixtures("program")
@@ -161,10 +161,10 @@ def test_a_leaf_costs_few_documents(original: Path, damaged: Callable[[int], Pat
     for _, page in leaves(original):
         path = damaged(page)
         repairs = recover(path)
-        left = documents_in(path)
-        assert 0.7 * total <= left < total, page
-        named = [repair for repair in repairs if repair.what.endswith(".txt")]
-        assert len(named) == total - left
+        count = documents_in(path)
+        assert 0.7 * total <= count < total, page
+        names = [repair for repair in repairs if repair.what.endswith(".txt")]
+        assert len(names) == total - count
 
 
 @pytest.mark.parametrize("program", ["sqlite3"], indirect=True)
@@ -233,9 +233,9 @@ def test_a_record_that_was_cut_off(original: Path, damaged: Callable[[int], Path
     after = texts_of(path)
     assert after
     assert after.items() < before.items()
-    gone = {name.rpartition("#")[0] for name in before.keys() - after.keys()}
+    lost_documents = {name.rpartition("#")[0] for name in before.keys() - after.keys()}
     subjects = {repair.what for repair in repairs}
-    assert gone <= subjects or any("ids cannot be read" in repair.why for repair in repairs)
+    assert lost_documents <= subjects or any("ids cannot be read" in repair.why for repair in repairs)
 
 
 @pytest.mark.usefixtures("program")

@@ -66,7 +66,7 @@ def test_no_page_of_another_index_gives_a_text(sound: Path, path: Path) -> None:
     """Whichever page is swapped with that of another index: its texts are never shown, before a repair and after it."""
     own, foreign = ((sound / name / RECORD).read_bytes() for name in ("own", "foreign"))
     assert len(own) > 5 * PAGE
-    shown = 0
+    count = 0
     for start in range(0, len(own), PAGE):
         (path / RECORD).write_bytes(own[:start] + foreign[start : start + PAGE] + own[start + PAGE :])
         for step in ("damaged", "repaired"):
@@ -77,14 +77,14 @@ def test_no_page_of_another_index_gives_a_text(sound: Path, path: Path) -> None:
                         store.attach([SumsLeg()])
                         store.repair()
                         assert faults(store) == []
-                read = list(texts(path))
+                page_texts = list(texts(path))
             except IndexDamagedError:
                 continue
-            assert all(text.startswith("own") for text in read), (start, step)
-            shown += len(read)
+            assert all(text.startswith("own") for text in page_texts), (start, step)
+            count += len(page_texts)
         shutil.rmtree(path)
         shutil.copytree(sound / "own", path)
-    assert shown > 1000
+    assert count > 1000
 
 
 @pytest.mark.parametrize("change", ["value = '7'", "value = 'x'", "name = 'other'", "value = x'37'"])

@@ -25,10 +25,10 @@ def test_pieces_are_joined(tmp_path: Path, lists: list[list[int]], room: int) ->
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scratch, "ROOM", room)
         for folder in (None, tmp_path):
-            grown = Scratch(folder).growing(np.uint32)
+            pieces = Scratch(folder).growing(np.uint32)
             for piece in lists:
-                grown.append(np.array(piece, np.uint32))
-            array = grown.array()
+                pieces.append(np.array(piece, np.uint32))
+            array = pieces.array()
             assert array.dtype == np.uint32
             assert array.tolist() == [value for piece in lists for value in piece]
             scratch.let_go(array)
@@ -51,17 +51,17 @@ def test_a_segment_of_mapped_arrays_is_that_of_others(
     )
     assert b"".join(one.parts) == b"".join(other.parts)
     segment_files.Held(tmp_path, other).release()
-    opened = segment_files.read(tmp_path, "same", one.size, one.checksum)
-    assert segments.verify(opened) == ""
+    segment = segment_files.read(tmp_path, "same", one.size, one.checksum)
+    assert segments.verify(segment) == ""
     assert (tmp_path / "same.seg").read_bytes() == b"".join(one.parts)
 
 
 def test_a_disk_that_cannot_be_written_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that is not writable raises an error that names it."""
     monkeypatch.setattr(scratch, "ROOM", 10)
-    grown = Scratch(tmp_path / "gone").growing(np.uint8)
+    pieces = Scratch(tmp_path / "gone").growing(np.uint8)
     with pytest.raises(StoreError, match="gone"):
-        grown.append(np.zeros(100, np.uint8))
+        pieces.append(np.zeros(100, np.uint8))
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says which pages are in memory")
@@ -75,11 +75,11 @@ def test_only_the_piece_that_was_read_is_let_go(tmp_path: Path, monkeypatch: pyt
         array = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
     assert array.sum() == 0  # all pages are read
     assert resident(file) == size
-    read = scratch.pieces(scratch.bytes_of(array))
+    reader = scratch.pieces(scratch.bytes_of(array))
     for _ in range(2):
-        assert len(next(read)) == piece
+        assert len(next(reader)) == piece
     assert resident(file) == size - piece
-    assert [len(data) for data in read] == [piece] * 2
+    assert [len(data) for data in reader] == [piece] * 2
     assert resident(file) == 0
 
 

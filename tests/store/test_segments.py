@@ -47,28 +47,28 @@ def encoded(own: np.ndarray, data: dict[str, np.ndarray], ties: np.ndarray | Non
 
 @settings(deadline=None)
 @given(keys, arrays, st.booleans())
-def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], ranked: bool) -> None:
+def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], with_ranks: bool) -> None:
     """Arrays of any dtype and shape, and keys with and without gaps, are returned equal and read-only."""
-    ties = np.arange(len(own), dtype=np.uint32)[::-1] if ranked and len(own) else None
+    ties = np.arange(len(own), dtype=np.uint32)[::-1] if with_ranks and len(own) else None
     segment = encoded(own, data, ties)
     content = b"".join(segment.parts)
     assert len(content) == segment.size
-    opened = segments.decode(segment.name, content, segment.checksum)
-    assert np.array_equal(opened.keys, own)
-    assert (opened.tie_ranks is None) == (ties is None)
-    if opened.tie_ranks is not None and ties is not None:
-        assert np.array_equal(opened.tie_ranks, ties)
-    assert opened.meta == {"x": [1, "ü"]}
-    assert opened.arrays.keys() == data.keys()
+    segment_of_file = segments.decode(segment.name, content, segment.checksum)
+    assert np.array_equal(segment_of_file.keys, own)
+    assert (segment_of_file.tie_ranks is None) == (ties is None)
+    if segment_of_file.tie_ranks is not None and ties is not None:
+        assert np.array_equal(segment_of_file.tie_ranks, ties)
+    assert segment_of_file.meta == {"x": [1, "ü"]}
+    assert segment_of_file.arrays.keys() == data.keys()
     for name, array in data.items():
-        decoded = opened.arrays[name]
+        decoded = segment_of_file.arrays[name]
         assert (decoded.dtype, decoded.shape, decoded.tobytes()) == (
             array.dtype,
             array.shape,
             array.tobytes(),
         )
         assert not decoded.size or not decoded.flags.writeable
-    assert segments.verify(opened) == ""
+    assert segments.verify(segment_of_file) == ""
 
 
 def test_keys_without_gaps_take_no_space() -> None:
@@ -179,27 +179,30 @@ def test_keys_lie_in_the_range_of_the_manifest(store: Store) -> None:
         [entry] = manifest.entries(connection)
         folder, first, last = store.path / "segments", entry.first, entry.last
         assert manifest.open_segment(connection, folder, entry).keys.tolist() == list(range(first, last + 1))
-        for changed in (
+        for record in (
             replace(entry, first=first + 1),
             replace(entry, last=last - 1),
             replace(entry, rows=entry.rows - 1),
         ):
             with pytest.raises(IndexDamagedError, match="its rows are not those of the manifest"):
-                manifest.open_segment(connection, folder, changed)
+                manifest.open_segment(connection, folder, record)
 
 
 def test_files_being_written_are_no_orphans(tmp_path: Path) -> None:
     """A sweep skips held files, and finds every other file that no manifest names."""
     segment_file = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
-    named = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
+    held_file = segment_files.Held(tmp_path, encoded(np.arange(1, 3), {}))
     (tmp_path / "x.tmp").touch()
-    assert segment_files.orphans(tmp_path, {named.path.stem}) == [tmp_path / "x.tmp"]
+    assert segment_files.orphans(tmp_path, {held_file.path.stem}) == [tmp_path / "x.tmp"]
     segment_file.release()
-    assert set(segment_files.orphans(tmp_path, {named.path.stem})) == {segment_file.path, tmp_path / "x.tmp"}
-    with named.path.open("rb") as file, pytest.raises(BlockingIOError):
+    assert set(segment_files.orphans(tmp_path, {held_file.path.stem})) == {
+        segment_file.path,
+        tmp_path / "x.tmp",
+    }
+    with held_file.path.open("rb") as file, pytest.raises(BlockingIOError):
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    named.discard()
-    assert not named.path.exists()
+    held_file.discard()
+    assert not held_file.path.exists()
 
 
 def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,8 +221,8 @@ def test_a_sweep_while_a_file_is_made(tmp_path: Path, monkeypatch: pytest.Monkey
     segment = encoded(np.arange(1, 3), {"a": np.arange(2)})
     segment_files.Held(tmp_path, segment).release()
     assert sweeps == [[f"{segment.name}{segment_files.TEMPORARY}"]]
-    opened = segment_files.read(tmp_path, segment.name, segment.size, segment.checksum)
-    assert opened.arrays["a"].tolist() == [0, 1]
+    content = segment_files.read(tmp_path, segment.name, segment.size, segment.checksum)
+    assert content.arrays["a"].tolist() == [0, 1]
 
 
 def test_a_file_that_is_held_while_a_sweep_looks_at_it(tmp_path: Path) -> None:

@@ -127,8 +127,10 @@ def test_deleting_removes_the_text_from_disk(store: Store) -> None:
     with store.writer() as writer:
         writer.delete(["a"])
     store.wait()
-    left = [path for path in store.path.rglob("*") if path.is_file() and b"unmistakable" in path.read_bytes()]
-    assert left == []
+    paths = [
+        path for path in store.path.rglob("*") if path.is_file() and b"unmistakable" in path.read_bytes()
+    ]
+    assert paths == []
 
 
 def test_leaving_by_an_exception_discards(store: Store) -> None:
@@ -336,9 +338,9 @@ def test_a_deferred_leg_waits_for_build(store: Store) -> None:
             0,
         )
     assert [f.level for f in store.check(full=True)].count("warning") == 1
-    seen: list[tuple[int, int]] = []
-    assert store.build("slow", lambda done, total: seen.append((done, total))) == 6
-    assert seen[-1] == (6, 6)
+    progress: list[tuple[int, int]] = []
+    assert store.build("slow", lambda done, total: progress.append((done, total))) == 6
+    assert progress[-1] == (6, 6)
     with store.writer() as writer:
         writer.delete(["b"])
         put(writer, "d", "d")
@@ -403,14 +405,14 @@ def test_creation(tmp_path: Path) -> None:
         Store.open(tmp_path / "file", create=True)
 
 
-@pytest.mark.parametrize("left", ["empty file", "log mode only", "folder only"])
-def test_a_broken_off_creation_is_taken_up_again(tmp_path: Path, left: str) -> None:
+@pytest.mark.parametrize("state", ["empty file", "log mode only", "folder only"])
+def test_a_broken_off_creation_is_taken_up_again(tmp_path: Path, state: str) -> None:
     """Leftovers of a crash during creation are not an index and do not prevent creating one."""
     (tmp_path / "segments").mkdir()
     record = tmp_path / "record.sqlite"
-    if left != "folder only":
+    if state != "folder only":
         record.touch()
-    if left == "log mode only":
+    if state == "log mode only":
         connection = sqlite3.connect(record)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.close()

@@ -38,7 +38,7 @@ def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_open_store_finds_damage(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A store that stays open proves its segments; a damaged one is told in its status and no longer read."""
+    """A store that stays open proves its segments; its status reports a damaged one, which is no longer read."""
     monkeypatch.setattr(watch, "PATIENCE", 0.0)
     with Store.open(damaged) as store:
         assert store.attach([SumsLeg()]) == []
@@ -47,8 +47,8 @@ def test_an_open_store_finds_damage(damaged: Path, monkeypatch: pytest.MonkeyPat
         while not store.status().damage and time.monotonic() < until:
             with store.reader():
                 time.sleep(0.01)
-        (told,) = store.status().damage
-        assert "sums not as written" in told
+        (message,) = store.status().damage
+        assert "sums not as written" in message
         with store.reader() as snapshot:
             assert contents(snapshot) == WHOLE
         assert "sums not as written" in " ".join(repair.why for repair in store.repair())
@@ -157,13 +157,13 @@ def test_a_store_that_was_just_opened_waits_with_its_proof(damaged: Path) -> Non
                 assert store._watch._thread is None
 
 
-@pytest.mark.parametrize(("share", "told"), [(1e9, 1), (0.0, 0)])
+@pytest.mark.parametrize(("share", "count"), [(1e9, 1), (0.0, 0)])
 def test_one_answer_pays_for_a_glance(
     damaged: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     share: float,
-    told: int,
+    count: int,
 ) -> None:
     """A store that is closed soon proves what a share of its time allows, and logs damage with the remedy."""
     monkeypatch.setattr(watch, "SHARE", share)
@@ -174,7 +174,7 @@ def test_one_answer_pays_for_a_glance(
     for _ in range(2):  # closing twice is fine
         store.close()
     messages = [record.getMessage() for record in caplog.records if record.name == "sleuth.damage"]
-    assert len(messages) == told
+    assert len(messages) == count
     assert all("sums not as written; `sleuth doctor --repair`" in message for message in messages)
 
 
@@ -182,13 +182,13 @@ def test_a_glance_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a twentieth of the time for which it was open, a watch looks at no further piece."""
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
-    looked: list[str] = []
+    names: list[str] = []
 
     def prove(name: str, pause: Callable[[int], object]) -> bool:
         nonlocal now
         for _ in range(10):
             pause(1 << 20)
-            looked.append(name)
+            names.append(name)
             now += 0.001
         return True
 
@@ -196,8 +196,8 @@ def test_a_glance_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     once.see(object(), lambda: {"a", "b"})
     now += 0.26
     once.stop()
-    assert len(looked) == 13
-    assert len(set(looked)) == 2
+    assert len(names) == 13
+    assert len(set(names)) == 2
 
 
 def test_commands_together_look_at_every_segment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,10 +205,10 @@ def test_commands_together_look_at_every_segment(monkeypatch: pytest.MonkeyPatch
     clock = iter(range(10**9))
     monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock) * 1000)
     monkeypatch.setattr(watch, "SHARE", 0.0)
-    looked = set()
+    names = set()
 
     def prove(name: str, pause: Callable[[int], object]) -> bool:
-        looked.add(name)
+        names.add(name)
         pause(0)
         return True
 
@@ -216,7 +216,7 @@ def test_commands_together_look_at_every_segment(monkeypatch: pytest.MonkeyPatch
         once = watch.Watch(prove, lambda _: "", {})
         once.see(object(), lambda: set("abcdefgh"))
         once.stop()
-    assert looked == set("abcdefgh")
+    assert names == set("abcdefgh")
 
 
 def test_damage_is_not_merged(damaged: Path) -> None:
@@ -224,8 +224,8 @@ def test_damage_is_not_merged(damaged: Path) -> None:
     with Store.open(damaged) as store:
         store.attach([SumsLeg()])
         store.compact()
-        (told,) = store.status().damage
-        assert "sums not as written" in told
+        (message,) = store.status().damage
+        assert "sums not as written" in message
         with store.reader() as snapshot:
             assert contents(snapshot) == WHOLE
         store.repair()

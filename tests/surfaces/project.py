@@ -30,10 +30,10 @@ def serve(request: Any) -> Any:
 def git(folder: Path, *arguments: str) -> str:
     """Run git without the user's settings."""
     who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "commit.gpgsign=false"]
-    done = subprocess.run(
+    result = subprocess.run(
         ["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True, text=True
     )
-    return done.stdout.strip()
+    return result.stdout.strip()
 
 
 def make_project(root: Path) -> Path:

@@ -39,8 +39,8 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def indexed(home: Path) -> Path:
-    done = sleuth("index", "docs", "--embedder", "", cwd=home)
-    assert done.returncode == 0, done.stderr
+    process = sleuth("index", "docs", "--embedder", "", cwd=home)
+    assert process.returncode == 0, process.stderr
     return home
 
 
@@ -48,30 +48,30 @@ def test_index_reports_what_it_did(home: Path) -> None:
     """Counts are printed on standard output, skipped files with reasons on standard error, without a progress bar in a
     pipe.
     """
-    done = sleuth_process("index", "docs", cwd=home)
-    assert done.returncode == 0
-    assert "2 added" in done.stdout
-    assert "picture.bin: binary" in done.stderr
+    result = sleuth_process("index", "docs", cwd=home)
+    assert result.returncode == 0
+    assert "2 added" in result.stdout
+    assert "picture.bin: binary" in result.stderr
     assert "picture.bin" in sleuth("index", "docs", "--json", cwd=home).stdout
-    assert "\x1b" not in done.stdout + done.stderr
+    assert "\x1b" not in result.stdout + result.stderr
     again = sleuth("index", "docs", cwd=home)
     assert "0 added, 2 unchanged" in again.stdout
 
 
 def test_search_shows_place_and_snippet(indexed: Path) -> None:
     """A hit has path, lines and heading, and the words around the match, within 80 columns."""
-    done = sleuth("search", "how often are tokens refilled", cwd=indexed)
-    assert done.returncode == 0
-    assert "guide.md:" in done.stdout
-    assert "Limits" in done.stdout
-    assert "refilled every second" in done.stdout
-    assert max(map(len, done.stdout.splitlines())) <= 80
+    process = sleuth("search", "how often are tokens refilled", cwd=indexed)
+    assert process.returncode == 0
+    assert "guide.md:" in process.stdout
+    assert "Limits" in process.stdout
+    assert "refilled every second" in process.stdout
+    assert max(map(len, process.stdout.splitlines())) <= 80
 
 
 def test_search_json(indexed: Path) -> None:
     """--json prints items with id, text, metadata, score and marked snippet."""
-    done = sleuth("search", "tokens", "--json", "-k", "1", cwd=indexed)
-    result = json.loads(done.stdout)
+    process = sleuth("search", "tokens", "--json", "-k", "1", cwd=indexed)
+    result = json.loads(process.stdout)
     (item,) = result["items"]
     assert item["metadata"]["path"] == "docs/guide.md"
     assert item["file"] == str(indexed / "docs" / "guide.md")
@@ -96,17 +96,17 @@ def test_search_names_copies(home: Path) -> None:
 
 def test_search_explains(indexed: Path) -> None:
     """--explain prints tf, df, idf and the formula."""
-    done = sleuth("search", "tokens", "--explain", cwd=indexed)
-    assert "BM25" in done.stdout
-    assert "idf" in done.stdout
+    process = sleuth("search", "tokens", "--explain", cwd=indexed)
+    assert "BM25" in process.stdout
+    assert "idf" in process.stdout
 
 
 def test_search_by_meaning(home: Path) -> None:
     """A new index has both legs; --leg and --fusion select them, and --explain shows both."""
     assert sleuth("index", "docs", cwd=home).returncode == 0
-    done = sleuth("search", "kittens napping", "-k", "1", "--explain", cwd=home)
-    assert "cats.txt" in done.stdout
-    assert "dense" in done.stdout
+    process = sleuth("search", "kittens napping", "-k", "1", "--explain", cwd=home)
+    assert "cats.txt" in process.stdout
+    assert "dense" in process.stdout
     assert sleuth("search", "kittens napping", "--leg", "lexical", cwd=home).returncode == 1
     assert sleuth("search", "cats", "--fusion", "best", cwd=home).returncode == 2
 
@@ -121,9 +121,9 @@ def test_search_filters(indexed: Path) -> None:
 
 def test_nothing_found_is_exit_code_1(indexed: Path) -> None:
     """Without hits, a message is on standard error, and the JSON has an empty list."""
-    done = sleuth("search", "unheardof", cwd=indexed)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "Nothing found" in done.stderr
+    process = sleuth("search", "unheardof", cwd=indexed)
+    assert (process.returncode, process.stdout) == (1, "")
+    assert "Nothing found" in process.stderr
     assert json.loads(sleuth("search", "unheardof", "--json", cwd=indexed).stdout)["items"] == []
 
 
@@ -134,8 +134,8 @@ def test_index_folder_is_found(indexed: Path) -> None:
     missing = sleuth("search", "cats", cwd=below, SLEUTH_INDEX=str(indexed / "nowhere"))
     assert missing.returncode == 3
     assert "sleuth index" in missing.stderr
-    named = sleuth("search", "cats", "--index", str(indexed / ".sleuth"), cwd=below, SLEUTH_INDEX="nowhere")
-    assert named.returncode == 0
+    process = sleuth("search", "cats", "--index", str(indexed / ".sleuth"), cwd=below, SLEUTH_INDEX="nowhere")
+    assert process.returncode == 0
 
 
 def test_show_and_delete(indexed: Path) -> None:
@@ -155,8 +155,8 @@ def test_files_of_rows(indexed: Path) -> None:
     (indexed / "docs" / "caf\udce9.csv").write_text("t\nocelot\nmargay\n")
     (indexed / "docs" / "caf\udce9.csv#").write_text("a neighbour")
     assert "3 added" in sleuth("index", "docs", cwd=indexed).stdout
-    shown = sleuth("show", "docs/caf\udce9.csv", "--json", cwd=indexed)
-    assert [item["text"] for item in json.loads(shown.stdout)] == ["t: ocelot", "t: margay"]
+    process = sleuth("show", "docs/caf\udce9.csv", "--json", cwd=indexed)
+    assert [item["text"] for item in json.loads(process.stdout)] == ["t: ocelot", "t: margay"]
     assert "ocelot" in sleuth("summarize", "docs/caf\udce9.csv", cwd=indexed).stdout
     assert sleuth("delete", "docs/caf\udce9.csv", cwd=indexed).stdout == "Deleted 2 documents.\n"
     assert sleuth("show", "docs/caf\udce9.csv", cwd=indexed).returncode == 2
@@ -170,8 +170,8 @@ def test_skipped_files(indexed: Path) -> None:
     again = sleuth("index", "docs", cwd=indexed)
     assert again.returncode == 0
     assert again.stderr.endswith("picture.bin: binary\n  1 empty\n")
-    named = sleuth("index", "docs", "--verbose", cwd=indexed)
-    assert "  docs/red[31m name.txt: empty\n" in named.stderr
+    process = sleuth("index", "docs", "--verbose", cwd=indexed)
+    assert "  docs/red[31m name.txt: empty\n" in process.stderr
     (indexed / "docs" / "cats.txt").write_bytes(b"")
     assert "0 added, 1 unchanged, 1 deleted in" in sleuth("index", "docs", cwd=indexed).stdout
     assert sleuth("index", "docs/cats.txt", cwd=indexed).returncode == 0
@@ -187,8 +187,8 @@ def test_hidden_and_ignored_names(indexed: Path) -> None:
     (docs / "a.log").write_text("ignored margay")
     (docs / "made").mkdir()
     (docs / "made" / "b.md").write_text("ignored caracal")
-    done = sleuth("index", "docs", cwd=indexed)
-    assert "Left out 1 hidden (--hidden reads them), 2 ignored (--no-ignore reads them).\n" in done.stderr
+    process = sleuth("index", "docs", cwd=indexed)
+    assert "Left out 1 hidden (--hidden reads them), 2 ignored (--no-ignore reads them).\n" in process.stderr
     report = json.loads(sleuth("index", "docs", "--json", cwd=indexed).stdout)
     assert (report["hidden"], report["ignored"]) == (1, 2)
     assert "2 added" in sleuth("index", "docs", "--hidden", "--exclude", "*.log", cwd=indexed).stdout
@@ -233,27 +233,27 @@ def test_a_locked_index_names_its_holder(indexed: Path) -> None:
     """A second writer exits with code 4 after its timeout and names the holder of the lock."""
     with (indexed / ".sleuth" / "writer.lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = sleuth("delete", "x", "--timeout", "0.2", cwd=indexed)
-    assert done.returncode == 4
-    assert "is being written by another process" in done.stderr
+        result = sleuth("delete", "x", "--timeout", "0.2", cwd=indexed)
+    assert result.returncode == 4
+    assert "is being written by another process" in result.stderr
 
 
 def test_help_has_examples() -> None:
     """The help of every command has examples."""
     for command in ("index", "search", "show", "delete", "doctor"):
-        done = sleuth(command, "--help", cwd=Path.cwd())
-        assert done.returncode == 0
-        assert "Examples" in done.stdout
-        assert f"sleuth {command}" in done.stdout
+        process = sleuth(command, "--help", cwd=Path.cwd())
+        assert process.returncode == 0
+        assert "Examples" in process.stdout
+        assert f"sleuth {command}" in process.stdout
 
 
 def test_usage_errors_are_exit_code_2(home: Path) -> None:
     """Unknown commands, unknown options and missing paths exit with 2."""
     assert sleuth_process("serch", cwd=home).returncode == 2
     assert sleuth("search", "--nope", "x", cwd=home).returncode == 2
-    done = sleuth("index", "nowhere", cwd=home)
-    assert done.returncode == 2
-    assert "nowhere" in done.stderr
+    process = sleuth("index", "nowhere", cwd=home)
+    assert process.returncode == 2
+    assert "nowhere" in process.stderr
 
 
 def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path) -> None:
@@ -271,9 +271,9 @@ def test_interrupting_loses_nothing_and_the_same_command_goes_on(tmp_path: Path)
     process.communicate(timeout=300)
     assert process.returncode == 130
     assert sleuth("doctor", cwd=tmp_path).returncode == 0
-    done = json.loads(sleuth("index", "many", "--json", cwd=tmp_path).stdout)
-    assert done["documents"] == 6_000
-    assert done["added"] + done["unchanged"] == 6_000
+    report = json.loads(sleuth("index", "many", "--json", cwd=tmp_path).stdout)
+    assert report["documents"] == 6_000
+    assert report["added"] + report["unchanged"] == 6_000
 
 
 def test_ctrl_c_waits_for_a_safe_place() -> None:
@@ -309,10 +309,10 @@ def test_outputs_that_nobody_reads(indexed: Path) -> None:
         "search tokens 2>&-",
         "status >&-",
     ):
-        done = subprocess.run(
+        result = subprocess.run(
             ["bash", "-c", f"{shell} {rest}"], capture_output=True, text=True, cwd=indexed, check=False
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (result.returncode, result.stderr) == (0, "")
 
 
 def test_parts_of_files_are_counted_apart(tmp_path: Path) -> None:
@@ -325,16 +325,16 @@ def test_parts_of_files_are_counted_apart(tmp_path: Path) -> None:
 
 
 def test_the_time_of_embedding_is_estimated_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Long embedding is announced from what was done since the first call, and a short one is not."""
+    """The estimate for a long embedding counts from the first call; a short embedding has no estimate."""
     times = iter([0.0, 1.0, 4.0, 5.0, 0.0, 10.0])
     estimate = Estimate(lambda: next(times))
-    for done in (10_000, 10_010, 10_040, 10_080):  # the first from a cache
-        estimate(done, 20_000)
+    for count in (10_000, 10_010, 10_040, 10_080):  # the first from a cache
+        estimate(count, 20_000)
     assert capsys.readouterr().err == (
         "Embedding 20,000 passages takes about 17 minutes. Words find them already; "
         "Ctrl-C keeps the vectors that are made.\n"
     )
     short = Estimate(lambda: next(times))
-    for done in (0, 500):
-        short(done, 1_000)
+    for count in (0, 500):
+        short(count, 1_000)
     assert capsys.readouterr().err == ""

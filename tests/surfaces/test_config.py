@@ -1,4 +1,4 @@
-"""sleuth.toml: defaults of the command line, what stands above them, and what a project may not set."""
+"""sleuth.toml: defaults of the command line, their precedence, and keys that a project may not set."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def count(home: Path, *arguments: str, **environment: str) -> int:
     """Return how many results a search has."""
-    done = sleuth("search", "--json", *arguments, "bucket", cwd=home, **environment)
-    assert done.returncode == 0, done.stderr
-    return len(json.loads(done.stdout)["items"])
+    process = sleuth("search", "--json", *arguments, "bucket", cwd=home, **environment)
+    assert process.returncode == 0, process.stderr
+    return len(json.loads(process.stdout)["items"])
 
 
 def user_file(home: Path, text: str) -> Path:
@@ -48,7 +48,7 @@ def user_file(home: Path, text: str) -> Path:
 
 
 def test_a_file_sets_defaults_and_flags_win(home: Path) -> None:
-    """The nearest file above is read; the project's stands above the user's, and flags above both."""
+    """The nearest file above is read; it overrides the user's file, and flags override both."""
     user_file(home, "k = 1\nexplain = true\n")
     assert count(home) == 1
     (home / "sleuth.toml").write_text("k = 2\n")
@@ -65,9 +65,9 @@ def test_the_index_of_a_file(home: Path) -> None:
     (home / "sleuth.toml").write_text('index = "build"\n')
     assert sleuth("status", cwd=home / "docs").returncode == 0
     assert sleuth("list", cwd=home).stdout.count("docs/") == 3
-    done = sleuth("status", cwd=home, SLEUTH_INDEX=str(home / "other"))
-    assert done.returncode == 3
-    assert str(home / "other") in done.stderr
+    process = sleuth("status", cwd=home, SLEUTH_INDEX=str(home / "other"))
+    assert process.returncode == 3
+    assert str(home / "other") in process.stderr
     assert sleuth("status", "--index", "other", cwd=home).returncode == 3
 
 
@@ -88,9 +88,9 @@ def test_the_index_of_a_file(home: Path) -> None:
 def test_a_wrong_file_is_refused(home: Path, text: str, message: str) -> None:
     """An unknown key, a wrong value and a broken file are named, with the nearest key."""
     (home / "sleuth.toml").write_text(text)
-    done = sleuth("search", "bucket", cwd=home)
-    assert done.returncode == 2
-    assert re.search(message, done.stderr), done.stderr
+    process = sleuth("search", "bucket", cwd=home)
+    assert process.returncode == 2
+    assert re.search(message, process.stderr), process.stderr
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ def test_a_project_neither_sends_nor_opens_what_is_elsewhere(home: Path, text: s
     file = home / "sleuth.toml"
     file.write_text(text)
     for words in (("search", "bucket"), ("ask", "What is a bucket?"), ("status",)):
-        done = sleuth(*words, cwd=home)
-        assert done.returncode in (2, 3)
-        assert f"SLEUTH_CONFIG={file}" in done.stderr, done.stderr
+        process = sleuth(*words, cwd=home)
+        assert process.returncode in (2, 3)
+        assert f"SLEUTH_CONFIG={file}" in process.stderr, process.stderr
     assert "must be" not in sleuth("list", cwd=home, SLEUTH_CONFIG="").stderr
 
 
@@ -137,9 +137,9 @@ def test_an_index_that_came_with_a_repository_is_refused(home: Path) -> None:
     (home / "sleuth.toml").write_text('index = "build"\n')
     for words in (("init", "-q"), ("add", "-f", "build", "sleuth.toml")):
         subprocess.run(["git", *words], cwd=home, check=True, capture_output=True)
-    done = sleuth("search", "bucket", cwd=home)
-    assert done.returncode == 3
-    assert "is tracked by git" in done.stderr
+    process = sleuth("search", "bucket", cwd=home)
+    assert process.returncode == 3
+    assert "is tracked by git" in process.stderr
 
 
 def test_a_trusted_file_may_hold_every_key(home: Path) -> None:
@@ -147,9 +147,9 @@ def test_a_trusted_file_may_hold_every_key(home: Path) -> None:
     user_file(home, 'model = "nobody-has-this"\n[serve]\nport = 1234\n')
     answer = json.loads(sleuth("config", "--json", cwd=home).stdout)
     assert answer["settings"]["serve.port"]["value"] == 1234
-    named = home.parent / "mine.toml"
-    named.write_text('index = "project/.sleuth"\nk = 2\n')
-    assert count(home.parent, SLEUTH_CONFIG=str(named)) == 2
+    config_file = home.parent / "mine.toml"
+    config_file.write_text('index = "project/.sleuth"\nk = 2\n')
+    assert count(home.parent, SLEUTH_CONFIG=str(config_file)) == 2
 
 
 def test_config_says_what_applies_and_why(home: Path) -> None:
@@ -176,10 +176,10 @@ def test_every_key_is_an_option_of_its_commands() -> None:
     examples = {str: "x", int: 3, float: 0.5, bool: True, list: ["docs"]}
     for name, key in defaults.KEYS.items():
         value = examples[key.kind]
-        chosen = defaults.default_map(root, {name: value})
-        assert chosen, name
+        defaults_of_key = defaults.default_map(root, {name: value})
+        assert defaults_of_key, name
         for command in key.commands:
-            assert name.rpartition(".")[2] in chosen[command], (name, command)
+            assert name.rpartition(".")[2] in defaults_of_key[command], (name, command)
 
 
 def test_the_files_of_the_guide_are_right(tmp_path: Path) -> None:
@@ -193,8 +193,10 @@ def test_the_files_of_the_guide_are_right(tmp_path: Path) -> None:
     assert defaults.read(file, is_trusted=True)["serve.port"] == 9000
     with pytest.raises(ArgumentError, match="model must not be set by a project"):
         defaults.read(file, is_trusted=False)
-    listed = guide.partition("It may set")[2].partition("\n")[0]
-    assert set(re.findall(r"`(\w+)`", listed)) == {name for name, key in defaults.KEYS.items() if key.is_safe}
+    sentence = guide.partition("It may set")[2].partition("\n")[0]
+    assert set(re.findall(r"`(\w+)`", sentence)) == {
+        name for name, key in defaults.KEYS.items() if key.is_safe
+    }
 
 
 def test_the_schema_that_is_shipped_is_that_of_the_keys(home: Path) -> None:

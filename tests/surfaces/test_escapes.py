@@ -69,11 +69,11 @@ def invisible(text: str) -> set[str]:
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: ascii(" ".join(command))[:60])
 def test_every_command_escapes(place: Path, command: list[str]) -> None:
     """Every command writes no invisible character, and its JSON stays valid."""
-    done = sleuth(*command, cwd=place)
-    assert done.stdout + done.stderr
-    assert invisible(done.stdout + done.stderr) == set()
-    if "--json" in command and done.stdout:
-        json.loads(done.stdout)
+    process = sleuth(*command, cwd=place)
+    assert process.stdout + process.stderr
+    assert invisible(process.stdout + process.stderr) == set()
+    if "--json" in command and process.stdout:
+        json.loads(process.stdout)
 
 
 @pytest.mark.parametrize(
@@ -84,19 +84,19 @@ def test_every_command_escapes(place: Path, command: list[str]) -> None:
 )  # fmt: skip
 def test_a_terminal_gets_our_colours_alone(place: Path, command: list[str]) -> None:
     """The only codes on a terminal are Sleuth's colours, and none of them hides text."""
-    written = sleuth_on_terminal(*command, cwd=place)[1].replace("\r\n", "\n")
+    output = sleuth_on_terminal(*command, cwd=place)[1].replace("\r\n", "\n")
     if command[:2] != ["code", "index"]:  # a bar of progress moves the cursor
-        assert invisible(OURS.sub("", written)) == set()
-    assert "\x1b[8m" not in written
-    assert "\x1b]" not in written
-    assert "\u202e" not in written
+        assert invisible(OURS.sub("", output)) == set()
+    assert "\x1b[8m" not in output
+    assert "\x1b]" not in output
+    assert "\u202e" not in output
 
 
 def test_json_keeps_every_character(place: Path) -> None:
     """Escaped JSON is parsed to the original text."""
-    shown = json.loads(sleuth("code", "show", f"{NAME}.py", "--json", cwd=place).stdout)
-    assert shown["path"] == f"{NAME}.py"
-    assert EVIL in shown["text"]
+    answer = json.loads(sleuth("code", "show", f"{NAME}.py", "--json", cwd=place).stdout)
+    assert answer["path"] == f"{NAME}.py"
+    assert EVIL in answer["text"]
     text = json.dumps({"a": EVIL + "\udcff\ufdd0"}, ensure_ascii=False)
     assert json.loads(escape_json(text)) == {"a": EVIL + "\udcff\ufdd0"}
 

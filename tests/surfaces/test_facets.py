@@ -53,8 +53,8 @@ def test_facets_as_json_within_a_filter_and_a_query(home: Path) -> None:
     assert entry == {
         "key": "type", "types": ["string"], "documents": 1, "values": [{"value": "markdown", "documents": 1}],
     }  # fmt: skip
-    done = sleuth("facets", "nope", cwd=home)
-    assert (done.returncode, done.stdout.strip()) == (1, "nope  no document has it")
+    process = sleuth("facets", "nope", cwd=home)
+    assert (process.returncode, process.stdout.strip()) == (1, "nope  no document has it")
 
 
 def test_a_summary_counts_types_languages_and_folders(home: Path) -> None:

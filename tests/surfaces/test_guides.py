@@ -45,7 +45,7 @@ def test_there_are_commands_to_look_at() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(HOME)))
 def test_commands_of_a_page_can_be_typed(page: Path, root: Any) -> None:
-    """Each is parsed without an error; none is run."""
+    """Each is parsed without an error, and not run."""
     for words in commands(page.read_text("utf8")):
         command, rest = root, list(words)
         while hasattr(command, "commands") and rest and not rest[0].startswith("-"):

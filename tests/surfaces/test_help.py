@@ -24,9 +24,9 @@ def commands(group: Any, path: str = "sleuth") -> Iterator[tuple[str, Any]]:
 def test_every_command_has_an_example() -> None:
     """The help of a command ends with a line that calls it, with options that it has."""
     register(["--help"])
-    listed = dict(commands(typer.main.get_command(app)))
-    assert len(listed) > 30
-    for words, command in listed.items():
+    command_by_words = dict(commands(typer.main.get_command(app)))
+    assert len(command_by_words) > 30
+    for words, command in command_by_words.items():
         lines = (command.epilog or "").splitlines()
         examples = [words + line.partition(words)[2] for line in lines if words in line]
         assert examples, words
@@ -34,10 +34,10 @@ def test_every_command_has_an_example() -> None:
             flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)
         }
         for example in examples if not hasattr(command, "commands") else ():
-            used = {
+            flags_of_example = {
                 word for word in example.partition("  ")[0].partition("|")[0].split() if word.startswith("--")
             }
-            assert used <= flags, example
+            assert flags_of_example <= flags, example
 
 
 def test_help_loads_no_arrays() -> None:
@@ -49,5 +49,5 @@ def test_help_loads_no_arrays() -> None:
         "except SystemExit: pass\n"
         "print(sorted({'numpy', 'sqlite3', 'sleuth.engine.search'} & sys.modules.keys()))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"

@@ -173,9 +173,9 @@ def command(place: Place, question: Question) -> Answer:
         elif value is not False:
             for each in value if isinstance(value, list) else [value]:
                 arguments += [flag, str(each)]
-    done = sleuth("search", "--json", *arguments, "--", question.query, cwd=place.root)
-    answer = json.loads(done.stdout)
-    assert done.returncode == (0 if answer["items"] else 1)
+    process = sleuth("search", "--json", *arguments, "--", question.query, cwd=place.root)
+    answer = json.loads(process.stdout)
+    assert process.returncode == (0 if answer["items"] else 1)
     return Answer([item["id"] for item in answer["items"]], answer["notes"])
 
 
@@ -241,7 +241,7 @@ def test_scores_after_reranking_are_those_of_the_reranker(
         door.__name__: door(place, question).ids for door in (python, command, http, mcp, page)
     } == dict.fromkeys(("python", "command", "http", "mcp", "page"), ids)
     body = {"query": question.query, **options}
-    shown = place.server.client.post("/v1/search", json=body).json()["items"]
+    items_over_http = place.server.client.post("/v1/search", json=body).json()["items"]
     printed = json.loads(
         sleuth(
             *("search", "--json", "--rerank", RERANKER, *(f"--in={name}" for name in sources)),
@@ -250,9 +250,9 @@ def test_scores_after_reranking_are_those_of_the_reranker(
             cwd=place.root,
         ).stdout
     )["items"]
-    for items in (shown, printed):
+    for items in (items_over_http, printed):
         assert [item["score"] for item in items] == [item.score for item in ranking]
-    explanations = [item.get("explanation", {}).get("value") for item in shown]
+    explanations = [item.get("explanation", {}).get("value") for item in items_over_http]
     assert explanations == [item.score if explain else None for item in ranking]
     assert all(("explanation" in item["extra"]) is explain for item in printed)
     html = place.server.client.get("/", params={"q": question.query, "rerank": RERANKER, "in": sources}).text
@@ -271,8 +271,8 @@ def test_every_item_has_its_text_under_one_name(place: Place) -> None:
     assert hit.text == hit.content == hit.to_dict()["text"]
     body = {"query": "refill", "strategy": "keyword"}
     served = place.server.client.post("/v1/code/search", json=body).json()["hits"][0]
-    done = sleuth("code", "search", "--json", "--strategy", "keyword", "refill", cwd=place.root)
-    printed = json.loads(done.stdout)["hits"][0]
+    process = sleuth("code", "search", "--json", "--strategy", "keyword", "refill", cwd=place.root)
+    printed = json.loads(process.stdout)["hits"][0]
     assert served["text"] == printed["text"] == hit.text
     assert "content" not in served.keys() | printed.keys()
     passages = place.server.client.get("/v1/documents/cats.md").json()["passages"]
@@ -292,7 +292,7 @@ CODE = [
 
 @pytest.mark.parametrize("question", CODE, ids=lambda question: f"{question.query} {dict(question.options)}")
 def test_every_door_finds_the_same_code(place: Place, question: Question) -> None:
-    """A search for code has the same hits in Python, on the command line and over HTTP; gibberish has none."""
+    """A search for code has the same hits in Python, on the command line and over HTTP; gibberish finds nothing."""
     options = dict(question.options)
     with open_code(place.root / ".sleuth") as storage:
         repository = storage.repositories()[0].id
@@ -310,8 +310,8 @@ def test_every_door_finds_the_same_code(place: Place, question: Question) -> Non
     for name, value in options.items():
         flag = FLAGS.get(name, (f"--{name.replace('_', '-')}",))[0]
         arguments += [flag, value[0] if isinstance(value, list) else str(value)]
-    done = sleuth("code", "search", "--json", *arguments, "--", question.query, cwd=place.root)
-    assert [hit["id"] for hit in json.loads(done.stdout)["hits"]] == ids
+    process = sleuth("code", "search", "--json", *arguments, "--", question.query, cwd=place.root)
+    assert [hit["id"] for hit in json.loads(process.stdout)["hits"]] == ids
     body = {"query": question.query, **question.options}
     answer = place.server.client.post("/v1/code/search", json=body).json()
     assert [hit["id"] for hit in answer["hits"]] == ids

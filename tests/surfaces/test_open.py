@@ -33,8 +33,8 @@ def opened(home: Path, number: int, program: str = "vim") -> list[str]:
     editor = home / program
     editor.write_text(f"#!{sys.executable}\n{EDITOR}\n")
     editor.chmod(0o755)
-    done = sleuth("open", str(number), cwd=home, VISUAL=f"'{editor}' '{home / 'calls.json'}'")
-    assert done.returncode == 0, done.stderr
+    process = sleuth("open", str(number), cwd=home, VISUAL=f"'{editor}' '{home / 'calls.json'}'")
+    assert process.returncode == 0, process.stderr
     arguments: list[str] = json.loads((home / "calls.json").read_text())
     return arguments
 
@@ -57,9 +57,9 @@ def test_what_cannot_be_opened_is_said(home: Path) -> None:
     """Without a search, beyond its results, and for a file that is gone, the command says what to do."""
     assert "sleuth search QUERY" in sleuth("open", "1", cwd=home).stderr
     sleuth_on_terminal("search", "tokens", cwd=home)
-    done = sleuth("open", "9", cwd=home)
-    assert done.returncode == 2
-    assert "number must be from 1 to 2" in done.stderr
+    process = sleuth("open", "9", cwd=home)
+    assert process.returncode == 2
+    assert "number must be from 1 to 2" in process.stderr
     for file in (home / "docs").iterdir():
         file.unlink()
     assert "is gone" in sleuth("open", "1", cwd=home).stderr

@@ -31,9 +31,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def sleuth(*arguments: str, **environment: str) -> str:
     """Return what a command prints in the current folder."""
-    done = commands.sleuth(*arguments, cwd=Path.cwd(), **environment)
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
+    process = commands.sleuth(*arguments, cwd=Path.cwd(), **environment)
+    assert process.returncode == 0, process.stderr
+    return process.stdout + process.stderr
 
 
 def printed_paths(**environment: str) -> list[str]:
@@ -68,14 +68,14 @@ def test_paths_lead_to_files(
 def test_paths_as_the_index_names_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that does not exist from here is used as written; folders and lists are paths too."""
     monkeypatch.chdir(home / "docs")
-    for written in (
+    for spelling in (
         "path:docs/README.md",
         "path:docs/",
         "path:../docs/",
         "path:./",
         "source:README.md,x",
     ):
-        (item,) = json.loads(sleuth("search", "ocelot", "--json", "--filter", written))["items"]
+        (item,) = json.loads(sleuth("search", "ocelot", "--json", "--filter", spelling))["items"]
         assert item["metadata"]["path"] == "docs/README.md"
     assert len(json.loads(sleuth("search", "ocelot", "--json", "--filter", "path:../"))["items"]) == 2
 
@@ -178,11 +178,11 @@ def test_a_missing_package_is_one_message(home: Path) -> None:
     (home / "model" / "model.onnx").write_bytes(b"")
     (home / "model" / "tokenizer.json").write_text("{}")
     command = [sys.executable, "-c", code, "search", "--rerank", "./model", "ocelot"]
-    done = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.startswith("sleuth: The model 'model' needs the package")
-    assert "pip install 'sleuth[neural]'" in done.stderr
-    assert "Traceback" not in done.stderr
+    result = subprocess.run(command, cwd=home, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert result.stderr.startswith("sleuth: The model 'model' needs the package")
+    assert "pip install 'sleuth[neural]'" in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_an_index_of_ones_own_embedder_is_used_at_the_shell(home: Path) -> None:

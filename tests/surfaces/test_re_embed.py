@@ -18,9 +18,9 @@ def test_the_example_of_the_documentation(tmp_path: Path) -> None:
     match = re.search(r"## Another embedder.*?```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
     assert match
     for line in match[1].splitlines():
-        done = sleuth(*shlex.split(line.removeprefix("$ sleuth ")), cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-    assert "limits.md" in done.stdout
+        process = sleuth(*shlex.split(line.removeprefix("$ sleuth ")), cwd=tmp_path)
+        assert process.returncode == 0, process.stderr
+    assert "limits.md" in process.stdout
 
 
 def test_the_advice_of_a_refusal_works(tmp_path: Path) -> None:
@@ -30,8 +30,10 @@ def test_the_advice_of_a_refusal_works(tmp_path: Path) -> None:
     refused = sleuth("index", "limits.md", "-i", "my index", "--embedder", "wordllama", cwd=tmp_path)
     command = refused.stderr.strip().rpartition("embed everything again: ")[2]
     assert command == "sleuth index --index 'my index' --re-embed --embedder wordllama"
-    done = sleuth(*shlex.split(command)[1:], cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (0, "1 documents, 1 passages in my index\n"), done.stderr
+    process = sleuth(*shlex.split(command)[1:], cwd=tmp_path)
+    assert (process.returncode, process.stdout) == (0, "1 documents, 1 passages in my index\n"), (
+        process.stderr
+    )
     assert sleuth("search", "refilled", "-i", "my index", "--leg", "dense", cwd=tmp_path).returncode == 0
     assert sleuth("index", "-i", "nowhere", cwd=tmp_path).returncode == 2
     assert not (tmp_path / "nowhere").exists()

@@ -8,7 +8,7 @@ from sleuth.surfaces.cli.skips import grouped
 
 def test_one_line_for_each_kind_and_reason() -> None:
     """Files are counted by extension, numbers do not separate groups, and a single file is named."""
-    skipped = [
+    skips = [
         *(Skipped(f"/a/{n}.xlsx", "binary", "binary") for n in range(54)),
         *(Skipped(f"/a/{n}.pptx", "binary", "binary") for n in range(49)),
         *(Skipped(f"/a/{n}.docx", "install sleuth[office]", "missing package") for n in range(2)),
@@ -18,7 +18,7 @@ def test_one_line_for_each_kind_and_reason() -> None:
         Skipped("/a/b.pdf", "took more than 20 s to read", "limits"),
         Skipped("/a/Makefile", "no permission to read it", "permission"),
     ]
-    assert grouped(skipped) == [
+    assert grouped(skips) == [
         "54 .xlsx, 49 .pptx: binary",
         "4 rows: no text in its fields",
         "3 .txt: 6,000 bytes, over the limit of 5, for example",

@@ -26,23 +26,23 @@ def notes(tmp_path: Path) -> Path:
 
 def test_progress_is_drawn(notes: Path) -> None:
     """Indexing shows a bar that counts files, for documents and code, and prints its report."""
-    code, written = sleuth_on_terminal("index", "notes", cwd=notes)
-    assert code == 0, written
-    assert "of 33 files" in written
-    assert "33 added" in written
-    code, written = sleuth_on_terminal("code", "index", "notes", cwd=notes)
-    assert code == 0, written
-    assert "parsing" in written
-    assert "33 files" in written
+    code, output = sleuth_on_terminal("index", "notes", cwd=notes)
+    assert code == 0, output
+    assert "of 33 files" in output
+    assert "33 added" in output
+    code, output = sleuth_on_terminal("code", "index", "notes", cwd=notes)
+    assert code == 0, output
+    assert "parsing" in output
+    assert "33 files" in output
 
 
 def test_matches_are_marked(notes: Path) -> None:
     """A hit has its path relative to here, with matches marked."""
     sleuth("index", "-q", "notes", cwd=notes)
-    code, written = sleuth_on_terminal("search", "zebra", "-k", "1", cwd=notes)
+    code, output = sleuth_on_terminal("search", "zebra", "-k", "1", cwd=notes)
     assert code == 0
-    assert "\x1b[1;36mnotes/" in written
-    assert "\x1b[1;33mzebra\x1b[0m" in written
+    assert "\x1b[1;36mnotes/" in output
+    assert "\x1b[1;33mzebra\x1b[0m" in output
 
 
 @pytest.mark.parametrize(
@@ -52,21 +52,21 @@ def test_matches_are_marked(notes: Path) -> None:
 def test_texts_do_not_steer_the_terminal(notes: Path, arguments: tuple[str, ...]) -> None:
     """Control codes and direction marks in a text are not printed."""
     sleuth("index", "-q", "notes", cwd=notes)
-    code, written = sleuth_on_terminal(*arguments, cwd=notes)
-    assert code == 0, written
-    assert "quagga" in written
-    assert "]0;owned" in written
-    assert not any(mark in written for mark in ("\x1b[31m", "\x1b]", "\x07", "\u202e"))
+    code, output = sleuth_on_terminal(*arguments, cwd=notes)
+    assert code == 0, output
+    assert "quagga" in output
+    assert "]0;owned" in output
+    assert not any(mark in output for mark in ("\x1b[31m", "\x1b]", "\x07", "\u202e"))
 
 
 def test_nor_does_code(notes: Path) -> None:
     """Control codes and direction marks in code are not printed either."""
     sleuth("code", "index", "notes", cwd=notes)
     for arguments in (("search", "zebra"), ("show", "tool.py")):
-        code, written = sleuth_on_terminal("code", *arguments, cwd=notes)
-        assert code == 0, written
-        assert "stripes" in written
-        assert "\x1b]" not in written
+        code, output = sleuth_on_terminal("code", *arguments, cwd=notes)
+        assert code == 0, output
+        assert "stripes" in output
+        assert "\x1b]" not in output
 
 
 def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
@@ -74,9 +74,9 @@ def test_wide_characters_stay_within_the_columns(notes: Path) -> None:
     from rich.cells import cell_len
 
     sleuth("index", "-q", "notes", cwd=notes)
-    code, written = sleuth_on_terminal("search", "東京の天気", "-k", "1", cwd=notes)
-    assert code == 0, written
-    plain = written.replace("\x1b[1;33m", "").replace("\x1b[0m", "").splitlines()
+    code, output = sleuth_on_terminal("search", "東京の天気", "-k", "1", cwd=notes)
+    assert code == 0, output
+    plain = output.replace("\x1b[1;33m", "").replace("\x1b[0m", "").splitlines()
     assert max(map(cell_len, plain)) <= 80
 
 
@@ -84,24 +84,24 @@ def test_a_full_disk_is_one_line(notes: Path) -> None:
     """Output that cannot be written is reported in one line, without a traceback."""
     sleuth("index", "-q", "notes", cwd=notes)
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "sleuth", "search", "zebra"],
             cwd=notes, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
         )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr.startswith("sleuth: ")
-    assert done.stderr.count("\n") == 1
+    assert result.returncode == 1
+    assert result.stderr.startswith("sleuth: ")
+    assert result.stderr.count("\n") == 1
 
 
 def test_an_output_that_knows_few_characters(notes: Path) -> None:
     """Characters that the output's encoding lacks are replaced."""
     sleuth("index", "-q", "notes", cwd=notes)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "sleuth", "search", "東京の天気"],
         cwd=notes, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert b"??" in done.stdout
+    assert result.returncode == 0, result.stderr
+    assert b"??" in result.stdout
 
 
 def test_ctrl_c_while_it_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,10 +88,10 @@ def rows() -> dict[str, dict[str, Any]]:
 def bedrock(rows: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
     folder: Path = tmp_path_factory.mktemp("bedrock")
     with (
-        Engine.open(folder / "index", create=True) as opened,
-        BedrockServer(LocalKnowledgeBase(opened)) as server,
+        Engine.open(folder / "index", create=True) as index,
+        BedrockServer(LocalKnowledgeBase(index)) as server,
     ):
-        opened.add([Document("a row", metadata, id=uri) for uri, metadata in rows.items()])
+        index.add([Document("a row", metadata, id=uri) for uri, metadata in rows.items()])
         client = server.client("bedrock-agent-runtime")
 
         def found(tree: Filter) -> set[str]:
@@ -109,13 +109,13 @@ def bedrock(rows: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFa
 @pytest.fixture(scope="module")
 def engine(rows: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Found]:
     folder: Path = tmp_path_factory.mktemp("filters")
-    with Engine.open(folder / "index", create=True) as opened:
-        opened.add([Document("a row", metadata, id=uri) for uri, metadata in rows.items()])
+    with Engine.open(folder / "index", create=True) as index:
+        index.add([Document("a row", metadata, id=uri) for uri, metadata in rows.items()])
 
         def found(tree: Filter) -> set[str]:
             return {
                 item.id.rpartition("#")[0]
-                for item in opened.retrieve("row", ROWS, filter=tree, **WITHOUT_VARIETY)
+                for item in index.retrieve("row", ROWS, filter=tree, **WITHOUT_VARIETY)
             }
 
         yield found
@@ -131,9 +131,9 @@ def chroma(rows: dict[str, dict[str, Any]]) -> Iterator[Found]:
     yield lambda tree: set(collection.get(where=to_chroma(tree))["ids"])
 
 
-@pytest.mark.parametrize(("backend", "said"), [("engine", 1.0), ("bedrock", 0.4), ("chroma", 0.3)])
+@pytest.mark.parametrize(("backend", "least_answered"), [("engine", 1.0), ("bedrock", 0.4), ("chroma", 0.3)])
 def test_backends_agree(
-    backend: str, said: float, rows: dict[str, dict[str, Any]], request: pytest.FixtureRequest
+    backend: str, least_answered: float, rows: dict[str, dict[str, Any]], request: pytest.FixtureRequest
 ) -> None:
     """For every filter a backend finds exactly the matching rows, or refuses it; the engine refuses none."""
     search: Found = request.getfixturevalue(backend)
@@ -143,9 +143,9 @@ def test_backends_agree(
         condition = tree(rng)
         expected = {uri for uri, metadata in rows.items() if matches(condition, metadata)}
         try:
-            got = search(condition)
+            ids = search(condition)
         except FilterError:
             continue
-        assert got == expected, to_text(condition)
+        assert ids == expected, to_text(condition)
         answered += 1
-    assert answered / EXAMPLES >= said
+    assert answered / EXAMPLES >= least_answered

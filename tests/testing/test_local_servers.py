@@ -149,8 +149,8 @@ class TestBedrock:
         agent = bedrock.client("bedrock-agent")
         job = agent.start_ingestion_job(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJob"]
         assert isinstance(job["startedAt"], datetime)
-        listed = agent.list_ingestion_jobs(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJobSummaries"]
-        assert listed[0]["ingestionJobId"] == job["ingestionJobId"]
+        summaries = agent.list_ingestion_jobs(knowledgeBaseId=KB, dataSourceId=DS)["ingestionJobSummaries"]
+        assert summaries[0]["ingestionJobId"] == job["ingestionJobId"]
         with pytest.raises(agent.exceptions.ResourceNotFoundException):
             agent.start_ingestion_job(knowledgeBaseId=KB, dataSourceId="DSUNKNOWN0")
 
@@ -188,8 +188,8 @@ class TestTavily:
         """Errors have the documented status and body, and a `Retry-After` if requested."""
         with TavilyServer() as server:
             server.next(error(status, retry_after="7"))
-            got, answer, headers = send(server.url, "POST", "/search", b"{}")
-        assert (got, headers["Retry-After"]) == (status, "7")
+            code, answer, headers = send(server.url, "POST", "/search", b"{}")
+        assert (code, headers["Retry-After"]) == (status, "7")
         assert answer == {"detail": {"error": MESSAGES[status]}}
 
     def test_pages_by_words_and_domain(self) -> None:
@@ -202,8 +202,8 @@ class TestTavily:
                 ({"query": "climate tides", "exclude_domains": ["site0.org"]}, [1]),
                 ({"query": "climate tides", "include_domains": ["site0.org"]}, [0]),
             ):
-                sent = json.dumps({**body, "api_key": "tvly-local"}).encode()
-                results = send(server.url, "POST", "/search", sent)[1]["results"]
+                body_bytes = json.dumps({**body, "api_key": "tvly-local"}).encode()
+                results = send(server.url, "POST", "/search", body_bytes)[1]["results"]
                 assert [one["url"] for one in results] == [pages[number]["url"] for number in urls]
 
 

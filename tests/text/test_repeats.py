@@ -28,8 +28,8 @@ def test_a_text_in_other_marks_is_a_repeat() -> None:
     """Case, spaces, punctuation and quotation marks of another form do not count."""
     words = prose(1, 60)
     plain = " ".join(words)
-    marked = "\u201c" + "\u00a0* ".join(words).upper() + "\u201d\u2026"
-    assert places(plain, " ".join(prose(2, 60)), marked) == [None, None, 0]
+    quotation = "\u201c" + "\u00a0* ".join(words).upper() + "\u201d\u2026"
+    assert places(plain, " ".join(prose(2, 60)), quotation) == [None, None, 0]
 
 
 def test_what_is_mostly_in_several_texts_is_a_repeat() -> None:
@@ -41,7 +41,7 @@ def test_what_is_mostly_in_several_texts_is_a_repeat() -> None:
 
 
 def test_a_text_that_holds_most_of_another_is_a_repeat_up_to_twice_its_length() -> None:
-    """The same page with a few more words is a copy, a page that quotes another is none."""
+    """The same page with a few more words is a copy, a page that quotes another is not."""
     first, new = prose(1, 100), prose(2, 300)
     assert places(" ".join(first), " ".join(first + new[:90])) == [None, 0]
     assert places(" ".join(first), " ".join(first + new[:120])) == [None, None]

@@ -37,17 +37,17 @@ def test_the_window_with_most_of_the_query_is_shown() -> None:
 )  # fmt: skip
 def test_a_snippet_begins_at_a_sentence_or_a_line(text: str, query: str, first: str) -> None:
     """Where one begins close enough before the match, the snippet begins there, with the indentation of a line."""
-    found = snippet(text, query, PLAIN, width=len(text) // 2)
-    assert found.text.startswith(first)
-    assert query in found.text
-    assert len(found.text) <= len(text) // 2
+    excerpt = snippet(text, query, PLAIN, width=len(text) // 2)
+    assert excerpt.text.startswith(first)
+    assert query in excerpt.text
+    assert len(excerpt.text) <= len(text) // 2
 
 
 def test_a_long_sentence_is_cut_between_words() -> None:
     """Where no sentence begins close enough, the snippet begins at a word."""
-    found = snippet("word " * 40 + "tokens " + "word " * 40, "tokens", PLAIN, width=40)
-    assert found.text.startswith("word ")
-    assert "tokens" in found.text
+    excerpt = snippet("word " * 40 + "tokens " + "word " * 40, "tokens", PLAIN, width=40)
+    assert excerpt.text.startswith("word ")
+    assert "tokens" in excerpt.text
 
 
 def test_without_a_match_the_beginning_is_shown() -> None:
@@ -76,7 +76,7 @@ def test_neighbouring_pairs_are_marked_as_one() -> None:
 
 
 def test_a_compound_is_marked_as_one() -> None:
-    """A word and the digit after it are one mark, and other digits are none."""
+    """A word and the digit after it are marked together; other digits are not marked."""
     window = snippet("Version 7 came after version 6, and C++ before both.", "version 7 of c++", ENGLISH)
     assert [window.text[a:b] for a, b in window.spans] == ["Version 7", "version", "C++"]
 

@@ -28,8 +28,8 @@ def names(documents: list[Document]) -> list[str]:
 
 def distance(a: str, b: str) -> float:
     """Return 1 minus the cosine, computed slowly."""
-    left, right = Words().embed_query(a), Words().embed_query(b)
-    return 1 - sum(x * y for x, y in zip(left, right, strict=True))
+    first, right = Words().embed_query(a), Words().embed_query(b)
+    return 1 - sum(x * y for x, y in zip(first, right, strict=True))
 
 
 def test_closest_first(retriever: Retriever) -> None:
@@ -120,16 +120,16 @@ def test_another_length_names_both(store: Any) -> None:
 
 def test_as_a_retriever_like_any_other(store: Any) -> None:
     """The same store gives rankings for fusion and answers, with higher scores for closer documents."""
-    ranked = VectorStoreRetriever(store, Words())
-    ranking = ranked.retrieve("is Python a language", 3)
+    retriever = VectorStoreRetriever(store, Words())
+    ranking = retriever.retrieve("is Python a language", 3)
     assert isinstance(ranking, Ranking)
     assert [item.score for item in ranking] == sorted((item.score or 0 for item in ranking), reverse=True)
     assert ranking[0].text == "Python is a programming language."
-    assert [item.metadata["year"] for item in ranked.retrieve("language", 9, filter={"year": 2001})] == [
+    assert [item.metadata["year"] for item in retriever.retrieve("language", 9, filter={"year": 2001})] == [
         2001,
         2001,
     ]
-    assert len(ranked.retrieve("", 3)) == len(ranked.retrieve("Python", 0)) == 0
+    assert len(retriever.retrieve("", 3)) == len(retriever.retrieve("Python", 0)) == 0
 
 
 class TestRanking(RetrieverContract):

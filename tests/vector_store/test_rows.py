@@ -61,8 +61,10 @@ def test_a_failed_import_leaves_no_empty_index(rows: Path, tmp_path: Path) -> No
     """`sleuth import vectors` that fails deletes the index that it made, and no other."""
     np.save(tmp_path / "few.npy", VECTORS[:4])
     command = ("import", "vectors", rows.name, "--vectors", "few.npy", "--re-embed", "--index")
-    done = sleuth(*command, "new", cwd=tmp_path)
-    assert (done.returncode, "vectors must be as many as rows" in done.stderr) == (2, True), done.stderr
+    process = sleuth(*command, "new", cwd=tmp_path)
+    assert (process.returncode, "vectors must be as many as rows" in process.stderr) == (2, True), (
+        process.stderr
+    )
     assert not (tmp_path / "new").exists()
     Engine.open(tmp_path / "old", create=True, embedder="").close()
     assert sleuth(*command, "old", cwd=tmp_path).returncode == 2

@@ -68,8 +68,8 @@ def test_prune_and_clear(tmp_path: Path) -> None:
     for number in range(6):
         cache.put(request(number), HITS)
         path = cache._path(request(number))
-        written = path.stat().st_mtime - 1000 * (6 - number)
-        os.utime(path, (written, written))
+        moment = path.stat().st_mtime - 1000 * (6 - number)
+        os.utime(path, (moment, moment))
     ancient = cache._path(request(5))
     os.utime(ancient, (1, 1))
     cache.prune()

@@ -25,9 +25,9 @@ def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None
     """Title, address and text of each page are printed, a repeated query is cached, and a service that is down is
     reported.
     """
-    done = web("climate", "policy", "-k", "2", cwd=tmp_path, url=server.url)
-    assert done.returncode == 0, done.stderr
-    assert all(word in done.stdout for word in ("Title 0", "https://www.site1.org/page", "number 1"))
+    process = web("climate", "policy", "-k", "2", cwd=tmp_path, url=server.url)
+    assert process.returncode == 0, process.stderr
+    assert all(word in process.stdout for word in ("Title 0", "https://www.site1.org/page", "number 1"))
     request_count = len(server.requests)
     again = web("climate", "policy", "-k", "2", "--json", cwd=tmp_path, url=server.url)
     assert json.loads(again.stdout)["num_docs"] == 2
@@ -42,8 +42,8 @@ def test_pages_are_listed_and_kept(server: TavilyServer, tmp_path: Path) -> None
 def test_batch(server: TavilyServer, tmp_path: Path) -> None:
     """The queries of a file are answered into a web file."""
     (tmp_path / "queries.json").write_text('[{"id": "a", "query": "climate"}, {"query": "policy"}]')
-    done = web("--batch", "queries.json", "--out", "web.json", cwd=tmp_path, url=server.url)
-    assert done.returncode == 0, done.stderr
+    process = web("--batch", "queries.json", "--out", "web.json", cwd=tmp_path, url=server.url)
+    assert process.returncode == 0, process.stderr
     entries = json.loads((tmp_path / "web.json").read_text())
     assert [entry["id"] for entry in entries] == ["a", "query_1"]
     assert web("--batch", "queries.json", cwd=tmp_path, url=server.url).returncode == 2
@@ -80,12 +80,12 @@ def test_the_web_beside_the_index(server: TavilyServer, tmp_path: Path) -> None:
     mine = {"TAVILY_BASE_URL": server.url}
     for key, text in (("tvly-local", "site0.org/page"), ("wrong", "['web']")):
         environment = {**os.environ, **mine, "TAVILY_API_KEY": key, "XDG_CACHE_HOME": str(tmp_path / key)}
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-c", code.replace("'ix'", f"'{key}'")],
             capture_output=True, text=True, cwd=tmp_path, env=environment, check=True, timeout=300,
         )  # fmt: skip
-        assert text in done.stdout
-        assert "home#" in done.stdout or "'home" in done.stdout
+        assert text in result.stdout
+        assert "home#" in result.stdout or "'home" in result.stdout
 
 
 def test_asking_index_and_web(server: TavilyServer, tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_asking_index_and_web(server: TavilyServer, tmp_path: Path) -> None:
         return sleuth(*arguments, cwd=tmp_path, **mine)
 
     assert run("index", "home.txt").returncode == 0
-    done = run("ask", "--web", "how often does the tide rise?")
-    assert done.returncode == 0, done.stderr
-    assert "rises twice a day" in done.stdout
-    assert "https://a.org/x" in done.stdout
+    process = run("ask", "--web", "how often does the tide rise?")
+    assert process.returncode == 0, process.stderr
+    assert "rises twice a day" in process.stdout
+    assert "https://a.org/x" in process.stdout

@@ -21,10 +21,10 @@ IDS = st.one_of(st.integers(-3, 9), st.sampled_from(["0", "1", "5", "a", "10"]))
 def test_ids_go_on() -> None:
     """Local ids stay, and web ids continue after the largest."""
     local = [{"id": 7, "content": "a", "score": 0.9}, {"id": 2, "content": "b", "score": 0.1}]
-    merged = merge(local, WEB["results"])
-    assert [document["id"] for document in merged] == [7, 2, 8, 9]
-    assert [document["content"] for document in merged] == ["a", "b", "w0", "w1"]
-    assert merge(local, WEB) == merged
+    documents = merge(local, WEB["results"])
+    assert [document["id"] for document in documents] == [7, 2, 8, 9]
+    assert [document["content"] for document in documents] == ["a", "b", "w0", "w1"]
+    assert merge(local, WEB) == documents
     assert [document["id"] for document in merge([], WEB)] == [0, 1]
     assert merge(local, []) == local
 
@@ -34,9 +34,9 @@ def test_no_two_ids_collide(ids: list[Any], pages: int) -> None:
     """For any local ids, no two ids of the result are equal, not even as text; the input is unchanged."""
     local = [{"id": one, "content": str(one)} for one in ids]
     web = [{"id": number, "content": f"w{number}"} for number in range(pages)]
-    merged = merge(local, web)
-    assert len({str(document["id"]) for document in merged}) == len(ids) + pages
-    assert [document["id"] for document in merged[: len(ids)]] == ids
+    documents = merge(local, web)
+    assert len({str(document["id"]) for document in documents}) == len(ids) + pages
+    assert [document["id"] for document in documents[: len(ids)]] == ids
     assert [document["id"] for document in web] == list(range(pages))
 
 

@@ -16,7 +16,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "web.md"
 
 
 def test_its_examples_run(server: TavilyServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every example of the guide prints what stands below it, with a local server."""
+    """Every example of the guide prints the output below it, with a local server."""
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-local")
     monkeypatch.setenv("TAVILY_BASE_URL", server.url)
     result = doctest.testfile(str(GUIDE), module_relative=False)

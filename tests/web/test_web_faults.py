@@ -78,16 +78,18 @@ def test_nothing_leaks_in_many_calls(faults: FaultServer) -> None:
     with TavilyServer([page(number) for number in range(5)]) as server:
         asyncio.run(storm(server, 50))  # pools and lazy imports come into being
         settle()
-        threads, opened = threading.active_count(), descriptors()
+        threads, descriptor_count = threading.active_count(), descriptors()
         asyncio.run(storm(server, examples(1000)))
-        settle(opened)
+        settle(descriptor_count)
         assert threading.active_count() <= threads
-        assert descriptors() <= opened
+        assert descriptors() <= descriptor_count
 
 
-def settle(opened: int = 0) -> None:
+def settle(descriptor_count: int = 0) -> None:
     """Wait until the servers have closed their side; slow ones notice with their next byte, a second later."""
     until = monotonic() + 60.0
     last = -1
-    while monotonic() < until and not (last == (last := descriptors()) and (not opened or last <= opened)):
+    while monotonic() < until and not (
+        last == (last := descriptors()) and (not descriptor_count or last <= descriptor_count)
+    ):
         threading.Event().wait(0.3)

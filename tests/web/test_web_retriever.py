@@ -38,7 +38,7 @@ class TestRetriever:
         assert asyncio.run(retriever.aretrieve("climate")) == ranking
 
     def test_laws(self, options: dict[str, Any]) -> None:
-        """The ranking for k is the head of that for k + 1; a large k gives all; 0 gives none."""
+        """The ranking for k is the head of that for k + 1; a large k gives all; 0 gives an empty ranking."""
         retriever = WebRetriever(**options)
         everything = retriever.retrieve("climate", 100)
         assert len(everything) == 20

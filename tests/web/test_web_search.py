@@ -83,9 +83,9 @@ def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
 
     def search(self: Tavily, query: str, api_k: int, *rest: object) -> list[tavily.Hit]:
         sizes.append(api_k)
-        seen = {entry["url"]: entry for entry in pages[:api_k]}
+        entries = {entry["url"]: entry for entry in pages[:api_k]}
         return [
-            tavily.Hit(entry["url"], entry["title"], entry["content"], "x.org") for entry in seen.values()
+            tavily.Hit(entry["url"], entry["title"], entry["content"], "x.org") for entry in entries.values()
         ]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -100,7 +100,7 @@ def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
 
 
 def test_growth_stops_at_the_service_maximum(server: TavilyServer, options: dict[str, Any]) -> None:
-    """k above the service's maximum requests 20 once, and returns what there is."""
+    """k above the service's maximum requests 20 once, and returns all results."""
     docs = search_web("climate", 50, **options)
     assert (docs["num_docs"], docs["api_k"], len(server.asked)) == (20, 20, 1)
 
@@ -227,8 +227,8 @@ class TestKey:
         monkeypatch.setenv("TAVILY_API_KEY", "from-environment")
         search_web("climate", 1, base_url=server.url, api_key="from-argument")
         search_web("climate", 1, base_url=server.url)
-        sent = [request.headers["authorization"] for request in server.requests]
-        assert sent == ["Bearer from-argument", "Bearer from-environment"]
+        headers = [request.headers["authorization"] for request in server.requests]
+        assert headers == ["Bearer from-argument", "Bearer from-environment"]
 
     def test_no_address_from_a_file(
         self, server: TavilyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -278,8 +278,8 @@ class TestKey:
         with pytest.raises(WebError) as caught:
             search.search("climate", 3)
         search_web("climate", 3, api_key="tvly-secret", base_url=server.url)
-        shown = [caplog.text, str(caught.value), repr(caught.value), repr(vars(caught.value)), repr(search)]
-        assert not any("tvly-secret" in text for text in [*shown, repr(search._client)])
+        texts = [caplog.text, str(caught.value), repr(caught.value), repr(vars(caught.value)), repr(search)]
+        assert not any("tvly-secret" in text for text in [*texts, repr(search._client)])
         assert "the key *** is not valid" in re.sub(r"\*+", "***", str(caught.value))
 
     def test_is_not_sent_in_the_clear(self) -> None:
@@ -524,9 +524,9 @@ def test_a_missing_key_warns_once_where_nobody_logs(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TAVILY")}
     for arguments, warnings in (([], 1), (["log"], 0)):
         command = [sys.executable, "-c", program, *arguments]
-        done = subprocess.run(
+        result = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
         )
-        assert done.stdout.split() == ["0", "0", "0"]
-        assert done.stderr.count("set TAVILY_API_KEY") == warnings, done.stderr
+        assert result.stdout.split() == ["0", "0", "0"]
+        assert result.stderr.count("set TAVILY_API_KEY") == warnings, result.stderr
     assert (tmp_path / "log").read_text("utf8").count("set TAVILY_API_KEY") == 3

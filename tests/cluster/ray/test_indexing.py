@@ -53,17 +53,17 @@ def test_a_build_equals_indexing_on_one_machine(ray: Any, corpus: Path, address:
     assert [each.reason.partition(":")[0] for each in report.skipped] == ["not Parquet"]
     assert states[-1].files == states[-1].total_files == 9
     assert states[-1].rate > 0 and states[-1].seconds_left == 0
-    with Engine.open(tmp_path / "elsewhere" / "one", create=True) as one, Engine.open(address) as built:
+    with Engine.open(tmp_path / "elsewhere" / "one", create=True) as one, Engine.open(address) as engine:
         one.index([corpus])
-        assert contents(built) == contents(one)
+        assert contents(engine) == contents(one)
         for query in ("moon pulls", "gull 7", "harbour"):
-            ours, theirs = built.retrieve(query, 20), one.retrieve(query, 20)
+            ours, theirs = engine.retrieve(query, 20), one.retrieve(query, 20)
             assert [(item.id, item.score) for item in ours] == [(item.id, item.score) for item in theirs]
     again = index_on_ray(address, [corpus], workers=2)
     assert (again.version, again.added, again.unchanged) == (1, 0, 46)
     (corpus / "0.md").write_text("The moon is gone.")
-    changed = index_on_ray(address, [corpus], workers=2)
-    assert (changed.version, changed.added, changed.updated) == (2, 0, 1)
+    update = index_on_ray(address, [corpus], workers=2)
+    assert (update.version, update.added, update.updated) == (2, 0, 1)
     with pytest.raises(ArgumentError, match="shards must be 3"):
         index_on_ray(address, [corpus], shards=4)
 
@@ -81,16 +81,16 @@ def test_a_slow_model_embeds_in_tasks_that_read(
     before = texts_of(ollama)
     settings = {"embedder": "ollama:nomic-embed-text"}
     report = index_on_ray(address, [corpus], shards=3, workers=2, settings=settings)
-    made = texts_of(ollama) - before
-    assert (report.added, len(made), set(made.values())) == (46, 46, {1})
+    requests = texts_of(ollama) - before
+    assert (report.added, len(requests), set(requests.values())) == (46, 46, {1})
     with Engine.open(tmp_path / "elsewhere" / "one", create=True, settings=settings) as one:
         one.index([corpus])
-        with Engine.open(address) as built:
-            assert contents(built) == contents(one)
-            assert built.status()["legs"]["dense"]["uncovered"] == 0
+        with Engine.open(address) as engine:
+            assert contents(engine) == contents(one)
+            assert engine.status()["legs"]["dense"]["uncovered"] == 0
             for query in ("moon pulls", "gull 7"):
                 for legs in (["dense"], None):
-                    ours, theirs = built.retrieve(query, 20, legs=legs), one.retrieve(query, 20, legs=legs)
+                    ours, theirs = engine.retrieve(query, 20, legs=legs), one.retrieve(query, 20, legs=legs)
                     assert [(item.id, item.score) for item in ours] == [
                         (item.id, item.score) for item in theirs
                     ]

@@ -23,7 +23,7 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_searcher_fetches_its_own_shards(address: str, tmp_path: Path) -> None:
-    """It opens the shards that it owns, at each version that it is told to load, and says which it lacks."""
+    """It opens its own shards at each version that it must load, and says which shards it lacks."""
     searcher = Searcher(address, (1, 3))
     request = encode(("counts", {1: (), 3: ()}, None))
     assert decode(searcher.ask(1, request)) == ("absent",)

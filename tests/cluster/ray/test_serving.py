@@ -169,14 +169,14 @@ def test_a_new_version_is_rolled_out_while_queries_run(index: Path, address: str
         with ShardedEngine.open(index) as writer:
             writer.add(documents(120, last="storm"))
         publish(index, address)
-        seen = set()
+        answers = set()
         with ThreadPoolExecutor(1) as pool:
             rolled = pool.submit(engine.roll_out)
             while not rolled.done():
-                seen.add(words_of(engine))
+                answers.add(words_of(engine))
             assert rolled.result() == 2
-        seen.add(words_of(engine))
-        assert seen <= {"tide", "storm"}
+        answers.add(words_of(engine))
+        assert answers <= {"tide", "storm"}
         assert words_of(engine) == "storm"
 
 

@@ -113,11 +113,11 @@ def test_any_documents_rank_as_in_one_index(  # noqa: PLR0917 - what hypothesis 
     with Engine.open(folder / "one", create=True) as one:
         for batch in (first, second):
             one.add(batch)
-        gone = one.delete(ids)
+        deleted_ids = one.delete(ids)
         with ShardedEngine.open(folder / "many", create=True, shards=shards) as many:
             for batch in (first, second):
                 many.add(batch)
-            assert many.delete(ids) == gone
+            assert many.delete(ids) == deleted_ids
             assert_equal(one, many, queries)
 
 

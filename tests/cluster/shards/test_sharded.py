@@ -52,7 +52,7 @@ def test_each_document_lies_in_the_shard_of_its_id(engine: Engine) -> None:
     ids = []
     for number in range(3):
         with Engine.open(engine.path / f"shard-{number:05d}") as shard:
-            members = [stored.id for stored in shard.documents()]
+            members = [document.id for document in shard.documents()]
             assert {shard_of(name, 3) for name in members} == {number}
             ids += members
     assert sorted(ids) == sorted(f"d{i}" for i in range(20))

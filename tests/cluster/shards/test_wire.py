@@ -55,7 +55,7 @@ def test_arrays_keep_their_bits() -> None:
 
 
 def test_other_values_and_other_bytes_are_refused() -> None:
-    """What is none of the kinds is refused on its way out, and bytes of somebody else on their way in."""
+    """The encoder refuses values of other kinds, and the decoder refuses foreign bytes."""
     with pytest.raises(TypeError, match="got object"):
         encode([object()])
     for data in (b"", encode(1) + b"x", encode([1]).replace(b"[1]", b"{1}")):

@@ -224,7 +224,7 @@ def test_missing_and_damaged_objects_are_named(index: Path, s3: Any, cache: Path
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "named"),
+    ("place", "value", "field"),
     [
         (["parts", 0, "files", 0, "path"], "../../outside", "parts.0.files.0.path"),
         (["parts", 0, "files", 0, "path"], "/outside", "parts.0.files.0.path"),
@@ -238,7 +238,7 @@ def test_missing_and_damaged_objects_are_named(index: Path, s3: Any, cache: Path
     ],
 )
 def test_a_crafted_manifest_is_refused(
-    index: Path, tmp_path: Path, place: list[Any], value: object, named: str
+    index: Path, tmp_path: Path, place: list[Any], value: object, field: str
 ) -> None:
     """A manifest with a right checksum that names files outside of an index, or nothing sensible, writes nothing."""
     address = f"file://{tmp_path}/published"
@@ -251,9 +251,9 @@ def test_a_crafted_manifest_is_refused(
     target[place[-1]] = value
     manifest.write_bytes(signed(json.dumps(values).encode()))
     before = set(tmp_path.rglob("*"))
-    with pytest.raises(IndexDamagedError, match=f"not as Sleuth writes it: {named}: "):
+    with pytest.raises(IndexDamagedError, match=f"not as Sleuth writes it: {field}: "):
         fetch(address, tmp_path / "copy")
-    with pytest.raises(IndexDamagedError, match=f"not as Sleuth writes it: {named}: "):
+    with pytest.raises(IndexDamagedError, match=f"not as Sleuth writes it: {field}: "):
         Engine.open(address)
     assert set(tmp_path.rglob("*")) == before
 

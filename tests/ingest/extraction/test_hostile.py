@@ -112,13 +112,13 @@ def test_entities(tmp_path: Path, kind: str) -> None:
     )
     with zipfile.ZipFile(BytesIO(PACKED[kind])) as archive:
         members = {name: archive.read(name).decode() for name in archive.namelist()}
-    changed = {
+    entities = {
         name: doctype + text.removeprefix('<?xml version="1.0"?>').replace("words", "words &out; &d;")
         for name, text in members.items()
         if "words" in text
     }
-    assert changed
-    for record in load(tmp_path / f"a.{kind}", packed(members | changed), **LIMITS):
+    assert entities
+    for record in load(tmp_path / f"a.{kind}", packed(members | entities), **LIMITS):
         if isinstance(record, Document):
             assert "OCELOT" not in record.page_content
             assert len(record.page_content) < 100_000

@@ -49,15 +49,15 @@ def understated() -> bytes:
 
 def nested_forms(depth: int, times: int) -> bytes:
     """Return a PDF whose page draws a form, which draws another, and so on, each ten times."""
-    drawn = "/X Do " * times
-    forms = [(drawn, f"/XObject << /X {6 + level} 0 R >>") for level in range(1, depth)]
+    content = "/X Do " * times
+    forms = [(content, f"/XObject << /X {6 + level} 0 R >>") for level in range(1, depth)]
     forms.append(("BT /F1 12 Tf (x) Tj ET", "/Font << /F1 3 0 R >>"))
     objects = [
         f"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << {resources} >> /Length {len(content)} >>\n"
         f"stream\n{content}\nendstream"
         for content, resources in forms
     ]
-    return pdf_of(drawn, "/XObject << /X 6 0 R >>", objects)
+    return pdf_of(content, "/XObject << /X 6 0 R >>", objects)
 
 
 def recursive_forms() -> bytes:
@@ -104,14 +104,14 @@ def test_a_bomb_costs_itself(tmp_path: Path, name: str) -> None:
     start = time.monotonic()
     records = list(read([tmp_path], options=LIMITS))
     assert time.monotonic() - start < 3 * SECONDS + SPARE_SECONDS
-    skipped = [record for record in records if isinstance(record, Skipped)]
-    if skipped:
-        assert [Path(record.path).name for record in skipped] == [name]
-        assert skipped[0].kind in ("limits", "invalid")
-        assert skipped[0].reason
+    skips = [record for record in records if isinstance(record, Skipped)]
+    if skips:
+        assert [Path(record.path).name for record in skips] == [name]
+        assert skips[0].kind in ("limits", "invalid")
+        assert skips[0].reason
     if name in REASONS:
-        assert skipped[0].kind == "limits"
-        assert any(part in skipped[0].reason for part in REASONS[name]), skipped[0].reason
+        assert skips[0].kind == "limits"
+        assert any(part in skips[0].reason for part in REASONS[name]), skips[0].reason
     assert "word" in next(r for r in reversed(records) if isinstance(r, Document)).page_content
     assert isinstance(records[-1], FileRead)
 
@@ -253,14 +253,14 @@ def test_a_reader_that_takes_too_long_is_killed(tmp_path: Path, monkeypatch: pyt
     (tmp_path / "b.json").write_text("[" + "[1]," * 1_600_000 + "1]")
     (tmp_path / "c.txt").write_text("word\n")
     small = ReadOptions(max_seconds=1, max_memory_bytes=200 << 20, all=True)
-    skipped = {
+    reasons = {
         Path(record.path).name: record
         for record in read([tmp_path], options=small)
         if isinstance(record, Skipped)
     }
-    assert skipped.keys() <= {"a.csv", "b.json"}
-    assert "b.json" in skipped
-    for record in skipped.values():
+    assert reasons.keys() <= {"a.csv", "b.json"}
+    assert "b.json" in reasons
+    for record in reasons.values():
         assert record.kind == "limits"
         assert "took more than 1 s" in record.reason or "200 MB" in record.reason
 
@@ -274,7 +274,7 @@ def test_a_file_that_exceeded_a_limit_is_not_tried_again(tmp_path: Path) -> None
 
         def run(options: ReadOptions = LIMITS) -> list[str]:
             report = engine.index([page.parent], options=options)
-            return [skipped.reason for skipped in report.skipped]
+            return [skip.reason for skip in report.skipped]
 
         assert run() == [f"took more than {SECONDS} s to read"]
         assert run() == [f"took more than {SECONDS} s to read; not tried again until it changes"]

@@ -88,7 +88,7 @@ def test_flat_opendocument(tmp_path: Path) -> None:
 
 
 def test_notes_of_opendocument(tmp_path: Path) -> None:
-    """A note stands below its paragraph, whose sentence stays whole."""
+    """A note follows its paragraph, whose sentence stays whole."""
     body = "<text:note-body><text:p>Since 1840.</text:p></text:note-body>"
     note = f"<text:note><text:note-citation>1</text:note-citation>{body}</text:note>"
     content = only(
@@ -185,15 +185,15 @@ def test_a_workbook(tmp_path: Path) -> None:
 
 
 def odf_table(rows: list[list[str]], name: str = "Prices") -> table.Table:
-    built = table.Table(name=name)
+    result = table.Table(name=name)
     for row in rows:
         line = table.TableRow()
         for cell in row:
             place = table.TableCell(valuetype="string")
             place.addElement(text.P(text=cell))
             line.addElement(place)
-        built.addElement(line)
-    return built
+        result.addElement(line)
+    return result
 
 
 def test_an_opendocument_text(tmp_path: Path) -> None:
@@ -307,6 +307,6 @@ def test_columns_are_named_where_tables_are_long() -> None:
     assert name_columns(short) == short
     assert name_columns(f"```\n| a | b |\n{rows}\n```") == f"```\n| a | b |\n{rows}\n```"
     assert name_columns(f"| a |\n{rows}") == f"| a |\n{rows}"
-    named = name_columns(f"Before.\n\n| a | b |\n| --- | --- |\n{rows}\n\nAfter.")
-    assert named.startswith(f"Before.\n\n| a | b |\n| a: {'x' * 40} | b: 0 |\n")
-    assert named.endswith("| b: 39 |\n\nAfter.")
+    text = name_columns(f"Before.\n\n| a | b |\n| --- | --- |\n{rows}\n\nAfter.")
+    assert text.startswith(f"Before.\n\n| a | b |\n| a: {'x' * 40} | b: 0 |\n")
+    assert text.endswith("| b: 39 |\n\nAfter.")

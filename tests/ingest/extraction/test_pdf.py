@@ -133,9 +133,9 @@ def recogniser(folder: Path) -> list[str]:
 
 def test_scanned_pages(tmp_path: Path) -> None:
     """Pages with something drawn and no text are counted; blank ones are not."""
-    document, skipped = load(tmp_path / "a.pdf", placed_pdf([prose(0), [], [], []], pictures=(1, 2)))
-    assert isinstance(skipped, Skipped)
-    assert skipped.reason == "2 pages hold no text, of 4: scanned, perhaps; --ocr COMMAND reads them"
+    document, skip = load(tmp_path / "a.pdf", placed_pdf([prose(0), [], [], []], pictures=(1, 2)))
+    assert isinstance(skip, Skipped)
+    assert skip.reason == "2 pages hold no text, of 4: scanned, perhaps; --ocr COMMAND reads them"
     assert not isinstance(document, Skipped)
     assert document.metadata["pages"] == 4
     assert "silent_pages" not in document.metadata
@@ -159,10 +159,10 @@ def test_a_program_reads_scanned_pages(tmp_path: Path) -> None:
 )
 def test_a_program_that_fails(tmp_path: Path, command: list[str], why: str) -> None:
     """The text of the other pages is kept, and the reason is reported."""
-    document, skipped = load(tmp_path / "a.pdf", placed_pdf([prose(0), []], pictures=(1,)), ocr=command)
+    document, skip = load(tmp_path / "a.pdf", placed_pdf([prose(0), []], pictures=(1,)), ocr=command)
     assert not isinstance(document, Skipped)
-    assert isinstance(skipped, Skipped)
-    assert why in skipped.reason
+    assert isinstance(skip, Skipped)
+    assert why in skip.reason
 
 
 def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:

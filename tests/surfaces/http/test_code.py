@@ -101,9 +101,9 @@ def test_files_that_changed_are_told(tmp_path: Path) -> None:
         assert get(server, "definitions", name="refill")["stale"]["files"] in (0, None)
         source = root / "src" / "bucket.py"
         source.write_text(source.read_text() + "\n\ndef drain():\n    return 0\n")
-        changed = {"files": 1, "paths": [str(source)]}
-        wait_until(lambda: get(server, "definitions", name="drain")["stale"] == changed)
-        assert get(server, "map")["stale"] == changed
+        stale = {"files": 1, "paths": [str(source)]}
+        wait_until(lambda: get(server, "definitions", name="drain")["stale"] == stale)
+        assert get(server, "map")["stale"] == stale
         assert get(server, "definitions", name="refill", at="v1")["stale"] is None
 
 

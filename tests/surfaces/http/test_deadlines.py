@@ -73,7 +73,7 @@ def test_git_is_ended_with_its_caller(tmp_path: Path) -> None:
     cancellation = Cancellation()
     context = context_of(cancellation)
     with ThreadPoolExecutor(1) as pool:
-        listed = pool.submit(context.run, commits_of, tmp_path, "shop.py")
+        job = pool.submit(context.run, commits_of, tmp_path, "shop.py")
         writers: list[int] = []
 
         def is_read() -> bool:
@@ -85,5 +85,5 @@ def test_git_is_ended_with_its_caller(tmp_path: Path) -> None:
         wait_until(is_read)
         cancellation.cancel()
         with pytest.raises(SleuthError, match="cancelled"):
-            listed.result(60)
+            job.result(60)
         os.close(writers[0])

@@ -26,13 +26,13 @@ EXAMPLES = re.findall(
 )
 
 
-@pytest.mark.parametrize(("code", "shown"), EXAMPLES, ids=["client", "tenants"])
-def test_the_guide_s_examples_print_what_they_say(tmp_path: Path, code: str, shown: str) -> None:
+@pytest.mark.parametrize(("code", "expected"), EXAMPLES, ids=["client", "tenants"])
+def test_the_guide_s_examples_print_what_they_say(tmp_path: Path, code: str, expected: str) -> None:
     """Each example of the guide prints the block below it in an empty folder."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert (done.stderr, done.stdout) == ("", shown)
+    assert (result.stderr, result.stdout) == ("", expected)
 
 
 def test_requests_with_curl_are_answered(server: Local) -> None:
@@ -76,7 +76,7 @@ def test_every_option_of_the_guide_is_there(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     register(["serve"])
-    shown = CliRunner().invoke(app, ["serve", "--help"]).output
-    named = set(re.findall(r"`(--[a-z-]+)", (ROOT / "docs/serve.md").read_text()))
-    assert named
-    assert not [option for option in named if option not in shown]
+    help_text = CliRunner().invoke(app, ["serve", "--help"]).output
+    options = set(re.findall(r"`(--[a-z-]+)", (ROOT / "docs/serve.md").read_text()))
+    assert options
+    assert not [option for option in options if option not in help_text]

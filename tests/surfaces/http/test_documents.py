@@ -27,8 +27,8 @@ def test_what_is_added_is_found_at_once(writable: Local) -> None:
     hits = writable.client.post("/v1/search", json={"query": "otters", "k": 1}).json()["items"]
     assert hits[0]["text"] == "Otters hold hands."
     assert writable.client.post("/v1/documents", json=body).json()["unchanged"] == 1
-    read = writable.client.get("/v1/documents/a%2Fb%20%231%3F.md")
-    assert [p["text"] for p in read.json()["passages"]] == ["Otters hold hands."]
+    response = writable.client.get("/v1/documents/a%2Fb%20%231%3F.md")
+    assert [p["text"] for p in response.json()["passages"]] == ["Otters hold hands."]
     assert writable.client.delete("/v1/documents/a%2Fb%20%231%3F.md").json() == {"ids": ["a/b #1?.md"]}
     assert writable.client.get("/v1/documents/a%2Fb%20%231%3F.md").status_code == 404
 
@@ -71,8 +71,8 @@ def test_listing_facets_and_updates(writable: Local) -> None:
     assert ids == ["bucket.md", "cats.md", "limits.md"]
     facets = client.post("/v1/facets", json={"keys": ["tenant"], "query": "tokens"}).json()["facets"]
     assert facets == {"tenant": [{"value": "acme", "documents": 2}]}
-    changed = client.post("/v1/documents/update", json={"ids": ["cats.md"], "changes": {"mood": "calm"}})
-    assert changed.json() == {"ids": ["cats.md"]}
+    response = client.post("/v1/documents/update", json={"ids": ["cats.md"], "changes": {"mood": "calm"}})
+    assert response.json() == {"ids": ["cats.md"]}
     assert client.post("/v1/count", json={"filter": "mood:calm"}).json() == {"documents": 1, "passages": 1}
     client.post("/v1/documents/update", json={"ids": ["cats.md"], "changes": {"mood": None}})
 

@@ -87,8 +87,8 @@ def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
     assert "Cats" not in json.dumps(answer.json()["items"])
     assert ask(guarded, "acme", "GET", "/v1/documents/cats.md").status_code == 404
     assert ask(guarded, "acme", "DELETE", "/v1/documents/cats.md").status_code == 404
-    listed = ask(guarded, "acme", "GET", "/v1/documents").json()["documents"]
-    assert [document["id"] for document in listed] == ["bucket.md", "limits.md"]
+    documents = ask(guarded, "acme", "GET", "/v1/documents").json()["documents"]
+    assert [document["id"] for document in documents] == ["bucket.md", "limits.md"]
     assert ask(guarded, "acme", "POST", "/v1/count", {}).json() == {"documents": 2, "passages": 2}
     facets = ask(guarded, "acme", "POST", "/v1/facets", {"keys": ["tenant"]}).json()["facets"]
     assert facets == {"tenant": [{"value": "acme", "documents": 2}]}
@@ -103,8 +103,8 @@ def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
     assert (report["added"], report["updated"]) == (1, 0)
     assert ask(guarded, "acme", "GET", "/v1/documents/cats.md").json()["passages"][0]["text"] == own["text"]
     assert ask(guarded, "acme", "DELETE", "/v1/documents/cats.md").json() == {"ids": ["cats.md"]}
-    moved = ask(guarded, "acme", "POST", "/v1/documents/update", {"ids": ["cats.md"], "changes": {"a": 1}})
-    assert moved.json()["ids"] == []
+    response = ask(guarded, "acme", "POST", "/v1/documents/update", {"ids": ["cats.md"], "changes": {"a": 1}})
+    assert response.json()["ids"] == []
     for changes in ({"tenant": "zoo"}, {"tenant": None}, {"tenant": ["acme", "zoo"]}):
         for selection in ({"ids": ["bucket.md"]}, {"filter": "year:2020"}):
             body = {**selection, "changes": changes}
@@ -160,8 +160,8 @@ def test_a_keys_file_that_is_malformed_lets_nobody_in(
         headers = {"authorization": f"Bearer {token}"}
 
         def status() -> tuple[int, int]:
-            shown = started.client.get("/v1/status", headers=headers).status_code
-            return shown, started.client.get("/readyz").status_code
+            code = started.client.get("/v1/status", headers=headers).status_code
+            return code, started.client.get("/readyz").status_code
 
         wait_until(lambda: status() == (200, 200))
         file.write_text(damage)
@@ -212,11 +212,11 @@ def test_a_tenant_is_not_told_what_fails_in_the_server(tmp_path: Path) -> None:
         Engine.open(index) as other,
         other.store.writer(),
     ):
-        for name, told in (("all", True), ("acme", False)):
+        for name, has_details in (("all", True), ("acme", False)):
             answer = ask((started, keys), name, "POST", "/v1/documents", document)
             assert (answer.status_code, answer.json()["code"]) == (503, "IndexLockedError")
-            assert (str(os.getpid()) in answer.text) is told
-            assert ("its log has the request id" in answer.text) is not told
+            assert (str(os.getpid()) in answer.text) is has_details
+            assert ("its log has the request id" in answer.text) is not has_details
 
 
 def test_sources_of_a_tenant(tmp_path: Path) -> None:

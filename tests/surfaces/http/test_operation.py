@@ -103,11 +103,13 @@ def test_a_full_queue_refuses_at_once(index: Path, monkeypatch: pytest.MonkeyPat
     }
 
 
-@pytest.mark.parametrize("shown", [False, True])
-def test_logs_tell_ids_and_never_queries(index: Path, shown: bool, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("with_queries", [False, True])
+def test_logs_tell_ids_and_never_queries(
+    index: Path, with_queries: bool, caplog: pytest.LogCaptureFixture
+) -> None:
     """Each request is logged with its id; the text of a query only if configured."""
     caplog.set_level("INFO", "sleuth")
-    with serving(index, log_queries=shown) as started:
+    with serving(index, log_queries=with_queries) as started:
         headers = {"x-request-id": "my-id.7"}
         answer = started.client.post("/v1/search", json={"query": "xylophone"}, headers=headers)
         assert answer.headers["x-request-id"] == "my-id.7"
@@ -118,7 +120,7 @@ def test_logs_tell_ids_and_never_queries(index: Path, shown: bool, caplog: pytes
     entries = [json.loads(log_formatter().format(record)) for record in caplog.records]
     entry = next(entry for entry in entries if entry.get("request_id") == "my-id.7")
     assert (entry["route"], entry["status"], entry["k"]) == ("/v1/search", 200, 10)
-    assert ("xylophone" in json.dumps(entries)) == shown
+    assert ("xylophone" in json.dumps(entries)) == with_queries
 
 
 def test_failures_are_logged_without_their_messages(index: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -175,11 +177,11 @@ def exporter() -> Any:
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-    kept = InMemorySpanExporter()
+    spans = InMemorySpanExporter()
     provider = TracerProvider()
-    provider.add_span_processor(SimpleSpanProcessor(kept))
+    provider.add_span_processor(SimpleSpanProcessor(spans))
     trace.set_tracer_provider(provider)
-    return kept
+    return spans
 
 
 def test_spans_follow_the_conventions(tmp_path: Path, exporter: Any) -> None:
@@ -259,8 +261,8 @@ def test_workers_share_the_index_and_their_counts(tmp_path: Path) -> None:
         for _ in range(20):  # connections of their own: either process may answer
             answer = httpx.get(f"{started.url}/v1/documents/n5")
             assert answer.status_code == 200
-        counted = httpx.get(f"{started.url}/metrics").text
-        assert 'sleuth_requests_total{route="/v1/documents/{id}",status="200"} 20.0' in counted
+        metrics = httpx.get(f"{started.url}/metrics").text
+        assert 'sleuth_requests_total{route="/v1/documents/{id}",status="200"} 20.0' in metrics
         started.process.send_signal(signal.SIGTERM)
         assert started.process.wait(60) == 0
 

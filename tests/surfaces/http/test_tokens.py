@@ -182,8 +182,8 @@ def test_signatures_that_prove_nothing_are_refused(server: Guarded, issuer: Issu
     forged = issuer.token(secret=stranger)
     header, body, _ = issuer.token().split(".")
     for token in (plain, shared, forged, f"{header}.{body}.", "a.b.c", "no token", "\u00e9"):
-        sent = {b"authorization": b"Bearer " + token.encode(), b"accept": ACCEPT["accept"].encode()}
-        answer = server.client.post("/mcp", json=CALL, headers=sent)
+        headers = {b"authorization": b"Bearer " + token.encode(), b"accept": ACCEPT["accept"].encode()}
+        answer = server.client.post("/mcp", json=CALL, headers=headers)
         assert answer.status_code == 401, token
 
 
@@ -192,14 +192,14 @@ def test_new_keys_are_fetched_and_unknown_ids_do_not_flood_the_issuer(
 ) -> None:
     """A key that the issuer adds counts; tokens with unknown key ids make one request in a while."""
     assert call(server, issuer.token()).status_code == 200
-    asked = len(issuer.requests)
+    request_count = len(issuer.requests)
     issuer.keys["two"] = ec.generate_private_key(ec.SECP256R1())
     for _ in range(5):
         assert call(server, issuer.token("two", "ES256")).status_code == 401
-    assert len(issuer.requests) == asked
+    assert len(issuer.requests) == request_count
     monkeypatch.setattr("sleuth.surfaces.http.tokens._REST", 0.0)
     assert call(server, issuer.token("two", "ES256")).status_code == 200
-    assert len(issuer.requests) == asked + 2
+    assert len(issuer.requests) == request_count + 2
 
 
 def test_metadata_of_another_issuer_is_not_believed(server: Guarded, issuer: Issuer) -> None:

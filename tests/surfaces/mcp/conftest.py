@@ -32,9 +32,9 @@ def quiet_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def workspace(quiet_project: Path) -> Iterator[Workspace]:
     """Return a workspace over the quiet project, from its root."""
-    opened = Workspace(quiet_project / ".sleuth", quiet_project)
-    yield opened
-    opened.close()
+    workspace_of_project = Workspace(quiet_project / ".sleuth", quiet_project)
+    yield workspace_of_project
+    workspace_of_project.close()
 
 
 Work: TypeAlias = "Callable[[Client], Awaitable[Any]]"

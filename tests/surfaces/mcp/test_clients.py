@@ -41,27 +41,27 @@ def test_only_the_entry_changes(document: Any, servers: Any, indent: Any) -> Non
     """In any JSON document, setting an entry changes only that entry, and removing it restores the document."""
     servers.pop("sleuth", None)
     text = json.dumps({**document, "mcpServers": servers}, indent=indent)
-    changed = set_json(text, KEYS, ENTRY)
-    assert json.loads(changed) == {**document, "mcpServers": {**servers, "sleuth": ENTRY}}
-    assert json.loads(remove_json(changed, KEYS)) == {**document, "mcpServers": servers}
+    edited = set_json(text, KEYS, ENTRY)
+    assert json.loads(edited) == {**document, "mcpServers": {**servers, "sleuth": ENTRY}}
+    assert json.loads(remove_json(edited, KEYS)) == {**document, "mcpServers": servers}
     if servers:
-        assert remove_json(changed, KEYS) == text
+        assert remove_json(edited, KEYS) == text
 
 
 def test_comments_and_trailing_commas_stay() -> None:
     """Every byte of a file with comments stays, and is restored when the entry is removed."""
-    changed = set_json(WITH_COMMENTS, KEYS, ENTRY)
-    assert "// my servers" in changed
-    assert "/* keep */" in changed
-    assert '"sleuth"' in changed
-    assert remove_json(changed, KEYS) == WITH_COMMENTS
+    edited = set_json(WITH_COMMENTS, KEYS, ENTRY)
+    assert "// my servers" in edited
+    assert "/* keep */" in edited
+    assert '"sleuth"' in edited
+    assert remove_json(edited, KEYS) == WITH_COMMENTS
 
 
 @pytest.mark.parametrize("text", ["", "{}", "{\n}\n", '{"a": 1}', "{ // nothing yet\n}"])
 def test_missing_objects_are_made(text: Any) -> None:
     """A missing object of servers is created."""
-    changed = set_json(text, KEYS, ENTRY)
-    lines = [line.split("//")[0] for line in changed.splitlines()]
+    edited = set_json(text, KEYS, ENTRY)
+    lines = [line.split("//")[0] for line in edited.splitlines()]
     assert json.loads("\n".join(lines))["mcpServers"] == {"sleuth": ENTRY}
 
 
@@ -83,10 +83,10 @@ def test_broken_settings_are_refused(text: Any) -> None:
 def test_toml_tables_of_others_stay() -> None:
     """A table is added to TOML and removed again without changing other tables and comments."""
     text = '# mine\nmodel = "x"\n\n[mcp_servers.other]\ncommand = "y" # why\n'
-    changed = set_toml(text, TABLE, ENTRY)
-    assert tomllib.loads(changed)["mcp_servers"] == {"other": {"command": "y"}, "sleuth": ENTRY}
-    assert set_toml(changed, TABLE, ENTRY) == changed
-    assert remove_toml(changed, TABLE).rstrip("\n") == text.rstrip("\n")
+    edited = set_toml(text, TABLE, ENTRY)
+    assert tomllib.loads(edited)["mcp_servers"] == {"other": {"command": "y"}, "sleuth": ENTRY}
+    assert set_toml(edited, TABLE, ENTRY) == edited
+    assert remove_toml(edited, TABLE).rstrip("\n") == text.rstrip("\n")
 
 
 def test_toml_tables_below_go_with_it() -> None:

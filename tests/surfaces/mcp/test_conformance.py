@@ -34,6 +34,6 @@ def address(quiet_project: Path) -> Iterator[str]:
 def test_scenarios_pass(address: str, scenario: str) -> None:
     """The scenario ends without a failed check."""
     command = [str(NODE), str(SUITE), "server", "--url", address, "--scenario", scenario]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stdout
-    assert "0 failed" in done.stdout
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert result.returncode == 0, result.stdout
+    assert "0 failed" in result.stdout

@@ -20,11 +20,11 @@ def test_the_example_prints_what_it_says(tmp_path: Path) -> None:
     match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", GUIDE, re.DOTALL)
     assert match
     code, expected = match.groups()
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.stderr == ""
-    assert done.stdout == expected
+    assert result.stderr == ""
+    assert result.stdout == expected
 
 
 def test_every_tool_and_client_is_described() -> None:

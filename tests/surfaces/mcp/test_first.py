@@ -38,9 +38,9 @@ def bare(project: Path) -> Path:
 @pytest.fixture
 def workspace(bare: Path) -> Iterator[Workspace]:
     """Return a workspace over the project without an index."""
-    opened = Workspace(bare / ".sleuth", bare, index_first=True)
-    yield opened
-    opened.close()
+    workspace_of_project = Workspace(bare / ".sleuth", bare, index_first=True)
+    yield workspace_of_project
+    workspace_of_project.close()
 
 
 @pytest.mark.parametrize(

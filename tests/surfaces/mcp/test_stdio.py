@@ -53,7 +53,7 @@ def test_a_client_over_pipes(quiet_project: Path) -> None:
 
 def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
     """When the agent closes the pipe, the server exits and prints nothing."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "sleuth", "mcp"],
         cwd=quiet_project,
         stdin=subprocess.DEVNULL,
@@ -61,7 +61,7 @@ def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
         timeout=300,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
 
 
 def test_install_shows_the_change_before_it_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,8 +76,8 @@ def test_install_shows_the_change_before_it_asks(tmp_path: Path, monkeypatch: py
     def run(*arguments: str, answer: str = "") -> Result:
         return CliRunner().invoke(app, ["mcp", *arguments], input=answer)
 
-    shown = run("install", "claude-code", "--dry-run")
-    assert '+    "sleuth": {' in shown.output
+    result = run("install", "claude-code", "--dry-run")
+    assert '+    "sleuth": {' in result.output
     assert run("install", "claude-code", answer="n\n").exit_code == 1
     assert path.read_text("utf-8") == before
     assert run("install", "claude-code", answer="y\n").exit_code == 0

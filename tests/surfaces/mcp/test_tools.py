@@ -193,13 +193,18 @@ def test_resources(workspace: Workspace) -> None:
     """Documents are resources, files are reached by the template, and an unknown one is an error."""
 
     async def work(client: Any) -> Any:
-        listed = await client.list_resources()
+        resources = await client.list_resources()
         templates = await client.list_resource_templates()
-        first = await client.read_resource(listed.resources[0].uri)
+        first = await client.read_resource(resources.resources[0].uri)
         file = await client.read_resource("sleuth:///src/bucket.py:1-1")
         with pytest.raises(Exception, match="id must"):
             await client.read_resource("sleuth:///nothing")
-        return listed.resources, templates.resource_templates, first.contents[0].text, file.contents[0].text
+        return (
+            resources.resources,
+            templates.resource_templates,
+            first.contents[0].text,
+            file.contents[0].text,
+        )
 
     resources, templates, text, line = with_client(workspace, work)
     assert [resource.name for resource in resources] == ["docs/limits.md"]

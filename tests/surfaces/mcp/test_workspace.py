@@ -17,7 +17,7 @@ from .conftest import call, refusal
 
 
 @pytest.fixture
-def opened() -> Any:
+def open_workspace() -> Any:
     """Open workspaces and close them at the end of the test."""
     workspaces = []
 
@@ -30,9 +30,9 @@ def opened() -> Any:
         workspace.close()
 
 
-def test_changed_files_are_indexed_in_the_background(project: Path, opened: Any) -> None:
+def test_changed_files_are_indexed_in_the_background(project: Path, open_workspace: Any) -> None:
     """A definition and a sentence written after indexing are found by the next call."""
-    workspace = opened(project / ".sleuth", project)
+    workspace = open_workspace(project / ".sleuth", project)
     assert call(workspace, "status")["stale"].get("files") in (0, None)
     workspace.refresher.finish()
     (project / "src" / "new.py").write_text("def brand_new():\n    return 1\n", "utf-8")
@@ -46,10 +46,10 @@ def test_changed_files_are_indexed_in_the_background(project: Path, opened: Any)
 
 @pytest.mark.parametrize("change", ["a file", "a checkout"])
 def test_files_that_were_not_compared_are_not_called_unchanged(
-    project: Path, opened: Any, change: str
+    project: Path, open_workspace: Any, change: str
 ) -> None:
-    """While the comparison rests, nobody knows how many files changed; the next comparison says it."""
-    workspace = opened(project / ".sleuth", project, refresh=False)
+    """While the comparison rests, the number of changed files is unknown; the next comparison gives it."""
+    workspace = open_workspace(project / ".sleuth", project, refresh=False)
     assert workspace.refresher.check(20.0).files == 0
     workspace.refresher.rest = 1e9
     if change == "a file":
@@ -66,9 +66,9 @@ def test_files_that_were_not_compared_are_not_called_unchanged(
     assert workspace.refresher.check(20.0).files
 
 
-def test_without_refresh_changes_are_counted(project: Path, opened: Any) -> None:
+def test_without_refresh_changes_are_counted(project: Path, open_workspace: Any) -> None:
     """Without refreshing the index is unchanged, and answers name the changed files."""
-    workspace = opened(project / ".sleuth", project, refresh=False)
+    workspace = open_workspace(project / ".sleuth", project, refresh=False)
     (project / "docs" / "limits.md").write_text("Quotas are per month.", "utf-8")
     (project / "src" / "bucket.py").unlink()
     workspace.refresher.check(20.0)
@@ -79,42 +79,42 @@ def test_without_refresh_changes_are_counted(project: Path, opened: Any) -> None
 
 
 def test_too_many_changes_are_left_to_the_command(
-    project: Path, opened: Any, monkeypatch: pytest.MonkeyPatch
+    project: Path, open_workspace: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Above the limit nothing is indexed, and the answer says how many files are stale."""
     monkeypatch.setattr("sleuth.surfaces.freshness.MAX_CHANGED", 3)
     for n in range(5):
         (project / "src" / f"n{n}.py").write_text(f"n = {n}\n", "utf-8")
-    workspace = opened(project / ".sleuth", project)
+    workspace = open_workspace(project / ".sleuth", project)
     workspace.refresher.check(20.0)
     assert call(workspace, "status")["stale"]["files"] == 5
 
 
-def test_a_branch_that_is_checked_out_answers(project: Path, opened: Any) -> None:
+def test_a_branch_that_is_checked_out_answers(project: Path, open_workspace: Any) -> None:
     """After a checkout the code of that branch answers."""
-    workspace = opened(project / ".sleuth", project)
+    workspace = open_workspace(project / ".sleuth", project)
     git(project, "checkout", "-q", "v1")
     workspace.refresher.check(20.0)
     assert call(workspace, "definitions", name="replenish")["results"]
     assert not call(workspace, "definitions", name="refill")["results"]
 
 
-def test_a_linked_worktree_is_not_answered_from_another_one(project: Path, opened: Any) -> None:
+def test_a_linked_worktree_is_not_answered_from_another_one(project: Path, open_workspace: Any) -> None:
     """An index of the main worktree is refused in a linked one below it."""
     linked = project / "trees" / "old"
     git(project, "worktree", "add", "-q", str(linked), "v1")
-    message = refusal(opened(project / ".sleuth", linked), "search", query="tokens")
+    message = refusal(open_workspace(project / ".sleuth", linked), "search", query="tokens")
     assert str(project) in message
     assert "sleuth code index" in message
     with open_code(linked / ".sleuth", create=True) as storage:
         index_path(storage, linked, workers=1)
-    answer = call(opened(linked / ".sleuth", linked), "definitions", name="replenish")
+    answer = call(open_workspace(linked / ".sleuth", linked), "definitions", name="replenish")
     assert answer["indexed_root"] == str(linked)
     assert answer["results"][0]["id"].startswith(str(linked))
 
 
 def test_an_index_of_several_worktrees_answers_for_the_one_asked(
-    project: Path, tmp_path: Path, opened: Any
+    project: Path, tmp_path: Path, open_workspace: Any
 ) -> None:
     """With two checkouts in one index, only that of the root answers."""
     other = tmp_path / "other"
@@ -124,25 +124,30 @@ def test_an_index_of_several_worktrees_answers_for_the_one_asked(
         for folder in (project, other):
             index_path(storage, folder, workers=1)
     for folder in (project, other):
-        ids = [r["id"] for r in call(opened(shared, folder), "definitions", name="TokenBucket")["results"]]
+        ids = [
+            r["id"]
+            for r in call(open_workspace(shared, folder), "definitions", name="TokenBucket")["results"]
+        ]
         assert ids == [f"{folder}/src/bucket.py:4-9"]
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    assert "sleuth code index" in refusal(opened(shared, elsewhere), "definitions", name="TokenBucket")
+    assert "sleuth code index" in refusal(
+        open_workspace(shared, elsewhere), "definitions", name="TokenBucket"
+    )
 
 
-def test_an_index_that_is_made_later_is_found(project: Path, opened: Any) -> None:
+def test_an_index_that_is_made_later_is_found(project: Path, open_workspace: Any) -> None:
     """Without an index the answer names the commands; an index that is created later is used."""
     index = project / "later"
-    workspace = opened(index, project)
+    workspace = open_workspace(index, project)
     assert "sleuth index" in refusal(workspace, "search", query="tokens")
     shutil.copytree(project / ".sleuth", index)
     assert call(workspace, "search", query="tokens")["results"]
 
 
-def test_ids_of_text_that_changed_say_so(project: Path, opened: Any) -> None:
+def test_ids_of_text_that_changed_say_so(project: Path, open_workspace: Any) -> None:
     """An id from before an edit returns the current lines, marked as changed."""
-    workspace = opened(project / ".sleuth", project)
+    workspace = open_workspace(project / ".sleuth", project)
     (result,) = call(workspace, "search", query="token bucket", filter="kind:class")["results"]
     text = (project / "src/bucket.py").read_text("utf-8")
     (project / "src/bucket.py").write_text(text.replace("often", "seldom"), "utf-8")
@@ -154,9 +159,9 @@ def test_ids_of_text_that_changed_say_so(project: Path, opened: Any) -> None:
     assert "seldom" in answer["text"]
 
 
-def test_a_failing_refresh_does_not_fail_the_answer(project: Path, opened: Any) -> None:
+def test_a_failing_refresh_does_not_fail_the_answer(project: Path, open_workspace: Any) -> None:
     """If files cannot be compared, the answer says why it may be stale."""
-    workspace = opened(project / ".sleuth", project)
+    workspace = open_workspace(project / ".sleuth", project)
     Tools(workspace).call("status", {})
     workspace.refresher.finish()
     (project / ".git" / "HEAD").write_text("broken", "utf-8")

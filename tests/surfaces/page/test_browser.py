@@ -75,15 +75,15 @@ def test_a_source_opens_at_the_cited_lines(look: Any) -> None:
 
 def test_a_pdf_opens_at_its_page(look: Any, site: str) -> None:
     """A passage of a PDF names its page and links to the PDF there, which is served as it is."""
-    opened = look()
-    page = opened.open("/?q=glaciers+calve&in=docs")
+    browser = look()
+    page = browser.open("/?q=glaciers+calve&in=docs")
     hit = page.locator(".hit").filter(has_text="report.pdf").first
     assert "page 2" in hit.inner_text()
     hit.locator("a.open").click()
     button = page.locator("a.button")
     button.wait_for()
     assert button.get_attribute("href").endswith("#page=2")
-    answer = opened.context.request.get(site + button.get_attribute("href"))
+    answer = browser.context.request.get(site + button.get_attribute("href"))
     assert answer.headers["content-type"] == "application/pdf"
     assert answer.body().startswith(b"%PDF")
 
@@ -128,26 +128,26 @@ def test_code_leads_to_definition_and_references(look: Any) -> None:
 
 def test_changes_that_code_results_lack_are_told(look: Any, corpus: Path) -> None:
     """The page says how many files of the code changed since, and nothing where none did or no code was asked for."""
-    changed = corpus / "code" / "later.py"
-    opened = look()
-    assert opened.open("/?q=TokenBucket&in=code").locator(".stale").count() == 0
-    changed.write_text("def later():\n    return 1\n", "utf-8")
+    file = corpus / "code" / "later.py"
+    browser = look()
+    assert browser.open("/?q=TokenBucket&in=code").locator(".stale").count() == 0
+    file.write_text("def later():\n    return 1\n", "utf-8")
     try:
-        told = _stale_sentence(opened, lambda texts: texts != [])
-        assert told == [
+        sentences = _stale_sentence(browser, lambda texts: texts != [])
+        assert sentences == [
             "1 file of the code changed since it was indexed: results from code may lack the changes."
         ]
-        assert opened.open("/?q=tokens&in=docs").locator(".stale").count() == 0
+        assert browser.open("/?q=tokens&in=docs").locator(".stale").count() == 0
     finally:
-        changed.unlink()
-    assert _stale_sentence(opened, lambda texts: texts == []) == []
+        file.unlink()
+    assert _stale_sentence(browser, lambda texts: texts == []) == []
 
 
-def _stale_sentence(opened: Any, is_enough: Callable[[list[str]], bool]) -> list[str]:
+def _stale_sentence(browser: Any, is_enough: Callable[[list[str]], bool]) -> list[str]:
     """Return what the page says of changes once that is enough; the files are compared in the background."""
     texts: list[str] = []
     for _ in range(60):
-        texts = opened.open("/?q=TokenBucket&in=code").locator(".stale").all_inner_texts()
+        texts = browser.open("/?q=TokenBucket&in=code").locator(".stale").all_inner_texts()
         if is_enough(texts):
             break
         time.sleep(0.25)
@@ -156,13 +156,13 @@ def _stale_sentence(opened: Any, is_enough: Callable[[list[str]], bool]) -> list
 
 def test_results_take_the_place_of_others_without_a_new_page(look: Any) -> None:
     """Questions, facets and pages of results replace what is shown; the history goes back and forth between them."""
-    opened = look()
-    page = opened.open("/")
+    browser = look()
+    page = browser.open("/")
     page.evaluate("window.same = true")
     page.keyboard.type("how often are tokens refilled")
     page.keyboard.press("Enter")
     page.wait_for_selector(".hit")
-    opened.settle()
+    browser.settle()
     assert page.title() == "how often are tokens refilled · Sleuth"
     assert "Tokens are refilled every second." in page.locator("#answer").inner_text()
     assert page.evaluate("document.activeElement.id") == "content"
@@ -187,20 +187,20 @@ def test_results_take_the_place_of_others_without_a_new_page(look: Any) -> None:
     assert page.evaluate("document.activeElement.id") == "q"
     page.go_forward()
     page.wait_for_selector("body.results")
-    opened.settle()
+    browser.settle()
     assert page.evaluate("window.same")
 
 
 def test_a_page_that_is_left_stops_its_answer(look: Any) -> None:
-    """The stream of an answer ends when other results take its place, and no failure is told."""
-    opened = look()
-    page = opened.open("/")
+    """The stream of an answer ends without an error message when other results replace it."""
+    browser = look()
+    page = browser.open("/")
     ended: list[str] = []
     page.on("requestfailed", lambda request: ended.append(request.url))
-    held: list[Any] = []
+    routes: list[Any] = []
 
     def hold(route: Any) -> None:
-        held.append(route)  # it gets no answer
+        routes.append(route)  # it gets no answer
 
     page.route("**/answer?**first**", hold)
     page.fill("#q", "first tokens")
@@ -209,21 +209,21 @@ def test_a_page_that_is_left_stops_its_answer(look: Any) -> None:
     page.fill("#q", "second tokens")
     page.keyboard.press("Enter")
     page.wait_for_url("**second**")
-    opened.settle()
+    browser.settle()
     assert page.locator(".failure").count() == 0
-    assert [url for url in ended if "first" in url] == [held[0].request.url]
+    assert [url for url in ended if "first" in url] == [routes[0].request.url]
 
 
 @pytest.mark.parametrize("status", [503, None])
 def test_the_browser_loads_what_cannot_be_shown_in_place(look: Any, status: int | None) -> None:
     """An answer that is no page, or none at all, is left to the browser, which asks again."""
-    opened = look()
-    page = opened.open("/")
-    asked: list[str] = []
+    browser = look()
+    page = browser.open("/")
+    resource_types: list[str] = []
 
     def answer(route: Any) -> None:
-        asked.append(route.request.resource_type)
-        if asked == ["xhr"]:
+        resource_types.append(route.request.resource_type)
+        if resource_types == ["xhr"]:
             route.abort() if status is None else route.fulfill(status=status, json={"title": "busy"})
         else:
             route.continue_()
@@ -232,9 +232,9 @@ def test_the_browser_loads_what_cannot_be_shown_in_place(look: Any, status: int 
     page.fill("#q", "tokens")
     page.keyboard.press("Enter")
     page.wait_for_selector(".hit")
-    opened.settle()
-    assert asked == ["xhr", "document"]
-    opened.complaints[:] = [text for text in opened.complaints if "Failed to load resource" not in text]
+    browser.settle()
+    assert resource_types == ["xhr", "document"]
+    browser.complaints[:] = [text for text in browser.complaints if "Failed to load resource" not in text]
 
 
 def test_dark_where_the_system_is_dark(look: Any) -> None:
@@ -282,9 +282,9 @@ HOSTILE_PATHS = [
 @pytest.mark.parametrize("path", HOSTILE_PATHS)
 def test_hostile_documents_stay_text(look: Any, path: str) -> None:
     """Script in texts, titles, paths, metadata, ids and addresses is shown and never runs."""
-    opened = look()
-    page = opened.open(path)
-    opened.complaints[:] = [text for text in opened.complaints if "status of 404" not in text]
+    browser = look()
+    page = browser.open(path)
+    browser.complaints[:] = [text for text in browser.complaints if "status of 404" not in text]
     for summary in page.locator("summary:visible").all():
         summary.click()
     assert page.evaluate("window.hacked") is None
@@ -313,14 +313,14 @@ def test_no_accessibility_violation(look: Any) -> None:
         {"color_scheme": "light"},
         {"color_scheme": "dark", "viewport": {"width": 360, "height": 740}},
     ):
-        opened = look(**options)
+        browser = look(**options)
         for path in paths:
-            page = opened.open(path)
+            page = browser.open(path)
             page.evaluate(axe)
             result = page.evaluate("rules => axe.run({runOnly: {type: 'tag', values: rules}})", rules)
             violations += [
                 f"{path} {v['id']}: {v['nodes'][0]['html'][:120]} {v['nodes'][0]['failureSummary'][:200]}"
                 for v in result["violations"]
             ]
-        opened.complaints.clear()  # axe itself writes to the console
+        browser.complaints.clear()  # axe itself writes to the console
     assert violations == []

@@ -102,9 +102,9 @@ def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
         assert client.get("/source", params={"id": "t1.md"}).status_code == 200
         assert client.get("/source", params={"id": "t2.md"}).status_code == 400
         assert client.get("/symbol", params={"name": "TokenBucket"}).status_code == 404
-        found = client.get("/", params={"q": "TokenBucket"}).text
-        assert "class TokenBucket" not in found
-        assert ">code<" not in found
+        html = client.get("/", params={"q": "TokenBucket"}).text
+        assert "class TokenBucket" not in html
+        assert ">code<" not in html
         answer = client.get(
             "/answer", params={"q": "how many items do quotas of team hold", "in": "docs"}
         ).text
@@ -130,8 +130,10 @@ def test_agents_over_http_have_the_same_keys(keyed: tuple[str, str]) -> None:
             Client(streamable_http_client(f"{address}/mcp", http_client=http)) as client,
         ):
             result = await client.call_tool("search", {"query": "quotas team items", "k": 50})
-            listed = await client.list_resources()
-            assert {resource.name for resource in listed.resources} == {f"t{n}.md" for n in range(1, 30, 3)}
+            resources = await client.list_resources()
+            assert {resource.name for resource in resources.resources} == {
+                f"t{n}.md" for n in range(1, 30, 3)
+            }
             assert not result.is_error, result.content
             results: list[dict[str, str]] = json.loads(getattr(result.content[0], "text", ""))["results"]
             return results

@@ -26,9 +26,9 @@ def test_a_passage_without_lines_is_marked_in_its_source(tmp_path: Path) -> None
         view = server.client.get(f"/source?{link[1].replace('&amp;', '&')}").text
         (item,) = server.client.post("/v1/search", json={"query": "two", "k": 1}).json()["items"]
     assert "start_line" not in item["metadata"]
-    before, marked = view.split('<span id="cited"></span>')
+    before, rest = view.split('<span id="cited"></span>')
     assert "number one" in before
     assert "cited" not in before.partition("<pre")[2]
-    lines = re.findall(r'<span class="line cited"[^>]*>(.*)', marked)
+    lines = re.findall(r'<span class="line cited"[^>]*>(.*)', rest)
     assert len(lines) == item["text"].count("\n") + 1
     assert "two" in lines[0]
