@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from sleuth.protocols import Embedder
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -77,6 +80,30 @@ def as_vector(vector: object, embedder: str) -> NDArray[np.float32]:
     """Return what an embedder gave for one text, shape (dimension,); raises as `as_vectors`."""
     checked: NDArray[np.float32] = as_vectors([vector], 1, embedder)[0]
     return checked
+
+
+def name_of(embedder: object) -> str:
+    """Return what messages call an embedder."""
+    return str(getattr(embedder, "fingerprint", None) or type(embedder).__name__)
+
+
+def unit_vectors(embedder: Embedder, texts: list[str]) -> NDArray[np.float32]:
+    """Return the vectors of texts scaled to length 1, shape (len(texts), dimension); a vector of zeros stays.
+
+    Raises:
+        EmbeddingError: the embedder failed, or gave something else than one finite vector per text.
+    """
+    name = name_of(embedder)
+    return unit(as_vectors(ask_embedder(embedder.embed_documents, texts, name), len(texts), name))
+
+
+def unit_query(embedder: Embedder, query: str) -> NDArray[np.float32]:
+    """Return the vector of a query scaled to length 1, shape (dimension,); raises as `unit_vectors`."""
+    name = name_of(embedder)
+    scaled: NDArray[np.float32] = unit(
+        as_vectors([ask_embedder(embedder.embed_query, query, name)], 1, name)
+    )[0]
+    return scaled
 
 
 def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

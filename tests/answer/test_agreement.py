@@ -110,7 +110,7 @@ def test_values_make_the_difference(one: str, other: str) -> None:
     """Sentences that differ in a number, a negation or a name do not say the same, and disagree."""
     first, second = read_claim(one, English), read_claim(other, English)
     assert not say_the_same(first, second)
-    assert disagree(first, second, one, other, "Who or which?")
+    assert disagree(first, second, "Who or which?")
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_values_make_the_difference(one: str, other: str) -> None:
 )
 def test_other_things_do_not_disagree(one: str, other: str) -> None:
     """Bounds beside each other, other cases, subjects and properties are no disagreement; nor are bare defaults."""
-    assert not disagree(read_claim(one, English), read_claim(other, English), one, other, "Which?")
+    assert not disagree(read_claim(one, English), read_claim(other, English), "Which?")
 
 
 def test_real_pages_do_not_disagree(pages: Engine) -> None:

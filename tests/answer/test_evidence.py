@@ -45,7 +45,7 @@ def weighed(
 ) -> Evidence:
     """Weigh the whole first passage as a quote."""
     part = Part(0, len(items[0].text), items[0].text, "sentence")
-    quote = Quote(Sentence(0, part, 1.0, frozenset()), part.text)
+    quote = Quote(Sentence(0, part, 1.0, frozenset(), frozenset(), [part]), part.text)
     return weigh_evidence(question, items, quote, analyze=plain_words, rarity=rarity, embedder=embedder)
 
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import Weights, choose, passage_priors, plain_words, score_sentences, split_sentences
+from sleuth.answer import (
+    ExtractiveSynthesizer,
+    Weights,
+    choose,
+    passage_priors,
+    plain_words,
+    score_sentences,
+    split_sentences,
+)
 from sleuth.testing.ollama import embed
 from sleuth.types import RetrievedItem
 from tests.answer.conftest import item
@@ -229,3 +238,16 @@ def test_a_page_with_the_same_paragraph_is_a_further_source() -> None:
     (quote,) = choose("", score_sentences("does ice melt in warm water", items), items, 3)
     assert quote.text == text
     assert {sentence.item for sentence in quote.agreeing} == {1}
+
+
+def test_each_text_is_read_once() -> None:
+    """However many passages are compared, a sentence is cut into terms a few times, not once for each other one."""
+    readings = Counter[str]()
+
+    def analyze(text: str) -> list[str]:
+        readings[text] += 1
+        return plain_words(text)
+
+    items = [item(f"page-{n}", f"Bucket {n} of the row holds {n + 2} tokens in part {n}.") for n in range(30)]
+    ExtractiveSynthesizer(analyze=analyze).synthesize("How many tokens does a bucket hold?", items)
+    assert max(readings[each.text] for each in items) <= 3

@@ -8,16 +8,18 @@ Two sentences disagree if their words agree but for one value: an amount, a date
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from functools import cached_property, lru_cache
+from operator import ne
+from typing import Final, NamedTuple
 
 from sleuth.answer.names import names_of
 from sleuth.answer.words import Analyze
 from sleuth.types import RetrievedItem
 
 _RUN: Final = 5
+_VERSION = re.compile(r"[\d.\s]+")
 _MONTHS: Final = "january|february|march|april|may|june|july|august|september|october|november|december"
 _NUMBERS: Final = {
     "zero": 0, "one": 1, "once": 1, "two": 2, "twice": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
@@ -65,11 +67,15 @@ _COPULA: Final = frozenset(
 )
 """Words before a word that may be a value."""
 _BOUNDS: Final = {
-    "most": {"most", "maximum", "max", "limit", "limited", "up", "exceed", "longer", "larger", "more", "upper"},
-    "least": {"least", "minimum", "min", "fewer", "shorter", "smaller", "lower"},
-    "default": {"default", "defaults"},
-}  # fmt: skip
-"""Properties that a thing has beside each other: none of them contradicts another one."""
+    word: bound
+    for bound, words in {
+        "most": "most maximum max limit limited up exceed longer larger more upper",
+        "least": "least minimum min fewer shorter smaller lower",
+        "default": "default defaults",
+    }.items()
+    for word in words.split()
+}
+"""Words of properties that a thing has beside each other: none of these contradicts another one."""
 _GENERAL: Final = frozenset(
     """
     size large long length limit maximum minimum most least default value number total allow allowed permitted set take
@@ -98,6 +104,7 @@ class Claim:
         is_negated: whether it denies.
         bounds: which of the properties of `_BOUNDS` it speaks of.
         tokens: all its words in lower case.
+        is_conditional: whether it speaks of one case among several.
     """
 
     words: frozenset[str]
@@ -106,6 +113,7 @@ class Claim:
     is_negated: bool
     bounds: frozenset[str]
     tokens: tuple[str, ...]
+    is_conditional: bool
 
 
 @lru_cache(maxsize=32)
@@ -126,13 +134,12 @@ def read_claim(text: str, analyze: Analyze, language: str = "") -> Claim:
     rest = _NEGATION.sub(" ", _FULL_NAME.sub(" ", valueless))
     return Claim(
         words=frozenset(analyze(rest)) - _general_terms(analyze),
-        values=tuple(_value(match[0].casefold()) for match in _VALUE.finditer(plain)),
-        names=frozenset(
-            name.casefold() for name in (*_FULL_NAME.findall(valueless), *names_of(valueless, language))
-        ),
+        values=tuple(map(_value, map(str.casefold, _VALUE.findall(plain)))),
+        names=frozenset(map(str.casefold, (*_FULL_NAME.findall(valueless), *names_of(valueless, language)))),
         is_negated=_NEGATION.search(plain) is not None,
-        bounds=frozenset(bound for bound, words in _BOUNDS.items() if words & set(tokens)),
+        bounds=frozenset([_BOUNDS[token] for token in _BOUNDS.keys() & tokens]),
         tokens=tokens,
+        is_conditional=_CONDITION.search(text) is not None,
     )
 
 
@@ -162,14 +169,13 @@ def say_the_same(one: Claim, other: Claim) -> bool:
     )
 
 
-def disagree(one: Claim, other: Claim, text: str, against: str, question: str) -> bool:
+def disagree(one: Claim, other: Claim, question: str) -> bool:
     """Return whether two sentences give different values of one property of one thing.
 
     Args:
-        text, against: the sentences as they stand.
         question: a name is a value only if it asks for one; else it is a subject.
     """
-    if _CONDITION.search(text) or _CONDITION.search(against):
+    if one.is_conditional or other.is_conditional:
         return False
     shared, every = one.words & other.words, one.words | other.words
     alike = len(shared) / max(len(every), 1)
@@ -180,11 +186,11 @@ def disagree(one: Claim, other: Claim, text: str, against: str, question: str) -
         return has_one_frame and len(shared) > 1 and one.values == other.values and one.names == other.names
     if len(one.values) != len(other.values):
         return False
-    differing = [mine for mine, theirs in zip(one.values, other.values, strict=True) if mine != theirs]
-    if differing:
-        is_measured = len(one.values) == 1 and bool(differing[0].unit) and alike >= 0.5
-        units = [value.unit for value in one.values] == [value.unit for value in other.values]
-        return units and len(differing) == 1 and one.names == other.names and (has_one_frame or is_measured)
+    if one.values != other.values:
+        (mine, theirs), *more = [pair for pair in zip(one.values, other.values, strict=True) if ne(*pair)]
+        is_measured = len(one.values) == 1 and bool(mine.unit) and alike >= 0.5
+        is_one_value = not more and mine.unit == theirs.unit and one.names == other.names
+        return is_one_value and (has_one_frame or is_measured)
     asks_for_name = _NAME_ASKED.search(question) is not None
     return has_one_frame and (
         _differ_in_a_word(one, other) or (asks_for_name and _differ_in_a_name(one, other))
@@ -213,24 +219,41 @@ def _differ_in_a_word(one: Claim, other: Claim) -> bool:
     return is_value and len(one.words & other.words) >= 2
 
 
-def are_versions(one: RetrievedItem, other: RetrievedItem) -> bool:
+@dataclass(frozen=True)
+class PagePassage:
+    """A passage, read for comparing its page with others.
+
+    Attributes:
+        item: the passage.
+    """
+
+    item: RetrievedItem
+
+    @cached_property
+    def source(self) -> str:
+        """The source of its page; "" if it is unknown."""
+        return str(self.item.metadata.get("source") or "")
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Title and file name of its page without the numbers that tell versions apart."""
+        file = str(self.item.metadata.get("path") or self.source).replace("\\", "/").rpartition("/")[2]
+        title = str(self.item.metadata.get("title") or "")
+        return frozenset([_VERSION.sub("", title), _VERSION.sub("", file)]) - {""}
+
+    @cached_property
+    def runs(self) -> frozenset[tuple[str, ...]]:
+        """Its runs of five words; all its words in one run if there are fewer, none without words."""
+        words = re.findall(r"\w+", self.item.text.casefold())
+        if len(words) < _RUN:
+            return frozenset([tuple(words)] if words else ())
+        return frozenset(zip(*[words[i:] for i in range(_RUN)], strict=False))
+
+
+def are_versions(one: PagePassage, other: PagePassage) -> bool:
     """Return whether two passages are of one page, of copies of it, or of two versions of it."""
-    first, second = one.metadata, other.metadata
-    if first.get("source") and first.get("source") == second.get("source"):
+    if one.source and one.source == other.source:
         return True
-    if not _page_names(first) & _page_names(second):
+    if not one.names & other.names:
         return False
-    own, others = _runs(one.text), _runs(other.text)
-    return len(own & others) >= 0.3 * min(len(own), len(others))
-
-
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    """Return the runs of five words in a text; all its words in one run if there are fewer, none without words."""
-    words = re.findall(r"\w+", text.casefold())
-    return frozenset(tuple(words[i : i + _RUN]) for i in range(max(1, len(words) - _RUN + 1)) if words)
-
-
-def _page_names(metadata: Mapping[str, Any]) -> set[str]:
-    """Return title and file name of a page without the numbers that tell versions apart."""
-    file = str(metadata.get("path") or metadata.get("source") or "").replace("\\", "/").rpartition("/")[2]
-    return {re.sub(r"[\d.\s]+", "", name) for name in (str(metadata.get("title") or ""), file)} - {""}
+    return len(one.runs & other.runs) >= 0.3 * min(len(one.runs), len(other.runs))

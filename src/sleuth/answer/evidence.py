@@ -13,7 +13,6 @@ from itertools import takewhile
 from operator import eq
 from typing import Final
 
-from sleuth.answer.meaning import ask, unit_vectors
 from sleuth.answer.names import names_and_numbers_of
 from sleuth.answer.questions import fits_question, question_type
 from sleuth.answer.quotes import Quote
@@ -173,7 +172,10 @@ def _salience(words: Mapping[str, str], embedder: Embedder | None) -> dict[str, 
     measure = getattr(embedder, "salience", None)
     if measure is None:
         return {}
-    return dict(zip(words, map(float, ask(embedder, measure, list(words.values()))), strict=True))
+    from sleuth.vectors import ask_embedder, name_of
+
+    values = ask_embedder(measure, list(words.values()), name_of(embedder))
+    return dict(zip(words, map(float, values), strict=True))
 
 
 def _held(terms: set[str], weights: Mapping[str, float], passage: Set[str]) -> float:
@@ -195,6 +197,8 @@ def _coverage(
             cover |= {term: max(cover[term], _nearest_form(words[term], sentence)) for term in missing}
         return covers
     import numpy as np
+
+    from sleuth.vectors import unit_vectors
 
     vocabulary = list(dict.fromkeys(token for sentence in tokens for token in sentence))
     if not missing or not vocabulary:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import add, attrgetter
+from typing import NamedTuple
 
-from sleuth.answer.meaning import unit_query, unit_vectors
 from sleuth.answer.parts import Part, answer_parts, code_part
 from sleuth.answer.questions import ENTRIES, QuestionType, holds_polarity, question_type, suits
 from sleuth.answer.words import Analyze, page_of, plain_words, readable
@@ -76,6 +77,8 @@ class Sentence:
         part: what it says, and where in the passage.
         score: higher is better.
         matches: terms of the question that it holds.
+        terms: all terms that it is scored by: of code, those of its first line.
+        parts: all parts of its passage, in order.
         language: of its passage, an ISO 639-1 code; "" for English.
         meaning: cosine with the question, -1 to 1; 0 without an embedder.
         form: how far it has the form that the question asks for, 0 to 1.
@@ -85,6 +88,8 @@ class Sentence:
     part: Part
     score: float
     matches: frozenset[str]
+    terms: frozenset[str]
+    parts: Sequence[Part] = field(repr=False, compare=False)
     language: str = ""
     meaning: float = 0.0
     form: float = 0.0
@@ -115,24 +120,22 @@ def score_sentences(
     """
     use = weights or Weights()
     kind = question_type(question)
-    parts = [(place, part) for place, whole in _all_parts(items) if (part := _fitting(whole, kind))]
+    parts = _candidates(items, kind)
     # Code that follows a colon answers by what is said above it.
-    texts = [part.text.split("\n", 1)[0] if part.kind == "code" else part.text for _, part in parts]
+    texts = [part.text.split("\n", 1)[0] if part.kind == "code" else part.text for _, part, _, _ in parts]
     terms = [list(analyze(text)) for text in texts]
     question_terms = list(analyze(question))
-    idf = _idf(Counter(question_terms), terms)
-    around = _context(items, parts, terms, analyze)
-    words = [
-        own + use.context * _worth(near, idf) + use.page * _worth(page, idf)
-        for own, (near, page) in zip(score_words(question_terms, terms, use), around, strict=True)
-    ]
+    terms_asked = frozenset(question_terms)
+    context = _score_context(parts, terms, _idf(Counter(question_terms), terms), analyze, use)
+    words = list(map(add, score_words(question_terms, terms, use), context))
     best = max(words, default=0.0) or 1.0
     prior = passage_priors(items)
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
-    names = {name.rstrip(".:") for name in _IDENTIFIER.findall(question)}
-    is_named = [_is_named(item, names) for item in items]
-
-    def scored(number: int, place: int, part: Part) -> Sentence:
+    is_named = _are_named(items, question)
+    sentences: list[Sentence] = []
+    for number, (place, part, siblings, _) in enumerate(parts):
+        if words[number] <= 0 and meaning[number] < NEAR:
+            continue
         form = suits(kind, part, question)
         extra = (
             use.passage * prior[place]
@@ -141,64 +144,72 @@ def score_sentences(
             + use.named * is_named[place]
             - use.polarity * (not holds_polarity(question, part.text))
         )
-        return Sentence(
-            place,
-            part,
-            words[number] + best * extra,
-            frozenset(question_terms) & frozenset(terms[number]),
-            str(items[place].metadata.get("language") or ""),
-            meaning[number],
-            form,
+        score, own = words[number] + best * extra, frozenset(terms[number])
+        language = str(items[place].metadata.get("language") or "")
+        sentences.append(
+            Sentence(place, part, score, own & terms_asked, own, siblings, language, meaning[number], form)
         )
-
-    ranked = [
-        scored(number, place, part)
-        for number, (place, part) in enumerate(parts)
-        if words[number] > 0 or meaning[number] >= NEAR
-    ]
-    return sorted(ranked, key=lambda sentence: (-sentence.score, sentence.item, sentence.part.start))
+    sentences.sort(key=attrgetter("item", "part.start"))
+    return sorted(sentences, key=attrgetter("score"), reverse=True)
 
 
-def _fitting(part: Part, kind: QuestionType) -> Part | None:
-    """Return what of a part may answer: code only where a question asks for steps, else the sentence before it."""
-    if part.kind != "code" or kind == "steps":
-        return part
+class _Candidate(NamedTuple):
+    """A part that may answer: the place of its passage, all parts of that, and its title and headings."""
+
+    place: int
+    part: Part
+    siblings: Sequence[Part]
+    page: str
+
+
+def _candidates(items: Sequence[RetrievedItem], kind: QuestionType) -> list[_Candidate]:
+    """Return the parts of passages that may answer such a question; of the pieces of one definition the first."""
+    definitions = set()
+    candidates: list[_Candidate] = []
+    for place, item in enumerate(items):
+        parts, page = parts_of(item), page_of(item)
+        for whole in parts:
+            if whole.kind == "definition":
+                definition = (item.metadata.get("source"), whole.text)
+                if definition in definitions:
+                    continue
+                definitions.add(definition)
+            part = _without_code(whole) if whole.kind == "code" and kind != "steps" else whole
+            if part is not None:
+                candidates.append(_Candidate(place, part, parts, page))
+    return candidates
+
+
+def _without_code(part: Part) -> Part | None:
+    """Return the sentence before code, if it is whole."""
     sentence = part.text.partition("\n")[0]
     return replace(part, text=sentence, kind="sentence") if sentence.endswith((".", "!")) else None
 
 
-def _worth(terms: Set[str], idf: Mapping[str, float]) -> float:
-    return sum(idf[term] for term in terms & idf.keys())
-
-
-def _context(
-    items: Sequence[RetrievedItem],
-    parts: Sequence[tuple[int, Part]],
+def _score_context(
+    parts: Sequence[_Candidate],
     terms: Sequence[Sequence[str]],
+    idf: Mapping[str, float],
     analyze: Analyze,
-) -> Iterator[tuple[Set[str], Set[str]]]:
-    """Yield for each part the terms right around it, and those of its page, each without the ones before."""
-    pages = [frozenset(analyze(page_of(item))) for item in items]
+    use: Weights,
+) -> list[float]:
+    """Return for each part what the terms right around it and those of its page are worth.
+
+    A term counts once, at the nearest place where it stands.
+    """
+    texts = {text for candidate in parts for text in (candidate.page, candidate.part.heading)}
+    terms_of = {text: frozenset(analyze(text)) for text in texts}
+    scores: list[float] = []
     before, last = frozenset[str](), -1
-    for (place, part), own in zip(parts, map(frozenset, terms), strict=True):
-        near = frozenset(analyze(part.heading))
+    for (place, part, _, page), own in zip(parts, map(frozenset, terms), strict=True):
+        near = terms_of[part.heading]
         if last == place and (part.kind == "code" or REFERS.match(part.text)):
             near |= before
-        yield near - own, pages[place] - near - own
+        around = sum(map(idf.__getitem__, idf.keys() & near - own))
+        beyond = sum(map(idf.__getitem__, idf.keys() & terms_of[page] - near - own))
+        scores.append(use.context * around + use.page * beyond)
         before, last = own, place
-
-
-def _all_parts(items: Sequence[RetrievedItem]) -> Iterator[tuple[int, Part]]:
-    """Yield the parts of passages, each with the place of its passage; of the pieces of one definition the first."""
-    seen = set()
-    for place, item in enumerate(items):
-        for part in parts_of(item):
-            definition = (item.metadata.get("source"), part.text)
-            if part.kind == "definition":
-                if definition in seen:
-                    continue
-                seen.add(definition)
-            yield place, part
+    return scores
 
 
 def parts_of(item: RetrievedItem) -> list[Part]:
@@ -209,32 +220,40 @@ def parts_of(item: RetrievedItem) -> list[Part]:
     return [replace(part, heading=readable(item)[0])] if part.text else []
 
 
-def _is_named(item: RetrievedItem, names: Set[str]) -> bool:
-    """Return whether a passage is a definition with one of these names, or with the last steps of its own."""
-    symbol = str(item.metadata.get("symbol") or "")
-    return bool(symbol) and any(f".{symbol}".endswith(f".{name}") for name in names)
+def _are_named(items: Sequence[RetrievedItem], question: str) -> list[bool]:
+    """Return of each passage whether it is a definition whose name, or its last steps, the question writes out."""
+    names = {f".{name.rstrip('.:')}" for name in _IDENTIFIER.findall(question)}
+    symbols = [str(item.metadata.get("symbol") or "") for item in items]
+    return [bool(symbol) and f".{symbol}".endswith(tuple(names)) for symbol in symbols]
 
 
 def score_words(question_terms: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:
     """BM25 of each sentence over all of them, and its pairs of words.
 
     Args:
-        asked: terms of the question.
+        question_terms: terms of the question.
         terms: terms of each sentence.
     """
     question_counts = Counter(question_terms)
     idf = _idf(question_counts, terms)
-    pairs = set(pairwise(question_terms))
+    pairs = {(a, b): (idf[a] + idf[b]) / 2 for a, b in pairwise(question_terms)}
     mean = (sum(map(len, terms)) / len(terms) if terms else 0.0) or 1.0
-    return [
-        _bm25(sentence_terms, question_counts, idf, mean, use)
-        + use.pairs * _pairs(sentence_terms, pairs, idf)
-        for sentence_terms in terms
-    ]
+    scores: list[float] = []
+    for sentence_terms in terms:
+        norm = use.k1 * (1 - use.b + use.b * len(sentence_terms) / mean)
+        score = 0.0
+        for term, count in Counter(sentence_terms).items():
+            if term in idf:
+                score += idf[term] * question_counts[term] * count / (count + norm)
+        shared = pairs.keys() & set(pairwise(sentence_terms))
+        scores.append(score + use.pairs * sum(map(pairs.__getitem__, sorted(shared))))
+    return scores
 
 
 def cosines(embedder: Embedder, question: str, texts: Sequence[str]) -> list[float]:
     """Cosine of each text's vector with the question's, -1 to 1; 0 for a vector of length 0."""
+    from sleuth.vectors import unit_query, unit_vectors
+
     if not texts:
         return []
     values: list[float] = (unit_vectors(embedder, list(texts)) @ unit_query(embedder, question)).tolist()
@@ -255,24 +274,7 @@ def passage_priors(items: Sequence[RetrievedItem]) -> list[float]:
 
 def _idf(question_terms: Counter[str], terms: Sequence[Sequence[str]]) -> dict[str, float]:
     n = len(terms)
-    df = Counter(term for sentence_terms in terms for term in set(sentence_terms) & question_terms.keys())
+    df: Counter[str] = Counter()
+    for sentence_terms in terms:
+        df.update(question_terms.keys() & set(sentence_terms))
     return {term: math.log(1 + (n - df[term] + 0.5) / (df[term] + 0.5)) for term in question_terms}
-
-
-def _bm25(
-    sentence_terms: Sequence[str],
-    question_counts: Counter[str],
-    idf: dict[str, float],
-    mean: float,
-    use: Weights,
-) -> float:
-    tf = Counter(term for term in sentence_terms if term in question_counts)
-    norm = use.k1 * (1 - use.b + use.b * len(sentence_terms) / mean)
-    return sum(idf[term] * question_counts[term] * count / (count + norm) for term, count in tf.items())
-
-
-def _pairs(
-    sentence_terms: Sequence[str], question_pairs: set[tuple[str, str]], idf: dict[str, float]
-) -> float:
-    shared = set(pairwise(sentence_terms)) & question_pairs
-    return sum((idf[a] + idf[b]) / 2 for a, b in shared)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,7 +19,6 @@ from sleuth.answer.evidence import (
     weigh_evidence,
 )
 from sleuth.answer.extract import score_sentences
-from sleuth.answer.meaning import ask
 from sleuth.answer.quotes import Quote, choose, opening
 from sleuth.answer.synthesis import OnText, extra_of
 from sleuth.answer.words import Analyze, plain_words, terms_of
@@ -132,9 +131,7 @@ class ExtractiveSynthesizer:
     def _assess(self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None) -> Assessment:
         analyze = self._analyzer(items)
         ranked = score_sentences(question, items, analyze=analyze, embedder=embedder)
-        about = {
-            place for place, item in enumerate(items) if _names_the_same(question, items[0], item, analyze)
-        }
+        about = _about(question, items, analyze)
         ranked = [sentence for sentence in ranked if sentence.item in about]
         quotes = choose(question, ranked, items, self.sentences, analyze=analyze)
         if not quotes:
@@ -156,9 +153,12 @@ class ExtractiveSynthesizer:
     def _embedder(self, question: str) -> Embedder | None:
         """Return the embedder if it knows most words of the question."""
         knowledge = getattr(self.embedder, "knowledge", None)
-        if knowledge is None or ask(self.embedder, knowledge, question) >= KNOWN:
+        if knowledge is None:
             return self.embedder
-        return None
+        from sleuth.vectors import ask_embedder, name_of
+
+        share = ask_embedder(knowledge, question, name_of(self.embedder))
+        return self.embedder if share >= KNOWN else None
 
 
 def _language(item: RetrievedItem) -> str:
@@ -172,10 +172,13 @@ def _is_foreign(question: str, item: RetrievedItem) -> bool:
     return code not in (UNKNOWN, _language(item) or "en")
 
 
-def _names_the_same(question: str, best: RetrievedItem, item: RetrievedItem, analyze: Analyze) -> bool:
-    """Return whether a passage has the names of the question that the best one has: else it is about others."""
-    names = question_names(question, analyze, _language(best))
-    return not names or names & terms_of(best, analyze) <= terms_of(item, analyze)
+def _about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> Container[int]:
+    """Return the places of passages that have those names of the question which the best one has."""
+    names = question_names(question, analyze, _language(items[0])) if items else None
+    if not names:
+        return range(len(items))
+    names &= terms_of(items[0], analyze)
+    return {place for place, item in enumerate(items) if names <= terms_of(item, analyze)}
 
 
 class _Quotation:

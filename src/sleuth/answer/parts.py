@@ -10,6 +10,7 @@ does.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -75,6 +76,7 @@ _SPACED = re.compile(r"(?<=[(\[]) |,? (?=[)\]])")
 """What lines add to a signature when they are joined."""
 _LINE_COMMENT = re.compile(r"\s(?:#|//)\s.*")
 _NAME = re.compile(r"\b\w++(?=\s*+[(<\[]|$)")
+_LETTER = re.compile(r"[^\W_]")
 _COMMENT = re.compile(r"[ \t]*(?://|#|--)")
 _COMMENT_SIGN = re.compile(r"^[ \t]*(?:///?!?|#+|--+|\*)?[ \t]?")
 _LITERAL = re.compile(r"    |\t|[ ]*>>> |[ ]+\$ |[ ]+\S+[ ]+::=")
@@ -148,10 +150,7 @@ def answer_parts(text: str) -> list[Part]:
                 terms = []
             parts += sentences
             announced = parts[-1].end if parts else 0
-    headings += [(part.end, part.text) for part in parts if _is_question(part)]
-    said = [part for part in parts if not _is_question(part)]
-    whole = [part for part in said if not _is_fragment(text, part)]
-    return [replace(part, heading=_heading_of(part, sorted(headings))) for part in whole or said]
+    return _under_headings(text, parts, headings)
 
 
 def _described(body: str) -> str:
@@ -177,9 +176,23 @@ def _is_question(part: Part) -> bool:
     return part.text.rstrip("\"'”’)*_").endswith(("?", "？", "؟"))
 
 
-def _heading_of(part: Part, headings: Sequence[tuple[int, str]]) -> str:
-    """Return the last heading that ends before a part."""
-    return next((heading for end, heading in reversed(headings) if end <= part.start), "")
+def _under_headings(text: str, parts: list[Part], headings: list[tuple[int, str]]) -> list[Part]:
+    """Return the parts that may answer, each with the last heading or question that ends before it."""
+    statements: list[Part] = []
+    for part in parts:
+        if _is_question(part):
+            headings.append((part.end, part.text))
+        else:
+            statements.append(part)
+    statements = [part for part in statements if not _is_fragment(text, part)] or statements
+    if not headings:
+        return statements
+    ends, texts = zip(*sorted(headings), strict=True)
+    places = [bisect_right(ends, part.start) for part in statements]
+    return [
+        replace(part, heading=texts[place - 1]) if place else part
+        for part, place in zip(statements, places, strict=True)
+    ]
 
 
 def code_part(text: str, signature: str, doc: str = "") -> Part:
@@ -232,7 +245,7 @@ def _sentences(text: str, block: _Block, after: list[_Block]) -> Iterator[Part]:
     for number, (first, last) in enumerate(spans):
         start, end = block.start + first, block.start + last
         sentence = without_markup(text[start:end])
-        if not any(char.isalnum() for char in sentence):
+        if not _LETTER.search(sentence):
             continue
         is_before_code = bool(after) and after[0].kind == "code"
         if number == len(spans) - 1 and (sentence.endswith(":") or is_before_code):

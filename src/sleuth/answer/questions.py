@@ -120,11 +120,10 @@ _POLARITIES: Final = (Polarity(_DENIED, _DENIES, _NOTHING), Polarity(_ONLY, _ANY
 
 def holds_polarity(question: str, text: str) -> bool:
     """Return whether a quote does not say the contrary: "--no-merges" is no answer to "only merges"."""
-    return all(
-        rule.needed.search(text) is not None and rule.refused.search(text) is None
-        for rule in _POLARITIES
-        if rule.asked.search(question)
-    )
+    for rule in _POLARITIES:
+        if rule.asked.search(question) and (not rule.needed.search(text) or rule.refused.search(text)):
+            return False
+    return True
 
 
 def fits_question(question: str, part: Part) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
-from sleuth.answer.agreement import are_versions, disagree, read_claim, say_the_same
+from sleuth.answer.agreement import Claim, PagePassage, are_versions, disagree, read_claim, say_the_same
 from sleuth.answer.context import place_of
 from sleuth.answer.extract import REFERS, Sentence, parts_of
 from sleuth.answer.parts import Part
@@ -61,80 +62,99 @@ def choose(
     """
     best = sentences[0].score if sentences else 0.0
     fewest = len(sentences[0].matches) / 2 if sentences else 0.0
+    pages = [PagePassage(item) for item in items]
     chosen: list[Quote] = []
+    quoted: list[_Comparable] = []
     for sentence in sentences:
-        for place, quote in enumerate(chosen):
-            joined = _joined(
-                question, quote, sentence, items, analyze, is_strong=sentence.score >= CONFLICT * best
-            )
+        part = _Comparable(sentence, pages[sentence.item], analyze)
+        is_strong = sentence.score >= CONFLICT * best
+        for place, (quote, first) in enumerate(zip(chosen, quoted, strict=True)):
+            joined = _joined(question, quote, first, part, is_strong=is_strong)
             if joined is not None:
                 chosen[place] = joined
                 break
         else:
             if len(chosen) < count and sentence.score >= SHARE * best and len(sentence.matches) >= fewest:
-                _add(chosen, Quote(sentence, _widened(sentence, items[sentence.item])))
+                quote = Quote(sentence, _widened(sentence, items[sentence.item]))
+                if not _extends(chosen, quote):
+                    chosen.append(quote)
+                    quoted.append(part)
     return sorted(chosen, key=lambda quote: not _opens_page(quote.sentence, items[quote.sentence.item]))
 
 
-def _add(chosen: list[Quote], quote: Quote) -> None:
-    """Add a quote; one that holds a chosen sentence of its passage takes the place of its text instead."""
+def _extends(chosen: list[Quote], quote: Quote) -> bool:
+    """Return whether a quote holds a chosen sentence of its passage, and has given that quote its text."""
     for place, other in enumerate(chosen):
         if other.sentence.item == quote.sentence.item and other.sentence.text in quote.text:
             chosen[place] = replace(other, text=quote.text)
-            return
-    chosen.append(quote)
+            return True
+    return False
+
+
+@dataclass(frozen=True)
+class _Comparable:
+    """A part, and what comparing it with others takes, read once.
+
+    Attributes:
+        page: its passage.
+    """
+
+    sentence: Sentence
+    page: PagePassage
+    analyze: Analyze
+
+    @cached_property
+    def text(self) -> str:
+        return self.sentence.text
+
+    @cached_property
+    def terms(self) -> frozenset[str]:
+        is_code = self.sentence.part.kind == "code"
+        return frozenset(self.analyze(self.text)) if is_code else self.sentence.terms
+
+    @cached_property
+    def claim(self) -> Claim:
+        return read_claim(self.text, self.analyze, self.sentence.language)
 
 
 def _joined(
-    question: str,
-    quote: Quote,
-    sentence: Sentence,
-    items: Sequence[RetrievedItem],
-    analyze: Analyze,
-    *,
-    is_strong: bool,
+    question: str, quote: Quote, first: _Comparable, part: _Comparable, *, is_strong: bool
 ) -> Quote | None:
     """Return a quote with a part that says the same or contradicts it; None if the part is about something else.
 
     What overlaps in one passage is dropped.
 
     Args:
+        first: the part that is quoted.
         is_strong: whether the part fits the question well enough to contradict.
     """
-    first = quote.sentence
-    if sentence.text in quote.text and sentence.item != first.item:  # another page holds the same sentence
+    sentence = part.sentence
+    is_within, is_near = part.text in quote.text, sentence.item == first.sentence.item
+    if is_within and not is_near:  # another page holds the same sentence
         return replace(quote, agreeing=(*quote.agreeing, sentence))
-    repeats = _is_repeat(frozenset(analyze(sentence.text)), frozenset(analyze(first.text)))
-    if sentence.item == first.item:
-        return quote if repeats or sentence.text in quote.text else None
-    mine, theirs = (read_claim(each.text, analyze, each.language) for each in (first, sentence))
-    if repeats and say_the_same(mine, theirs):
+    repeats = len(part.terms & first.terms) > 0.7 * min(len(part.terms), len(first.terms))
+    if is_near:
+        return quote if repeats or is_within else None
+    if repeats and say_the_same(first.claim, part.claim):
         return replace(quote, agreeing=(*quote.agreeing, sentence))
-    if (
-        is_strong
-        and _may_disagree(first, sentence, items)
-        and disagree(mine, theirs, first.text, sentence.text, question)
-    ):
+    if is_strong and _may_disagree(first, part) and disagree(first.claim, part.claim, question):
         return replace(quote, differing=(*quote.differing, sentence))
     return None
 
 
-def _may_disagree(one: Sentence, other: Sentence, items: Sequence[RetrievedItem]) -> bool:
+def _may_disagree(one: _Comparable, other: _Comparable) -> bool:
     """Return whether two parts are about the same, as far as the question and their pages say."""
-    if "definition" in (one.part.kind, other.part.kind):  # two definitions of one name are two things
+    first, second = one.sentence, other.sentence
+    if "definition" in (first.part.kind, second.part.kind):  # two definitions of one name are two things
         return False
-    shares = 2 * len(one.matches & other.matches) >= max(len(one.matches), 1)
-    return shares and not are_versions(items[one.item], items[other.item])
-
-
-def _is_repeat(own: frozenset[str], other: frozenset[str]) -> bool:
-    return len(own & other) > 0.7 * min(len(own), len(other))
+    shares = 2 * len(first.matches & second.matches) >= max(len(first.matches), 1)
+    return shares and not are_versions(one.page, other.page)
 
 
 def opening(items: Sequence[RetrievedItem]) -> list[Quote]:
     """Return the first sentences of the best passage as a quote."""
-    parts = parts_of(items[0])[:1] if items else []
-    sentences = [Sentence(0, part, 0.0, frozenset()) for part in parts]
+    parts = parts_of(items[0]) if items else ()
+    sentences = [Sentence(0, part, 0.0, frozenset(), frozenset(), parts) for part in parts[:1]]
     return [Quote(sentence, _widened(sentence, items[0])) for sentence in sentences]
 
 
@@ -143,15 +163,14 @@ def _opens_page(sentence: Sentence, item: RetrievedItem) -> bool:
     place = place_of(item)
     if place is not None and place.number:
         return False
-    parts = parts_of(item)
-    return bool(parts) and parts[0].start == sentence.part.start and sentence.part.kind == "sentence"
+    return sentence.parts[0].start == sentence.part.start and sentence.part.kind == "sentence"
 
 
 def _widened(sentence: Sentence, item: RetrievedItem) -> str:
     """Return a part with the sentence before it, if it refers to that, and with those after it in its paragraph."""
     if sentence.part.kind not in ("sentence", "list"):
         return sentence.text
-    parts = parts_of(item)
+    parts = sentence.parts
     place = next((i for i, part in enumerate(parts) if part.start == sentence.part.start), None)
     if place is None:
         return sentence.text

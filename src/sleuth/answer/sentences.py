@@ -46,14 +46,14 @@ def split_sentences(text: str) -> list[Span]:
     for start, end in _blocks(text):
         begin = start
         if text.startswith(FENCES, start, end):
-            _append(spans, text, start, end)
+            spans.append((start, end))
             continue
         for match in _END.finditer(text, start, end):
             if _ends_here(text, begin, match.start(), match.end(), end):
-                _append(spans, text, begin, match.end())
+                spans.append((begin, match.end()))
                 begin = match.end()
-        _append(spans, text, begin, end)
-    return spans
+        spans.append((begin, end))
+    return _stripped(spans, text)
 
 
 def _blocks(text: str) -> list[Span]:
@@ -66,10 +66,11 @@ def _blocks(text: str) -> list[Span]:
 
 
 def _paragraphs(text: str, start: int, end: int) -> list[Span]:
-    cuts = [match.span() for match in _BLOCK.finditer(text, start, end)]
-    starts = [start, *(stop for _, stop in cuts)]
-    ends = [*(begin for begin, _ in cuts), end]
-    return list(zip(starts, ends, strict=True))
+    blocks: list[Span] = []
+    for match in _BLOCK.finditer(text, start, end):
+        blocks.append((start, match.start()))
+        start = match.end()
+    return [*blocks, (start, end)]
 
 
 def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
@@ -84,10 +85,11 @@ def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
     return not following.islower()
 
 
-def _append(spans: list[Span], text: str, start: int, end: int) -> None:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    if start < end:
-        spans.append((start, end))
+def _stripped(spans: list[Span], text: str) -> list[Span]:
+    """Return spans without the white space around them, and without those that hold nothing else."""
+    stripped: list[Span] = []
+    for start, end in spans:
+        body = text[start:end].lstrip()
+        if body:
+            stripped.append((end - len(body), end - len(body) + len(body.rstrip())))
+    return stripped

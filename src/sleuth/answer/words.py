@@ -38,4 +38,4 @@ def terms_of(item: RetrievedItem, analyze: Analyze) -> set[str]:
 
 def page_of(item: RetrievedItem) -> str:
     """Return the title of a page and the headings around a passage."""
-    return " ".join(str(item.metadata.get(key) or "") for key in ("title", "heading"))
+    return f"{item.metadata.get('title') or ''} {item.metadata.get('heading') or ''}"

@@ -22,7 +22,7 @@ from sleuth.remote import Deadline
 from sleuth.store import EncodingCache, Rows, Store
 from sleuth.text import ENGLISH, LANGUAGES, language_of_query
 from sleuth.types import RetrievedItem
-from sleuth.vectors import as_vector, ask_embedder, unit
+from sleuth.vectors import unit, unit_query
 
 if TYPE_CHECKING:
     from sleuth.engine.backend import Backend
@@ -75,10 +75,9 @@ class EncoderReranker:
         if not items:
             return []
         vectors = self._vectors([text_of(item) for item in items[: self.first]])
-        name, n = self.embedder.fingerprint, len(vectors)
-        question = unit(as_vector(ask_embedder(self.embedder.embed_query, query, name), name)[None])[0]
+        n = len(vectors)
         cosines = np.zeros(len(items))
-        cosines[:n] = unit(vectors) @ question
+        cosines[:n] = unit(vectors) @ unit_query(self.embedder, query)
         near, former = _shares(cosines, n), _shares(_scores(items), n)
         near[n:] = 0
         scores = (former + self.weight * near) / (1 + self.weight)

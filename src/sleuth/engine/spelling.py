@@ -104,7 +104,9 @@ def _nearest(
         rounds.append({other for near in once for other in spellings_near(near, "")})
     for candidates in rounds:
         # Several words may have one stem: the last one in order stands for it, in every process.
-        spellings = {token: near for near in sorted(candidates) for token in analyzer.tokens(near)}
+        runs = sorted(candidates)
+        tokens_of_each = zip(runs, analyzer.tokens_of_each(runs), strict=True)
+        spellings = {token: near for near, tokens in tokens_of_each for token in tokens}
         rarities = searchers.held(spellings, snapshot)
         for token in sorted(rarities, key=lambda token: (rarities[token], token)):
             if spelt := _as_written(token, searchers, snapshot, analyzer, like=spellings[token]):

@@ -7,6 +7,7 @@ first: each returns the next result, or None to keep the one it was given.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -278,7 +279,8 @@ def _check_items(one: Hook, items: object) -> None:
         if not isinstance(item, RetrievedItem):
             continue  # such as a dict, which becomes an item after the last hook
         try:
-            item.score = check_score(item.score)
+            if type(item.score) is not float or not math.isfinite(item.score):
+                item.score = check_score(item.score)
         except ArgumentError as error:
             raise hook_error(one, f"item {item.id!r}: {error}") from None
         for name, kind in _FIELDS.items():

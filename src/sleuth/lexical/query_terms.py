@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from sleuth.lexical.by_language import field_language
@@ -132,7 +133,7 @@ class QueryTerms(Generic[T]):
         """Return the language of a query; unknown where no field reads words of a language."""
         if self._reader is None:
             return QueryLanguage()
-        return language_of_query(word for run in self._reader.runs(query) for word in run.split())
+        return language_of_query(chain.from_iterable(map(str.split, self._reader.runs(query))))
 
     def _look_up(self, run: str, splitting: _Splitting[T]) -> tuple[T, ...]:
         """Return the terms of one run, and remember them."""

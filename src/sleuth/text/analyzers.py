@@ -133,6 +133,10 @@ class Analyzer:
         tokens = self._known.get(run)
         return self._learn(run) if tokens is None else tokens
 
+    def tokens_of_each(self, runs: list[str]) -> list[tuple[str, ...]]:
+        """Return the tokens of each run in small letters; all are stemmed together, and none is remembered."""
+        return [(tokens,) if isinstance(tokens, str) else tokens for tokens in self._expand(runs)]
+
     def word_rule(self) -> WordRule | None:
         """Return how words become tokens, for many of them in this thread; None where case matters."""
         if self._keep_case:
@@ -152,7 +156,13 @@ class Analyzer:
 
     def words(self, text: str) -> list[str]:
         """Return the tokens without compounds of two words: they say nothing that the words do not say."""
-        return [token for run in self.runs(text) for word in run.split() for token in self.tokens_of(word)]
+        cache = self._known
+        tokens_of_text: list[str] = []
+        for run in self._run.findall(text):
+            for word in run.split():
+                tokens = cache.get(word)
+                tokens_of_text += self._learn(word) if tokens is None else tokens
+        return tokens_of_text
 
     def spans(self, text: str) -> list[Span]:
         """Return the tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""

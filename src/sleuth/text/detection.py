@@ -217,7 +217,7 @@ def language_of_query(words: Iterable[str]) -> QueryLanguage:
         return QueryLanguage()
     if stops == distinct:
         return QueryLanguage()
-    return QueryLanguage(code, frozenset(word for word in folded if folded[word] in stops))
+    return QueryLanguage(code, frozenset([word for word in folded if folded[word] in stops]))
 
 
 _loading = threading.Lock()

@@ -175,9 +175,9 @@ def query_vector(embedder: Embedder, query: str) -> list[float]:
         ArgumentError: a query that is not a string or too long.
         EmbeddingError: the embedder failed or returned something else.
     """
-    from sleuth.vectors import as_vector, ask_embedder
+    from sleuth.vectors import as_vector, ask_embedder, name_of
 
-    name = str(getattr(embedder, "fingerprint", None) or type(embedder).__name__)
+    name = name_of(embedder)
     vector = ask_embedder(embedder.embed_query, check_query(query), name)
     as_vector(vector, name)
     return [float(x) for x in vector]
