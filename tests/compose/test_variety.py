@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth import RetrievedItem
-from sleuth.compose import choose_among
+from sleuth.compose import choose, choose_among
 from tests.text.test_repeats import prose
 
 
@@ -88,3 +88,29 @@ def test_the_best_hundred_stay_the_best_hundred(documents: list[int], per_docume
     selection = ids(items, 200, all_copies=True, per_document=per_document)
     assert sorted(selection[:100]) == sorted(each.id for each in items[:100])
     assert selection[100:] == [each.id for each in items[100:]]
+
+
+@pytest.mark.parametrize(("copies", "most"), [((), 10), ((3,), 15), ((0, 1, 2, 3, 4, 5), 20)])
+def test_few_hits_are_read(copies: Sequence[int], most: int) -> None:
+    """A ranking is read only as far as hits have to be replaced."""
+    items = [item("best"), *(item(f"d{n}", hash("best") if n in copies else None) for n in range(200))]
+    reads: list[int] = []
+
+    def read(places: range) -> Sequence[RetrievedItem]:
+        reads.extend(places)
+        return items[places.start : places.stop]
+
+    hits = choose(items[:10], 10, read, all_copies=False, per_document=3)
+    assert len(hits) == 10
+    assert reads == list(range(10, most))
+
+
+def test_a_ranking_that_has_ended_is_not_read_on() -> None:
+    """Fewer hits than asked for are all there are."""
+
+    def read(places: range) -> Sequence[RetrievedItem]:
+        raise AssertionError(places)
+
+    items = [item("a"), item("b", hash("a")), item("c")]
+    hits = choose(items, 10, read, all_copies=False, per_document=3)
+    assert [each.id for each in hits] == ["a", "c"]

@@ -9,7 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.store.record import row_checksum
+from sleuth.store.record import (
+    CHUNK_PARTS,
+    DOCUMENT_PARTS,
+    DocumentRow,
+    StoredChunk,
+    chunk_checksum,
+    document_checksum,
+    has_checksums,
+    row_checksum,
+)
 from tests.examples import examples
 
 NUMBERS = st.none() | st.integers(-(1 << 63), (1 << 63) - 1)
@@ -38,3 +47,25 @@ def test_values_of_other_types(row: tuple[Any, ...]) -> None:
     """A value that is not of the type that was written is an error."""
     with pytest.raises((TypeError, ValueError, OverflowError)):
         row_checksum(row, 1, 1, SALT)
+
+
+CHUNK = StoredChunk(7, 2, None, 40, 3, 5, 0, None, '{"a":1}', "text ä")
+DOCUMENT = DocumentRow(5, 4, 99, None, 0, b"digest", "id", "source", None, '{"b":2}')
+JOINED = (
+    *CHUNK._replace(checksum=chunk_checksum(CHUNK, SALT)),
+    *DOCUMENT._replace(checksum=document_checksum(DOCUMENT, SALT)),
+)
+
+
+def is_whole(row: tuple[Any, ...], salt: int = SALT) -> bool:
+    """Return whether a chunk and its document are as they were written."""
+    return has_checksums(row, len(CHUNK), salt, CHUNK_PARTS, DOCUMENT_PARTS)
+
+
+@pytest.mark.parametrize("place", range(len(JOINED)))
+@pytest.mark.parametrize("value", [6, -1, 1 << 70, 1.5, "other", b"other", "\ud800"])
+def test_a_chunk_with_its_document(place: int, value: Any) -> None:
+    """Any other value at any place is noticed."""
+    assert is_whole(JOINED)
+    assert not is_whole((*JOINED[:place], value, *JOINED[place + 1 :]))
+    assert not is_whole(JOINED, SALT + 1)

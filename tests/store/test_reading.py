@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sleuth.errors import IndexDamagedError
 from sleuth.store import Store, text_hash
 from sleuth.store.record import scan
-from sleuth.types import Chunk
+from sleuth.types import Chunk, RetrievedItem
 from tests.examples import examples
 from tests.store.words import put
 
@@ -50,6 +50,9 @@ def test_whatever_rows_hold(
                 place = {"source": source or "s", "start_line": 1, "end_line": 1}
                 expected = {**place, **({"title": title} if title else {}), **metadata, **own}
                 assert row.metadata == item.metadata == expected
+                checked = RetrievedItem(id=row.id, text=row.text, metadata=expected, score=1.0)
+                assert item == checked
+                assert item.model_dump(exclude_unset=True) == checked.model_dump(exclude_unset=True)
                 assert (row.id, item.id, item.text) == (f"{name}#{row.n}", row.id, row.text)
             assert snapshot.order([row.key for row in rows]) == [(name, row.n) for row in rows]
 

@@ -28,5 +28,6 @@ from sleuth.compose.methods import RANK_CONSTANT as RANK_CONSTANT
 from sleuth.compose.methods import Method as Method
 from sleuth.compose.rerank import reranked as reranked
 from sleuth.compose.variety import FEW as FEW
+from sleuth.compose.variety import WINDOW as WINDOW
 from sleuth.compose.variety import choose as choose
 from sleuth.compose.variety import choose_among as choose_among

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from sleuth.text import Repeats
-from sleuth.types import RetrievedItem, document_of
+from sleuth.types import RetrievedItem
 
 HEAD: Final = 10
 """Places of which one document has few."""
@@ -16,17 +15,14 @@ WINDOW: Final = 100
 """The best hits, among which copies are looked for, and which may move up for a document with too many."""
 
 FEW: Final = 3 * HEAD
-"""The best hits that are looked at before others."""
+"""Rows that are ranked beyond those asked for: nearly all lists need no more to replace copies."""
 
-IdsOf = Callable[[int], Sequence[str]]
-"""Returns the ids of the best hits, of as many as asked for or of all there are."""
-
-ItemsAt = Callable[[Sequence[int]], Sequence[RetrievedItem]]
-"""Returns the hits at places of the ranking, those beyond its end left out."""
+ItemsAt = Callable[[range], Sequence[RetrievedItem]]
+"""Returns the hits at consecutive places of the ranking, those beyond its end left out."""
 
 
 def choose(
-    first: Sequence[RetrievedItem], k: int, ids: IdsOf, read: ItemsAt, *, all_copies: bool, per_document: int
+    first: Sequence[RetrievedItem], k: int, read: ItemsAt, *, all_copies: bool, per_document: int
 ) -> list[RetrievedItem]:
     """Return the `k` hits to show, each with the ids of its copies in `extra["copies"]`.
 
@@ -35,25 +31,22 @@ def choose(
     list for k begins the one for k + 1, and nothing but copies is missing in a long one.
 
     Args:
-        first: the best `k` hits.
-        ids, read: called only where hits have to move.
+        first: the best `k` hits, or all there are.
+        read: called only if hits have to move, for a few of the next hits at a time.
         all_copies: whether hits whose text repeats that of a better one are hits like any other.
         per_document: hits of one document among the first ten at most, 0 for no limit.
     """
-    if not _has_surplus(first[:HEAD], per_document) and (all_copies or not _has_copies(first[:WINDOW])):
-        return list(first)
     window = 0 if all_copies else WINDOW
-    if k <= HEAD:  # a few of the next hits are enough for nearly all rankings, and one call reads them
-        first = [*first, *read(range(len(first), k + HEAD // 2))]
-    for is_last in (False, True):
-        names = ids(k + WINDOW) if is_last else [item.id for item in first]
-        choice = _Choice(names, first, read, window)
-        head, rest = choice.pick(range(min(WINDOW, len(names))), HEAD, per_document)
-        if len(head) == HEAD >= k:
-            break
+    if len(first) < k:
+        read = _nothing
+    if k < HEAD and len(_Choice(first, read, window).pick(range(k), k, per_document)[0]) == len(first):
+        return list(first)
+    choice = _Choice(first, read, window)
+    places = range(k + WINDOW)
+    head, rest = choice.pick(places[:WINDOW], HEAD, per_document)
     more, rest = choice.pick(rest, HEAD - len(head))
     head = sorted(head + more)
-    tail, _ = choice.pick([*rest, *range(WINDOW, len(names))], k - len(head))
+    tail, _ = choice.pick([*rest, *places[WINDOW:]], k - len(head))
     return choice.items([*head, *tail][:k])
 
 
@@ -64,80 +57,81 @@ def choose_among(
     return choose(
         items[:k],
         k,
-        lambda most: [item.id for item in items[:most]],
-        lambda places: [items[place] for place in places if place < len(items)],
+        lambda places: items[places.start : places.stop],
         all_copies=all_copies,
         per_document=per_document,
     )
 
 
-def _has_surplus(items: Sequence[RetrievedItem], per_document: int) -> bool:
-    if not 0 < per_document < len(items):
-        return False
-    return max(Counter(item.document_id for item in items).values()) > per_document
-
-
-def _has_copies(items: Sequence[RetrievedItem]) -> bool:
-    repeats = Repeats()
-    return any(repeats.add(item.text) is not None for item in items)
+def _nothing(_: range) -> Sequence[RetrievedItem]:
+    return ()
 
 
 class _Choice:
     """The hits of one ranking that were chosen so far."""
 
-    def __init__(
-        self, names: Sequence[str], first: Sequence[RetrievedItem], read: ItemsAt, window: int
-    ) -> None:
-        self._documents = list(map(document_of, names))
-        self._first, self._read, self._window = first, read, window
-        self._counts = Counter[str]()
+    def __init__(self, first: Sequence[RetrievedItem], read: ItemsAt, window: int) -> None:
+        self._items, self._read, self._window = list(first), read, window
+        self._is_whole = False
+        self._counts = dict[str, int]()
         self._repeats = Repeats()
         self._compared: list[int] = []
-        self._items: dict[int, RetrievedItem] = {}
-        self._copies = defaultdict[int, list[str]](list)
+        self._copies = dict[int, list[str]]()
 
     def pick(self, places: Sequence[int], count: int, per_document: int = 0) -> tuple[list[int], list[int]]:
         """Choose up to `count` hits that repeat no chosen one; return their places, and those of hits that wait."""
         chosen: list[int] = []
         others: list[int] = []
+        items, counts = self._items, self._counts
         next_place = 0
         while len(chosen) < count and next_place < len(places):
             batch: list[int] = []
             while len(chosen) + len(batch) < count and next_place < len(places):
                 place = places[next_place]
+                if place >= len(items) and not self._reach(place):
+                    next_place = len(places)
+                    break
                 next_place += 1
-                document = self._documents[place]
-                if per_document and self._counts[document] >= per_document:
-                    others.append(place)
-                else:
-                    self._counts[document] += 1
-                    batch.append(place)
-            unread = [place for place in batch if place >= len(self._first)]
-            items = dict(zip(unread, self._read(unread) if unread else (), strict=True))
+                if per_document:
+                    document = items[place].document_id
+                    if counts.get(document, 0) >= per_document:
+                        others.append(place)
+                        continue
+                    counts[document] = counts.get(document, 0) + 1
+                batch.append(place)
             for place in batch:
-                if self._is_new(place, items[place] if place in items else self._first[place]):
+                if self._is_new(place):
                     chosen.append(place)
-                else:
-                    self._counts[self._documents[place]] -= 1
+                elif per_document:
+                    counts[items[place].document_id] -= 1
         return chosen, [*others, *places[next_place:]]
 
-    def _is_new(self, place: int, item: RetrievedItem) -> bool:
-        """Choose a hit unless it is a copy; name it in the hit that it repeats otherwise."""
-        if place < self._window:
-            original = self._repeats.add(item.text)
-            if original is not None:
-                self._copies[self._compared[original]].append(item.id)
-                return False
+    def _reach(self, place: int) -> bool:
+        """Read hits up to a place, and a few more; return whether the ranking has a hit there."""
+        while place >= len(self._items) and not self._is_whole:
+            start = len(self._items)
+            places = range(start, start + max(HEAD // 2, start // 4))
+            items = self._read(places)
+            self._items += items
+            self._is_whole = len(items) < len(places)
+        return place < len(self._items)
+
+    def _is_new(self, place: int) -> bool:
+        """Return whether a hit is no copy; name it in the hit that it repeats otherwise."""
+        if place >= self._window:
+            return True
+        item = self._items[place]
+        original = self._repeats.add(item.text)
+        if original is None:
             self._compared.append(place)
-        self._items[place] = item
-        return True
+            return True
+        self._copies.setdefault(self._compared[original], []).append(item.id)
+        return False
 
     def items(self, places: Sequence[int]) -> list[RetrievedItem]:
         """Return chosen hits with the ids of their copies."""
+        items = self._items
         return [
-            item.model_copy(update={"extra": {**item.extra, "copies": copies}})
-            if (copies := self._copies.get(place))
-            else item
+            items[place].with_extra(copies=self._copies[place]) if place in self._copies else items[place]
             for place in places
-            for item in (self._items[place],)
         ]

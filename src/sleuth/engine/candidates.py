@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sleuth.compose import choose
+from sleuth.compose import WINDOW, choose
 from sleuth.engine.expansion import grow
 from sleuth.engine.search import read_items
 from sleuth.errors import RetrievalError
@@ -50,30 +50,31 @@ class Candidates:
 
     def varied(self, k: int) -> list[RetrievedItem]:
         """Return the `k` passages to show, grown as the request says."""
-        return self._grown(choose(self._first(k), k, self._ids, self._read, **self._request.variety()))
-
-    def _ids(self, most: int) -> list[str]:
-        if most > self._depth and len(self._all.keys) >= self._depth:
-            try:
-                self._all, self._depth = self._all.deeper(most), most
-            except RetrievalError:  # the deadline has passed: what is there is ranked
-                self._depth = most
-            self.ranked = self._admit(self._all)
-        return self._snapshot.ids(self.ranked.keys[:most])
+        return self._grown(choose(self._first(k), k, self._read, **self._request.variety()))
 
     def _first(self, k: int) -> list[RetrievedItem]:
-        return self._read(range(min(k, len(self.ranked.keys))))
+        return self._read(range(k))
 
-    def _read(self, places: Sequence[int]) -> list[RetrievedItem]:
+    def _read(self, places: range) -> list[RetrievedItem]:
+        if places.stop > self._depth and len(self._all.keys) >= self._depth:
+            self._deepen(places.stop + WINDOW)
         ranked = self.ranked
-        places = [place for place in places if place < len(ranked.keys)]
-        keys = [ranked.keys[place] for place in places]
-        items = read_items(self._snapshot, keys, [ranked.scores[place] for place in places])
-        for place, key, item in zip(places, keys, items, strict=True):
-            if self._request.explain:
+        keys = ranked.keys[places.start : places.stop]
+        items = read_items(self._snapshot, keys, ranked.scores[places.start : places.stop])
+        if self._request.explain:
+            for place, item in zip(places, items, strict=False):
                 item.extra["explanation"] = ranked.explain(place)
-            self._keys[item.id] = key
+        if self._request.expand is not None:
+            self._keys.update((item.id, key) for key, item in zip(keys, items, strict=True))
         return items
+
+    def _deepen(self, depth: int) -> None:
+        try:
+            self._all = self._all.deeper(depth)
+            self.ranked = self._admit(self._all)
+        except RetrievalError:  # the deadline has passed: what is there is ranked
+            pass
+        self._depth = depth
 
     def _grown(self, items: list[RetrievedItem]) -> list[RetrievedItem]:
         if self._request.expand is None:

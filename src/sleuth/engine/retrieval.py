@@ -41,7 +41,8 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     k = min(request.k, MOST)
     deadline, fusion = check_deadline(request.deadline), as_fusion(request.fusion)
     reranking = Reranking.of(request, deadline, view.backend)
-    depth = max(min(2 * k, k + FEW), reranking.depth) if reranking.depth else k
+    rows = min(2 * k, k + FEW)
+    depth = max(rows, reranking.depth) if reranking.depth else k
     tree = as_filter(request.filter)
     with view.reader() as snapshot:
         searchers = view.searchers_of(snapshot)
@@ -55,7 +56,8 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             notes += more
             if not query.text.strip():
                 return Ranking((), notes=notes)
-        rows = k if len(legs) == 1 else max(k, FEW)  # fused rows cost next to nothing
+        if len(legs) > 1:
+            rows = max(rows, FEW)  # fused rows cost next to nothing
         if request.min_score is not None or reranking.depth:
             rows = max(depth, fusion.pool)
         ranked = rank(

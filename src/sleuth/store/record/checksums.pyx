@@ -1,6 +1,7 @@
 # cython: boundscheck=False, wraparound=False, cdivision=True
 """Makes the checksums of rows of the record, in half a microsecond each: each hit of a query is compared with its own."""
 
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.tuple cimport PyTuple_GET_ITEM, PyTuple_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
@@ -71,13 +72,47 @@ def row_checksum(row, Py_ssize_t numbers, Py_ssize_t texts, uint32_t salt, uint3
         ValueError: a text that UTF-8 cannot hold.
         OverflowError: a number of more than 64 bits.
     """
-    cdef Py_ssize_t n, place
     if not isinstance(row, tuple):  # a named one as well
         raise TypeError("row must be a tuple")
-    n = PyTuple_GET_SIZE(row)
-    for place in range(min(numbers, n)):
+    cdef Py_ssize_t n = PyTuple_GET_SIZE(row)
+    return _checksum(row, 0, min(numbers, n), texts, n, salt, start)
+
+
+def has_checksums(
+    tuple row not None, Py_ssize_t document, uint32_t salt, tuple chunk_parts not None, tuple document_parts not None
+):
+    """Return whether a chunk and its document, in one row, are as they were written.
+
+    Args:
+        row: the values of the chunk, then those of the document.
+        document: the place of its first value.
+        salt: of the index.
+        chunk_parts, document_parts: how many numbers stand first and the place of the first text, as of `row_checksum`; the
+            checksum comes after the numbers, then the hash of a document.
+    """
+    cdef Py_ssize_t n = PyTuple_GET_SIZE(row), numbers, texts
+    cdef bytes digest
+    try:
+        numbers, texts = chunk_parts
+        if _checksum(row, 0, numbers, texts, document, salt, 0) != row[numbers]:
+            return False
+        numbers, texts = document_parts
+        numbers, texts = numbers + document, texts + document
+        digest = row[numbers + 1]
+        start = _update(0, PyBytes_AS_STRING(digest), PyBytes_GET_SIZE(digest))
+        return _checksum(row, document, numbers, texts, n, salt, start) == row[numbers]
+    except (OverflowError, TypeError, ValueError):  # values of another type than were written
+        return False
+
+
+cdef int64_t _checksum(
+    object row, Py_ssize_t first, Py_ssize_t numbers, Py_ssize_t texts, Py_ssize_t end, uint32_t salt, uint32_t start
+) except? 0:
+    """Return the checksum of a part of a tuple: numbers from `first` to `numbers`, and texts from `texts` to `end`."""
+    cdef Py_ssize_t place
+    for place in range(first, numbers):
         start = _with_number(start, <object>PyTuple_GET_ITEM(row, place))
-    for place in range(texts, n):
+    for place in range(texts, end):
         if place > texts:
             start = _update(start, b"\0", 1)
         start = _with_text(start, <object>PyTuple_GET_ITEM(row, place))
