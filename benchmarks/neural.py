@@ -98,10 +98,12 @@ def embedders(model: Kept) -> dict[str, Any]:
 
 
 @contextmanager
-def index_of(documents: Sequence[Document], embedder: Any = None) -> Iterator[Engine]:
+def index_of(documents: Sequence[Document], embedder: Any = None, legs: str = "") -> Iterator[Engine]:
     with (
         tempfile.TemporaryDirectory() as folder,
-        Engine.open(Path(folder) / "index", create=True, embedder=embedder) as engine,
+        Engine.open(
+            Path(folder) / "index", create=True, embedder=embedder, settings={"legs": legs}
+        ) as engine,
     ):
         engine.add(documents)
         yield engine

@@ -31,9 +31,9 @@ BASE = {
     "request",
 }
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
-FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm", "neural"}
+FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm", "neural", "sparse"}
 COMPOSITION = {"compose", "answer", "evaluate"}
-INTERNAL = {"store", "lexical", "dense"}
+INTERNAL = {"store", "lexical", "dense", "sparse"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
 
 ALLOWED: dict[str, set[str]] = {
@@ -54,6 +54,7 @@ ALLOWED: dict[str, set[str]] = {
     "files": BASE,
     "store": BASE | {"filters"},
     **{family: GROUND | {"compose", "remote"} for family in FAMILIES},
+    "sparse": GROUND | {"lexical", "neural"},
     "compose": BASE | {"filters", "text", "remote"},
     "answer": BASE | {"filters", "text", "remote"},
     "evaluate": BASE | {"filters"},
@@ -63,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
     "engine": ENGINE,
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
     "surfaces": ENGINE - INTERNAL - {"hooks", "manager"} | {"engine", "cluster", "evaluate"},
-    "integrations": BASE | {"filters", "engine", "vector_store", "dense", "remote"},
+    "integrations": BASE | {"filters", "engine", "vector_store", "text", "remote"},
     "testing": BASE | {"filters", "knowledge_base"},
     "__main__": {"surfaces"},
     "__init__": {"cluster"},  # it names what registers backends
@@ -228,7 +229,7 @@ def modules_imported(
     return modules
 
 
-PAIRS = {"dense", "lexical"}
+PAIRS = {"dense", "lexical", "sparse"}
 """Rooms in which a leg opens its searcher, and the searcher has the type of its leg."""
 
 

@@ -16,9 +16,9 @@ from sleuth.errors import ArgumentError
 from sleuth.settings import IndexSettings
 from sleuth.types import Explanation, Ranking
 from tests.commands import sleuth
-from tests.engine.sparse import SparseLeg, SparseSearcher
+from tests.engine.synonyms import SynonymLeg, SynonymSearcher
 
-register_leg(SparseLeg)
+register_leg(SynonymLeg)
 
 TEXTS = [
     "The automobile needs new tires before winter.",
@@ -51,7 +51,7 @@ def fill(engine: Engine) -> Engine:
 
 @pytest.fixture(params=["one", "shards"])
 def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Engine]:
-    options: dict[str, Any] = {"create": True, "settings": {"legs": "sparse"}}
+    options: dict[str, Any] = {"create": True, "settings": {"legs": "synonyms"}}
     with (
         Engine.open(tmp_path / "index", **options)
         if request.param == "one"
@@ -74,40 +74,42 @@ def named(explanation: Explanation | None, name: str) -> list[Explanation]:
 
 def test_it_ranks_alone(engine: Engine) -> None:
     """Alone, it finds passages that hold none of the query's words, and no deleted ones."""
-    hits = ids(engine.retrieve("car", 100, legs=["sparse"]))
+    hits = ids(engine.retrieve("car", 100, legs=["synonyms"]))
     assert {id.partition("-")[0] for id in hits} == {"d0", "d1", "d2", "d5"}
     assert not {"d2-0#0", "d1-1#0", "d3-3#0"} & set(hits)
-    assert ids(engine.retrieve("car", 3, legs=["sparse"])) == hits[:3]
+    assert ids(engine.retrieve("car", 3, legs=["synonyms"])) == hits[:3]
 
 
 def test_it_is_fused_with_its_weight(engine: Engine) -> None:
     """It takes part in the default fusion by its own weight, and in others by the one a caller names."""
-    for fusion, weight in ((None, SparseLeg.weight), ("minmax(sparse=2,lexical=1)", 2.0), ("rrf", 1.0)):
+    for fusion, weight in ((None, SynonymLeg.weight), ("minmax(synonyms=2,lexical=1)", 2.0), ("rrf", 1.0)):
         ranking = engine.retrieve("car", 20, fusion=fusion, explain=True)
-        assert [part.name for part in ranking.parts] == ["lexical", "dense", "sparse"]
+        assert [part.name for part in ranking.parts] == ["lexical", "dense", "synonyms"]
         parts = [
-            part for item in ranking for part in named(item.explanation, "sparse") if "share" in part.facts
+            part for item in ranking for part in named(item.explanation, "synonyms") if "share" in part.facts
         ]
         assert parts
         for part in parts:
             assert part.facts["weight"] == pytest.approx(weight * float(part.facts.get("trust", 1.0)))
-    assert str(Fusion.parse("minmax(sparse=2)")) == "minmax(lexical=1,dense=1,sparse=2,pool=200)"
-    assert Fusion.parse("minmax(sparse=2)") == Fusion(weights={"sparse": 2.0})
+    assert str(Fusion.parse("minmax(synonyms=2)")) == "minmax(lexical=1,dense=1,synonyms=2,pool=200)"
+    assert Fusion.parse("minmax(synonyms=2)") == Fusion(weights={"synonyms": 2.0})
 
 
 def test_it_honours_filters(engine: Engine) -> None:
     """Filters, scopes and the search syntax limit its hits before they are cut."""
-    assert {id[:4] for id in ids(engine.retrieve("car", 2, legs=["sparse"], filter="copy=3 n=1"))} == {"d1-3"}
+    assert {id[:4] for id in ids(engine.retrieve("car", 2, legs=["synonyms"], filter="copy=3 n=1"))} == {
+        "d1-3"
+    }
     with engine.scoped({"copy": 2}) as view:
-        assert {id.partition("#")[0][-1] for id in ids(view.retrieve("car", 9, legs=["sparse"]))} == {"2"}
-    hits = ids(engine.retrieve("vehicle -wood", 50, legs=["sparse"], syntax=True))
+        assert {id.partition("#")[0][-1] for id in ids(view.retrieve("car", 9, legs=["synonyms"]))} == {"2"}
+    hits = ids(engine.retrieve("vehicle -wood", 50, legs=["synonyms"], syntax=True))
     assert hits and not [id for id in hits if id.startswith("d5")]
 
 
 def test_it_explains_its_hits(engine: Engine) -> None:
     """The parts of its explanation sum to its score."""
-    for item in engine.retrieve("spring vehicle", 10, legs=["sparse"], explain=True):
-        (explanation,) = named(item.explanation, "sparse")
+    for item in engine.retrieve("spring vehicle", 10, legs=["synonyms"], explain=True):
+        (explanation,) = named(item.explanation, "synonyms")
         assert explanation.value == item.score
         assert sum(part.value for part in explanation.parts) == pytest.approx(item.score)
 
@@ -117,16 +119,16 @@ def test_it_says_what_rows_have_in_common(engine: Engine) -> None:
     hits = engine.retrieve("automobile", 50, min_score=0.0)
     assert any(id.startswith("d2") for id in ids(hits))
     assert not any(
-        id.startswith("d3") for id in ids(engine.retrieve("petrol", 50, legs=["sparse"], min_score=0.0))
+        id.startswith("d3") for id in ids(engine.retrieve("petrol", 50, legs=["synonyms"], min_score=0.0))
     )
-    assert not engine.retrieve("zzz", 50, legs=["sparse"], min_score=0.0)
+    assert not engine.retrieve("zzz", 50, legs=["synonyms"], min_score=0.0)
     ranking = engine.retrieve("spring vehicle", 5, explain=True)
     assert all(0 < score <= 1 for score in score_hits(engine, "spring vehicle", ranking))
 
 
 def test_shards_rank_as_one_index(tmp_path: Path) -> None:
     """Numbers that its scores depend on are summed over shards: rankings and explanations are those of one index."""
-    settings = {"legs": "sparse"}
+    settings = {"legs": "synonyms"}
     with (
         Engine.open(tmp_path / "one", create=True, settings=settings) as one,
         ShardedEngine.open(tmp_path / "many", create=True, settings=settings, shards=5) as many,
@@ -134,12 +136,12 @@ def test_shards_rank_as_one_index(tmp_path: Path) -> None:
         fill(one)
         fill(many)
         for query in QUERIES:
-            for legs in (["sparse"], ["lexical", "sparse"], None):
+            for legs in (["synonyms"], ["lexical", "synonyms"], None):
                 expected = one.retrieve(query, 8, legs=legs, explain=True)
                 ranking = many.retrieve(query, 8, legs=legs, explain=True)
                 assert [(i.id, i.score) for i in ranking] == [(i.id, i.score) for i in expected]
                 for item, other in zip(ranking, expected, strict=True):
-                    assert named(item.explanation, "sparse") == named(other.explanation, "sparse")
+                    assert named(item.explanation, "synonyms") == named(other.explanation, "synonyms")
 
 
 @pytest.mark.parametrize("step", ["ask", "pool"])
@@ -153,92 +155,92 @@ def test_a_leg_that_fails_is_left_out(
     def fail(*arguments: object) -> None:
         raise ZeroDivisionError("of the model")
 
-    monkeypatch.setattr(SparseSearcher, step, fail)
+    monkeypatch.setattr(SynonymSearcher, step, fail)
     ranking = engine.retrieve("spring vehicle")
     assert ids(ranking) == ids(expected)
     (failure,) = ranking.failures
     assert (failure.name, failure.status, failure.error) == (
-        "sparse",
+        "synonyms",
         "failed",
         "ZeroDivisionError: of the model",
     )
-    assert "the leg sparse failed: ZeroDivisionError" in caplog.text
+    assert "the leg synonyms failed: ZeroDivisionError" in caplog.text
     with pytest.raises(ZeroDivisionError):
-        engine.retrieve("spring vehicle", legs=["sparse"])
+        engine.retrieve("spring vehicle", legs=["synonyms"])
 
 
 def test_merging_changes_no_ranking(tmp_path: Path) -> None:
     """Rankings before and after compaction are equal, also after opening again."""
-    with Engine.open(tmp_path / "index", create=True, settings={"legs": "sparse"}) as engine:
+    with Engine.open(tmp_path / "index", create=True, settings={"legs": "synonyms"}) as engine:
         fill(engine)
-        before = [[(i.id, i.score) for i in engine.retrieve(query, legs=["sparse"])] for query in QUERIES]
+        before = [[(i.id, i.score) for i in engine.retrieve(query, legs=["synonyms"])] for query in QUERIES]
         engine.compact()
-        assert engine.status()["legs"]["sparse"]["segments"] == 1
+        assert engine.status()["legs"]["synonyms"]["segments"] == 1
         assert [
-            [(i.id, i.score) for i in engine.retrieve(query, legs=["sparse"])] for query in QUERIES
+            [(i.id, i.score) for i in engine.retrieve(query, legs=["synonyms"])] for query in QUERIES
         ] == before
     with Engine.open(tmp_path / "index") as engine:
         assert not engine.repairs
         assert [
-            [(i.id, i.score) for i in engine.retrieve(query, legs=["sparse"])] for query in QUERIES
+            [(i.id, i.score) for i in engine.retrieve(query, legs=["synonyms"])] for query in QUERIES
         ] == before
 
 
 def test_status_and_check_show_it(engine: Engine) -> None:
     """Status counts its passages, and a check proves that it covers each once."""
-    leg = engine.status()["legs"]["sparse"]
-    assert (leg["passages"], leg["uncovered"], leg["fingerprint"]) == (22, 0, "sparse/1")
-    assert any("sparse" in finding.subject for finding in engine.check(full=True))
+    leg = engine.status()["legs"]["synonyms"]
+    assert (leg["passages"], leg["uncovered"], leg["fingerprint"]) == (22, 0, "synonyms/1")
+    assert any("synonyms" in finding.subject for finding in engine.check(full=True))
 
 
 def test_segments_of_another_fingerprint_are_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Segments that another version of the leg built are rebuilt when the index is opened, which is reported."""
-    with Engine.open(tmp_path / "index", create=True, settings={"legs": "sparse"}) as engine:
+    with Engine.open(tmp_path / "index", create=True, settings={"legs": "synonyms"}) as engine:
         fill(engine)
-        before = ids(engine.retrieve("car", legs=["sparse"]))
-    monkeypatch.setattr(SparseLeg, "fingerprint", "sparse/2")
+        before = ids(engine.retrieve("car", legs=["synonyms"]))
+    monkeypatch.setattr(SynonymLeg, "fingerprint", "synonyms/2")
     with Engine.open(tmp_path / "index") as engine:
-        assert {repair.what for repair in engine.repairs} == {"sparse"}
-        assert ids(engine.retrieve("car", legs=["sparse"])) == before
+        assert {repair.what for repair in engine.repairs} == {"synonyms"}
+        assert ids(engine.retrieve("car", legs=["synonyms"])) == before
 
 
 def test_expensive_rows_are_left_to_embed(tmp_path: Path) -> None:
     """Rows of a deferred leg are built by `embed`, which `add` calls, with progress."""
-    settings = {"legs": "sparse:slow"}
+    settings = {"legs": "synonyms:slow"}
     with Engine.open(tmp_path / "index", create=True, settings=settings, embedder="") as engine:
         fill(engine)
-        assert engine.status()["legs"]["sparse"]["uncovered"] == 0
-        assert ids(engine.retrieve("car", legs=["sparse"]))
+        assert engine.status()["legs"]["synonyms"]["uncovered"] == 0
+        assert ids(engine.retrieve("car", legs=["synonyms"]))
         assert engine.embed() == 0
 
 
 def test_commands_search_by_it(tmp_path: Path) -> None:
     """`sleuth search --leg`, `status` and `doctor` show the leg."""
-    with Engine.open(tmp_path / ".sleuth", create=True, settings={"legs": "sparse"}) as engine:
-        expected = ids(fill(engine).retrieve("car", 5, legs=["sparse"]))
-    answer = sleuth("search", "car", "--leg", "sparse", "-k", "5", "--json", cwd=tmp_path)
+    with Engine.open(tmp_path / ".sleuth", create=True, settings={"legs": "synonyms"}) as engine:
+        expected = ids(fill(engine).retrieve("car", 5, legs=["synonyms"]))
+    answer = sleuth("search", "car", "--leg", "synonyms", "-k", "5", "--json", cwd=tmp_path)
     assert answer.returncode == 0, answer.stderr
     assert [item["id"] for item in json.loads(answer.stdout)["items"]] == expected
-    assert "sparse" in sleuth("status", cwd=tmp_path).stdout
-    assert "sparse" in sleuth("doctor", "--full", "--verbose", cwd=tmp_path).stdout
+    assert "synonyms" in sleuth("status", cwd=tmp_path).stdout
+    assert "synonyms" in sleuth("doctor", "--full", "--verbose", cwd=tmp_path).stdout
     refused = sleuth("search", "car", "--leg", "spare", cwd=tmp_path)
-    assert "legs must be among lexical, dense, sparse in this index, got ['spare']" in refused.stderr
+    assert "legs must be among lexical, dense, synonyms in this index, got ['spare']" in refused.stderr
 
 
 def test_an_index_without_the_setting_does_not_have_it(tmp_path: Path) -> None:
     """A registered leg changes no index that does not name it."""
     with Engine.open(tmp_path / "index", create=True) as engine:
         engine.add(documents(1))
-        assert "sparse" not in engine.status()["legs"]
+        assert "synonyms" not in engine.status()["legs"]
         with pytest.raises(ArgumentError, match="legs must be among lexical, dense in this index"):
-            engine.retrieve("car", legs=["sparse"])
+            engine.retrieve("car", legs=["synonyms"])
 
 
 def test_unknown_legs_and_arguments_are_refused(tmp_path: Path) -> None:
     """Before any file is made, a leg that nobody registered, or that refuses its argument, is an error."""
-    for legs, message in (("spare", "got 'spare': install"), ("sparse:fast", "got 'fast'")):
+    for legs, message in (("spare", "got 'spare': install"), ("synonyms:fast", "got 'fast'")):
         with pytest.raises(ArgumentError, match=message):
             Engine.open(tmp_path / "index", create=True, settings={"legs": legs})
     assert not (tmp_path / "index").exists()
@@ -246,23 +248,23 @@ def test_unknown_legs_and_arguments_are_refused(tmp_path: Path) -> None:
 
 def test_a_name_is_taken_once() -> None:
     """Registering a leg again changes nothing; another class with its name is refused."""
-    register_leg(SparseLeg)
-    other = type("OtherLeg", (SparseLeg,), {})
-    with pytest.raises(ArgumentError, match="must be free, got 'sparse'"):
+    register_leg(SynonymLeg)
+    other = type("OtherLeg", (SynonymLeg,), {})
+    with pytest.raises(ArgumentError, match="must be free, got 'synonyms'"):
         register_leg(other)
     with pytest.raises(ArgumentError, match="identifier, got 'a b'"):
-        register_leg(type("SpacedLeg", (SparseLeg,), {"name": "a b"}))
+        register_leg(type("SpacedLeg", (SynonymLeg,), {"name": "a b"}))
 
 
 def test_built_in_legs_are_registered_alike() -> None:
     """Every leg of an index comes from the registry, in order; those of the setting come last."""
     assert [leg.name for leg in open_legs(IndexSettings())] == ["lexical", "columns"]
-    assert [leg.name for leg in open_legs(IndexSettings(legs=" sparse:slow "))] == [
+    assert [leg.name for leg in open_legs(IndexSettings(legs=" synonyms:slow "))] == [
         "lexical",
         "columns",
-        "sparse",
+        "synonyms",
     ]
-    for legs in ("sparse,sparse:slow", "lexical"):
+    for legs in ("synonyms,synonyms:slow", "lexical"):
         with pytest.raises(ArgumentError, match=f"once .*, got '{legs}'"):
             open_legs(IndexSettings(legs=legs))
 
@@ -273,7 +275,9 @@ def test_installed_legs_are_found_by_name(tmp_path: Path, monkeypatch: pytest.Mo
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stems\nVersion: 1\n")
     (info / "entry_points.txt").write_text("[sleuth.legs]\nstems = stems_of_a_plugin:StemsLeg\n")
-    module = "from tests.engine.sparse import SparseLeg\n\n\nclass StemsLeg(SparseLeg):\n    name = 'stems'\n"
+    module = (
+        "from tests.engine.synonyms import SynonymLeg\n\n\nclass StemsLeg(SynonymLeg):\n    name = 'stems'\n"
+    )
     (info.parent / "stems_of_a_plugin.py").write_text(module)
     monkeypatch.syspath_prepend(str(info.parent))
     with Engine.open(tmp_path / "index", create=True, settings={"legs": "stems"}) as engine:

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine
-from sleuth.engine import WEIGHT_NOTE, known_items, sample
+from sleuth.engine import known_items, sample
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgkl" for b in "aeiou" for c in ("m", "n", "r", "st", "x")]
 
@@ -109,7 +109,7 @@ def test_a_measured_weight_is_used_as_it_is(tmp_path: Path) -> None:
         engine.add(documents())
         assert dense_weight(engine) == 1.25
         with engine.store.reader() as snapshot:
-            assert WEIGHT_NOTE not in snapshot.notes()
+            assert "weight of dense" not in snapshot.notes()
         fusion = "minmax(lexical=1,dense=0)"
         query = documents()[7].text[:40]
         words = [item.id for item in engine.retrieve(query, 3, legs=["lexical"])]
@@ -126,7 +126,7 @@ def test_too_few_known_items(tmp_path: Path, texts: list[str]) -> None:
         assert dense_weight(engine) == 0
 
 
-WRONG = '{"embedder": "bags", "weight": "x", "words": 1, "meaning": 1, "items": 60}'
+WRONG = '{"model": "bags", "weight": "x", "words": 1, "meaning": 1, "items": 60}'
 
 
 @pytest.mark.parametrize("note", ["{", "[]", '{"weight": 9}', WRONG])
@@ -136,13 +136,13 @@ def test_a_damaged_estimate_is_made_again(tmp_path: Path, note: str) -> None:
         engine.add(documents())
         weight = dense_weight(engine)
         with engine.store.writer() as writer:
-            writer.note(WEIGHT_NOTE, note)
+            writer.note("weight of dense", note)
     with Engine.open(tmp_path / "i", embedder=Bags()) as engine:
         assert dense_weight(engine) == 0.4
         engine.embed()
         assert dense_weight(engine) == weight
         with engine.store.reader() as snapshot:
-            assert json.loads(snapshot.notes()[WEIGHT_NOTE])["embedder"] == "bags"
+            assert json.loads(snapshot.notes()["weight of dense"])["model"] == "bags"
 
 
 def test_over_shards(tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_copies_do_not_raise_a_weight(tmp_path: Path) -> None:
             [Document(document.text, id=f"{document.id}-{n}") for document in documents(40) for n in range(9)]
         )
         with engine.store.reader() as snapshot:
-            estimate = json.loads(snapshot.notes()[WEIGHT_NOTE])
+            estimate = json.loads(snapshot.notes()["weight of dense"])
         assert estimate["words"] < 0.2
         assert dense_weight(engine) == estimate["weight"] <= 0.4
 
@@ -195,3 +195,14 @@ def test_known_items() -> None:
         assert sorted(f"{item.query} {item.rest}".split()) == sorted(text.split())
     assert known_items([one, row]) == known_items([one, row])
     assert len(known_items([one] * 500)) == 60
+
+
+def test_deleted_passages_take_no_part(tmp_path: Path) -> None:
+    """A sample holds the passages that there are, also where segments hold deleted ones."""
+    with Engine.open(tmp_path / "i", create=True, embedder=Bags()) as engine:
+        engine.add(documents())
+        engine.delete([str(document.id) for document in documents()[::2]])
+        with engine.store.reader() as snapshot:
+            assert list(sample(snapshot, "dense").texts["text"]) == [
+                document.text for document in documents()[1::2]
+            ]

@@ -74,12 +74,23 @@ def model(nodes: Sequence[bytes], constants: Sequence[bytes], inputs: Sequence[s
     return field(1, 8) + field(8, field(2, 17)) + field(7, graph + field(12, output))
 
 
-def encoder(dimension: int = 8, words: int = len(WORDS)) -> bytes:
+def encoder(dimension: int = 8, words: int = len(WORDS), table: NDArray[np.float32] | None = None) -> bytes:
     """An encoder whose token vectors are rows of a table: `last_hidden_state`, shape (batch, tokens, dimension)."""
-    table = np.random.default_rng(5).standard_normal((words, dimension)).astype(np.float32)
+    if table is None:
+        table = np.random.default_rng(5).standard_normal((words, dimension)).astype(np.float32)
+    dimension = table.shape[1]
     nodes = [node("Gather", ["table", "input_ids"], "last_hidden_state")]
     output = value("last_hidden_state", FLOAT, "batch", "tokens", dimension)
     return model(nodes, [tensor("table", table)], ["input_ids", "attention_mask"], output)
+
+
+def sparse_encoder() -> bytes:
+    """A masked language model: each word stands for itself, "token" also for "bucket", and nothing for the frame."""
+    table = np.full((len(WORDS), len(WORDS)), -1, np.float32)
+    for word in WORDS[len(SPECIAL) :]:
+        table[WORDS.index(word), WORDS.index(word)] = 5
+    table[WORDS.index("token"), WORDS.index("bucket")] = 1.5
+    return encoder(table=table)
 
 
 def cross_encoder() -> bytes:
@@ -138,6 +149,11 @@ def write_encoder(folder: Path, **files: Any) -> Path:
         "1_Pooling___config", {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
     )
     return write(folder, encoder(), **files)
+
+
+def write_sparse_encoder(folder: Path, **files: Any) -> Path:
+    """Write the folder of a tiny sparse encoder."""
+    return write(folder, sparse_encoder(), config={"architectures": ["BertForMaskedLM"]}, **files)
 
 
 def write_cross_encoder(folder: Path, **files: Any) -> Path:

@@ -19,7 +19,7 @@ from sleuth.cluster.shards import layout
 from sleuth.cluster.shards.gathered import GatheredOfNewest
 from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout, shard_of
 from sleuth.cluster.shards.store import ShardedStore
-from sleuth.engine import Engine, IndexBackend, OpenOptions, StoreBackend, estimate_weight
+from sleuth.engine import Engine, IndexBackend, OpenOptions, StoreBackend, estimate_weights
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
 from sleuth.filters import as_filter
 from sleuth.remote import async_twin
@@ -174,7 +174,7 @@ class ShardedBackend(GatheredBackend):
                     progress(before + now, max(total, before + of))
 
             done += index.make_vectors(tell if progress else None, timeout=timeout)
-        estimate_weight(self._shards.indexes[0], timeout=timeout)  # whose legs rank over all shards
+        estimate_weights(self._shards.indexes[0], timeout=timeout)  # whose legs rank over all shards
         return done
 
     def check(self, *, full: bool) -> list[Finding]:

@@ -9,7 +9,6 @@ from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
 from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
 from sleuth.dense.packages import open_package as open_package
 from sleuth.dense.search import DenseSearcher as DenseSearcher
-from sleuth.dense.texts import embedded_text as embedded_text
 from sleuth.dense.wordllama import CodeEmbedder as CodeEmbedder
 from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
 

@@ -20,7 +20,6 @@ from sleuth.dense.embedding import (
 )
 from sleuth.dense.late import begins_of
 from sleuth.dense.search import DenseSearcher
-from sleuth.dense.texts import FIELDS, join_texts
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
@@ -40,6 +39,7 @@ from sleuth.store import (
     require,
     unpack,
 )
+from sleuth.text import EMBEDDED_FIELDS, embedded_texts
 from sleuth.vectors import ask_embedder, unit
 
 logger = logger_of("dense")
@@ -52,7 +52,7 @@ PIECE = 1 << 14
 
 def embedder_of(fingerprint: str) -> str:
     """Return the fingerprint of the embedder that the fingerprint of a `DenseLeg` names; "" where it names none."""
-    return fingerprint.partition("|")[2].rpartition(f"|{','.join(FIELDS)}")[0]
+    return fingerprint.partition("|")[2].rpartition(f"|{','.join(EMBEDDED_FIELDS)}")[0]
 
 
 class DenseLeg(RankingLeg[NDArray[np.float32]]):
@@ -74,8 +74,6 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         progress: told while rows are embedded, of the texts of one call of `build`.
         deferred: whether vectors are so expensive that commits leave them out.
         missing: why the embedder gives no vectors, with the command that mends it.
-        measured_weight: in the default fusion, where the embedder says it; None where it is estimated for each index.
-        is_weighed: whether `weight` is an estimate for this index.
     """
 
     name = "dense"
@@ -90,7 +88,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         self,
         embedder: Embedder,
         *,
-        fields: Sequence[str] = FIELDS,
+        fields: Sequence[str] = EMBEDDED_FIELDS,
         cache: EncodingCache | None = None,
         batch_size: int | None = None,
         threads: int = 4,
@@ -127,10 +125,11 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         self.dimension = 0
         self.deferred = self.is_slow = getattr(embedder, "cheap", False) is not True
         self.missing = str(getattr(embedder, "missing", ""))
-        self.measured_weight: float | None = getattr(embedder, "weight", None)
-        self.is_weighed = False
-        if self.measured_weight is not None:
-            self.weight = self.measured_weight
+        self.model = embedder.fingerprint
+        weight: float | None = getattr(embedder, "weight", None)
+        self.is_weighed = weight is not None or not self.deferred
+        if weight is not None:
+            self.weight = weight
 
     @classmethod
     def open(cls, context: LegContext) -> DenseLeg | None:
@@ -215,8 +214,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     def texts(self, rows: Rows) -> list[str]:
         """Return what is embedded of each row."""
-        present = [rows.texts[name] for name in self.fields if name in rows.texts]
-        return [join_texts(parts) for parts in zip(*present, strict=True)] or [""] * len(rows)
+        return embedded_texts(rows.texts, len(rows), self.fields)
 
     def build(self, rows: Rows) -> SegmentData:
         """Return vectors and codes of these rows.

@@ -20,7 +20,6 @@ from sleuth.arguments import check_count
 from sleuth.dense import codes, late, matching
 from sleuth.dense.embedding import dimension_of
 from sleuth.dense.lists import lists_in
-from sleuth.dense.texts import embedded_text
 from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
 from sleuth.store import (
     Bitmap,
@@ -33,6 +32,7 @@ from sleuth.store import (
     best_hits,
     no_hits,
 )
+from sleuth.text import embedded_text
 from sleuth.types import Explanation
 from sleuth.vectors import as_vector, ask_embedder
 

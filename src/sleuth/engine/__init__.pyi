@@ -76,7 +76,6 @@ from sleuth.engine.sources import SPELLINGS as SPELLINGS
 from sleuth.engine.spelling import suggestions as suggestions
 from sleuth.engine.trust import agreement as agreement
 from sleuth.engine.trust import trust_in as trust_in
-from sleuth.engine.weights import WEIGHT_NOTE as WEIGHT_NOTE
-from sleuth.engine.weights import estimate_weight as estimate_weight
+from sleuth.engine.weights import estimate_weights as estimate_weights
 from sleuth.engine.weights import known_items as known_items
 from sleuth.engine.weights import sample as sample

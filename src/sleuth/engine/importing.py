@@ -139,8 +139,8 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
 
 def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     """Vectors by hash of the text that the index would embed, for documents that it keeps whole."""
-    from sleuth.dense import embedded_text
     from sleuth.store import text_hash
+    from sleuth.text import embedded_text
 
     chunker = open_chunker(engine.settings, engine.backend.chunker)
     vectors = {}

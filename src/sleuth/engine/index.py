@@ -13,7 +13,7 @@ from sleuth.engine.narrowing import Scope
 from sleuth.engine.opening import OpenOptions, check_settings, open_index
 from sleuth.engine.reranking import default_model
 from sleuth.engine.search import SearchersOfNewest, check_legs
-from sleuth.engine.weights import apply_estimate, estimate_weight
+from sleuth.engine.weights import apply_estimates, estimate_weights
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
 
@@ -93,7 +93,7 @@ class StoreBackend:
     def embed(self, progress: Progress | None, *, timeout: float) -> int:
         """Build the rows of legs that commits left out, and weigh vectors that are new."""
         count = self.make_vectors(progress, timeout=timeout)
-        estimate_weight(self, timeout=timeout)
+        estimate_weights(self, timeout=timeout)
         return count
 
     def make_vectors(self, progress: Progress | None, *, timeout: float) -> int:
@@ -171,7 +171,7 @@ class IndexBackend(StoreBackend):
         super().__init__(
             store, legs, SearchersOfNewest(legs), embedder=embedder, chunker=chunker, repairs=repairs
         )
-        apply_estimate(self)
+        apply_estimates(self)
 
     @classmethod
     def open(cls, path: str | Path, options: OpenOptions) -> IndexBackend:

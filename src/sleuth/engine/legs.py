@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from sleuth.dense import DenseLeg
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.lexical import LexicalLeg
+from sleuth.sparse import SparseLeg
 from sleuth.store import IndexLeg, LegContext, RankingLeg
 from sleuth.store.columns import ColumnsLeg
 
@@ -47,6 +48,8 @@ _EVERYWHERE: Final = tuple(_KINDS)
 
 WEIGHTS: Final = {name: kind.weight for name, kind in _KINDS.items() if issubclass(kind, RankingLeg)}
 """Of the default fusion, by leg, chosen over all test collections at once (docs/hybrid.md)."""
+
+register_leg(SparseLeg)
 
 
 def leg_kind(name: str) -> type[IndexLeg]:

@@ -16,7 +16,7 @@ from sleuth.engine.embedders import (
     stand_in,
 )
 from sleuth.engine.legs import legs_of_embedder, open_legs
-from sleuth.errors import ArgumentError, IndexNotFoundError
+from sleuth.errors import ArgumentError, EmbeddingError, IndexNotFoundError
 from sleuth.logs import logger_of
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
@@ -58,8 +58,10 @@ def open_index(path: str | Path, options: OpenOptions) -> OpenIndex:
     of_new = IndexSettings.from_dict({"embedder": default_spelling(), **named})
     if embedder is not None and "embedder" not in named:
         of_new = replace(of_new, embedder=spelling_of(embedder))
-    open_legs(of_new)  # refuses an unknown analyzer or leg before there is a file
+    legs = open_legs(of_new)  # refuses an unknown analyzer or leg before there is a file
     creates = options.create and not Store.is_at(path)
+    if creates and (missing := next((leg.missing for leg in legs if leg.missing), "")):
+        raise EmbeddingError(missing, service="legs")
     if creates and of_new.chunker:
         from sleuth.ingest import open_chunker
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.compose import CrossEncoderReranker, best_first, reranked, rescored
-from sleuth.dense import DenseLeg, embed_texts, embedded_text
+from sleuth.dense import DenseLeg, embed_texts
 from sleuth.engine.embedders import RecordCache, is_slow
 from sleuth.errors import EmbeddingError, SleuthError, StoreError
 from sleuth.remote import Deadline
 from sleuth.store import EncodingCache, Rows, Store
-from sleuth.text import ENGLISH, LANGUAGES, language_of_query
+from sleuth.text import ENGLISH, LANGUAGES, embedded_text, language_of_query
 from sleuth.types import RetrievedItem
 from sleuth.vectors import unit, unit_query
 
@@ -275,7 +275,7 @@ def default_model(settings: IndexSettings) -> str:
     from sleuth.neural import KNOWN, installed_models
 
     try:
-        encoders = {model.name.lower() for model in installed_models() if not model.is_cross_encoder}
+        encoders = {model.name.lower() for model in installed_models() if model.kind == "encoder"}
     except SleuthError:
         return ""
     if not encoders or not (find_spec("onnxruntime") and find_spec("tokenizers")):

@@ -1,7 +1,7 @@
-"""Estimates what vectors are worth in an index, without judgements, and keeps the estimate in the index.
+"""Estimates what the legs of models are worth in an index, without judgements, and keeps the estimates in the index.
 
-A known item is a passage that is searched for by a sentence that was taken out of it. Where vectors find passages as
-well as words do, they weigh as much in the default fusion as good vectors should; where they find none, nothing.
+A known item is a passage that is searched for by a sentence that was taken out of it. Where a model finds passages as
+well as words do, it weighs as much in the default fusion as a good model should; where it finds none, nothing.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from sleuth.dense import DenseLeg
 from sleuth.errors import EmbeddingError, StoreError
 from sleuth.logs import logger_of
-from sleuth.store import LegRequest, LegSearcher, RankingLeg, Rows, SegmentView
+from sleuth.store import LegRequest, LegSearcher, RankingLeg, Rows, SegmentView, unpack
 
 if TYPE_CHECKING:
     from sleuth.engine.backend import Backend
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 logger = logger_of("engine")
 
-WEIGHT_NOTE: Final = "vector weight"
-"""Names the estimate among the notes of an index."""
 PASSAGES: Final = 1_000
 """Passages among which known items are searched for."""
 ITEMS: Final = 60
@@ -47,16 +44,16 @@ _POOL = 200
 
 @dataclass(frozen=True, slots=True)
 class WeightEstimate:
-    """What the vectors of an index are worth.
+    """What a leg of an index is worth.
 
     Attributes:
-        embedder: its fingerprint.
-        weight: of the dense leg in the default fusion.
-        words, meaning: mean reciprocal rank of the known items, by words and by vectors.
+        model: that made its rows.
+        weight: of the leg in the default fusion.
+        words, meaning: mean reciprocal rank of the known items, by words and by the leg.
         items: number of known items.
     """
 
-    embedder: str
+    model: str
     weight: float
     words: float
     meaning: float
@@ -72,48 +69,47 @@ class KnownItem:
     rest: str
 
 
-def apply_estimate(backend: Backend) -> None:
-    """Give the dense leg of an index the weight that was estimated for its embedder, if there is an estimate."""
-    leg = _unmeasured(backend)
-    if leg is None:
+def apply_estimates(backend: Backend) -> None:
+    """Give the legs of an index the weights that were estimated for their models, where there are estimates."""
+    legs = _unweighed(backend)
+    if not legs:
         return
     with backend.store.reader() as snapshot:
-        note = snapshot.notes().get(WEIGHT_NOTE, "")
-    try:
-        estimate = WeightEstimate(**json.loads(note))
-        weight = min(max(float(estimate.weight), WEIGHTS[0]), WEIGHTS[-1])
-    except (ValueError, TypeError):  # there is none, or it was not written here
-        return
-    if estimate.embedder == leg.embedder.fingerprint:
-        leg.weight, leg.is_weighed = weight, True
+        notes = snapshot.notes()
+    for leg in legs:
+        try:
+            estimate = WeightEstimate(**json.loads(notes.get(_note_of(leg), "")))
+            weight = min(max(float(estimate.weight), WEIGHTS[0]), WEIGHTS[-1])
+        except (ValueError, TypeError):  # there is none, or it was not written here
+            continue
+        if estimate.model == leg.model:
+            leg.weight, leg.is_weighed = weight, True
 
 
-def estimate_weight(backend: Backend, *, timeout: float) -> None:
-    """WeightEstimate the weight of the dense leg of an index that has vectors and no estimate yet, and keep it there.
+def estimate_weights(backend: Backend, *, timeout: float) -> None:
+    """Estimate the weights of legs that have rows and no estimate yet, and keep them in the index.
 
     Args:
         timeout: seconds to wait for another writer.
     """
-    leg = _unmeasured(backend)
-    if leg is None or leg.is_weighed or leg.missing:
-        return
     words = next((each for each in backend.legs if isinstance(each, RankingLeg) and each.is_certain), None)
-    try:
-        with backend.store.reader() as snapshot:
-            rows = sample(snapshot, leg.name)
-        estimate = None if words is None else estimate_over(rows, words, leg)
-        if estimate is None:
-            return
-        with backend.store.writer(timeout=timeout) as writer:
-            writer.note(WEIGHT_NOTE, json.dumps(asdict(estimate)))
-    except (EmbeddingError, StoreError) as error:
-        logger.warning("The weight of the vectors was not estimated: %s", error)
-        return
-    apply_estimate(backend)
+    for leg in _unweighed(backend):
+        if leg.missing or words is None:
+            continue
+        try:
+            with backend.store.reader() as snapshot:
+                rows = sample(snapshot, leg.name)
+            estimate = estimate_over(rows, words, leg)
+            if estimate is not None:
+                with backend.store.writer(timeout=timeout) as writer:
+                    writer.note(_note_of(leg), json.dumps(asdict(estimate)))
+        except (EmbeddingError, StoreError) as error:
+            logger.warning("The weight of the leg %s was not estimated: %s", leg.name, error)
+    apply_estimates(backend)
 
 
-def estimate_over(rows: Rows, words: RankingLeg[Any], leg: DenseLeg) -> WeightEstimate | None:
-    """Return what vectors are worth among these rows; None where there are too few known items."""
+def estimate_over(rows: Rows, words: RankingLeg[Any], leg: RankingLeg[Any]) -> WeightEstimate | None:
+    """Return what a leg is worth among these rows; None where there are too few known items."""
     items = known_items(rows.texts["text"]) if len(rows) else []
     if len(items) < FEWEST:
         return None
@@ -126,8 +122,8 @@ def estimate_over(rows: Rows, words: RankingLeg[Any], leg: DenseLeg) -> WeightEs
         return None
     weight = round(float(np.interp(by_meaning / by_words, RATIOS, WEIGHTS)), 2)
     if by_words < LEAST:
-        weight = min(weight, DenseLeg.weight)
-    return WeightEstimate(leg.embedder.fingerprint, weight, by_words, by_meaning, len(items))
+        weight = min(weight, type(leg).weight)
+    return WeightEstimate(leg.model, weight, by_words, by_meaning, len(items))
 
 
 def known_items(texts: Sequence[str]) -> list[KnownItem]:
@@ -160,9 +156,11 @@ def known_items(texts: Sequence[str]) -> list[KnownItem]:
 
 def sample(snapshot: IndexSnapshot, leg: str) -> Rows:
     """Return rows of an index that a leg covers, as if they were all: every row of a small index."""
-    keys = sorted(key for view in snapshot.segments(leg) for key in view.keys.tolist())
+    keys: list[int] = []
+    for view in snapshot.segments(leg):
+        keys += (view.keys if view.live is None else view.keys[unpack(view.live, len(view))]).tolist()
     chance = random.Random(3)  # noqa: S311 - the same rows each time
-    rows = snapshot.rows(sorted(chance.sample(keys, min(len(keys), PASSAGES))))
+    rows = snapshot.rows(sorted(chance.sample(sorted(keys), min(len(keys), PASSAGES))))
     fields = [{"text": row.text, "title": str(row.metadata.get("title") or ""), **row.fields} for row in rows]
     names = dict.fromkeys(name for texts in fields for name, text in texts.items() if text)
     columns = {name: [texts.get(name, "") for texts in fields] for name in names}
@@ -182,9 +180,11 @@ def _found(leg: RankingLeg[Any], rows: Rows, items: Sequence[KnownItem]) -> floa
     return float(np.mean(ranks))
 
 
-def _unmeasured(backend: Backend) -> DenseLeg | None:
-    """Return the dense leg of an index whose embedder has no measured weight; None where there is none."""
-    for leg in backend.legs:
-        if isinstance(leg, DenseLeg) and leg.deferred and leg.measured_weight is None:
-            return leg
-    return None
+def _unweighed(backend: Backend) -> list[RankingLeg[Any]]:
+    """Return the legs of an index whose weights do not fit their models yet."""
+    return [leg for leg in backend.legs if isinstance(leg, RankingLeg) and not leg.is_weighed]
+
+
+def _note_of(leg: RankingLeg[Any]) -> str:
+    """Return the name of the estimate of a leg among the notes of an index."""
+    return f"weight of {leg.name}"

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
 
-from sleuth.dense import embedded_text
 from sleuth.engine import Engine
 from sleuth.errors import EmbeddingError
 from sleuth.filters import And, Filter, field
 from sleuth.protocols import Embedder
+from sleuth.text import embedded_text
 from sleuth.types import Chunk, Document, RetrievedItem
 from sleuth.vector_store import fingerprint_of
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
-from sleuth.lexical import blockmax, scoring
+from sleuth.lexical import scoring
 from sleuth.lexical.by_language import analyzer_of, base_field
 from sleuth.lexical.postings import FieldPostings, is_dense
 from sleuth.lexical.query_terms import QueryTerms, Terms
+from sleuth.lexical.rows import SegmentRows, TermCount
 from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import FieldLengths, FieldStatistics
 from sleuth.lexical.terms import FieldIndex, Found, weigh
@@ -27,7 +28,6 @@ from sleuth.store import (
     SegmentView,
     Tally,
     TermSearcher,
-    best_hits,
     unpack,
 )
 from sleuth.text import Analyzer, get_analyzer
@@ -67,17 +67,6 @@ class _Segment:
             return FieldLengths(self.facts[name]["total"], self.facts[name]["filled"])
         lengths = self.postings[name].arrays["lengths"][unpack(self.view.live, self.n)]
         return FieldLengths(int(lengths.sum(dtype=np.int64)), int(np.count_nonzero(lengths)))
-
-    def mask(self, allowed: Bitmap | None) -> Bitmap | None:
-        """Live rows that are allowed; None for all."""
-        live = self.view.live
-        if allowed is None:
-            return live
-        if len(allowed) != (self.n + 63) // 64:
-            raise ArgumentError(
-                f"allowed must hold {(self.n + 63) // 64} words for {self.n} rows, got {len(allowed)}"
-            )
-        return allowed if live is None else allowed & live
 
 
 class LexicalSearcher(TermSearcher[str | Terms]):
@@ -128,9 +117,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         }
         self._indexes = {name: self._index(name) for name in names}
         self._query_terms = QueryTerms(self._analyzers, self._indexes)
-        self._lives = [view.live for view in segments]
-        by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
-        self._parts: list[blockmax.Segment] = [(i, segments[i].keys, segments[i].tie_ranks) for i in by_size]
+        self._rows = SegmentRows(segments)
 
     def __len__(self) -> int:
         return sum(segment.n for segment in self._segments)
@@ -162,9 +149,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return the best rows; see `search`."""
         is_default = weighting == "bm25" and not weights
         terms = weigh(self._count(query)) if is_default else self._weigh(query, weighting, weights)
-        masks = self._lives if request.allowed is None else self._masks(request.allowed)
-        hits = blockmax.search(terms, self._parts, request.k, masks, weighting == "tfidf")
-        return best_hits(*hits, request.k, request.ids or self._ids or _by_key, ordered=request.ordered)
+        return self._rows.search(terms, request, classic=weighting == "tfidf", ids=self._ids)
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""
@@ -256,17 +241,8 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         weights: Mapping[str, float] | None = None,
     ) -> NDArray[np.float32]:
         """Scores of the given rows, shape (len(keys),), as `search` would give them; 0 where no term matches."""
-        return self._scores(self._weigh(query, weighting, weights), np.asarray(keys, np.int64), weighting)
-
-    def _scores(
-        self, terms: list[Weighed], keys: NDArray[np.int64], weighting: Weighting
-    ) -> NDArray[np.float32]:
-        out = np.zeros(len(keys), np.float32)
-        for i, segment in enumerate(self._segments):
-            places, ordinals = _locate(segment, keys)
-            if len(places):
-                out[places] = blockmax.score(terms, i, ordinals, weighting == "tfidf")
-        return out
+        terms = self._weigh(query, weighting, weights)
+        return self._rows.scores(terms, np.asarray(keys, np.int64), classic=weighting == "tfidf")
 
     def terms(
         self, query: str | Terms, *, weights: Mapping[str, float] | None = None
@@ -296,29 +272,23 @@ class LexicalSearcher(TermSearcher[str | Terms]):
     ) -> Explanation:
         """Why the row has its score: a part per term that it holds; the parts sum to the score."""
         terms = self._weigh(query, weighting, weights)
-        parts: list[Explanation] = []
-        for i, segment in enumerate(self._segments):
-            _, ordinals = _locate(segment, np.array([key], np.int64))
-            if len(ordinals):
-                row = int(ordinals[0])
-                for term in terms:
-                    _, field, *_, occurrences = term
-                    number = occurrences.numbers[i]
-                    if number >= 0 and segment.postings[field].count(number, row):
-                        parts.append(self._explain_term(term, segment, number, row, weighting))
-        score = self._scores(terms, np.array([key], np.int64), weighting)[0]
+        postings = [segment.postings for segment in self._segments]
+        parts = [
+            self._explain_term(term, self._segments[count.segment], count, weighting)
+            for term, count in self._rows.counts(terms, key, postings)
+        ]
+        score = self._rows.scores(terms, np.array([key], np.int64), classic=weighting == "tfidf")[0]
         formula = scoring.formula(weighting, self.leg.k1, self.leg.b)
         return Explanation(
             "lexical", float(score), formula, {"terms": len(terms), "matched": len(parts)}, tuple(parts)
         )
 
     def _explain_term(
-        self, term: Weighed, segment: _Segment, number: int, row: int, weighting: Weighting
+        self, term: Weighed, segment: _Segment, count: TermCount, weighting: Weighting
     ) -> Explanation:
         minus_weight, field, token, _, occurrences = term
-        postings = segment.postings[field]
-        tf = postings.count(number, row)
-        length = int(postings.arrays["lengths"][row])
+        tf = count.tf
+        length = int(segment.postings[field].arrays["lengths"][count.row])
         c0, c1 = self._norms[field]
         idf = occurrences.bm25 if weighting == "bm25" else occurrences.tfidf
         norm = c0 + c1 * length if weighting == "bm25" else math.sqrt(max(length, 1))
@@ -390,13 +360,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return whether so few rows have a field that none of its terms is dense, and these rows have no other."""
         return len(self.leg.fields) == 1 and not is_dense(segment.facts[name]["filled"], segment.n)
 
-    def _masks(self, allowed: Sequence[Bitmap | None]) -> list[Bitmap | None]:
-        if len(allowed) != len(self._segments):
-            raise ArgumentError(
-                f"allowed must hold one bitmap per segment, {len(self._segments)}, got {len(allowed)}"
-            )
-        return [segment.mask(bitmap) for segment, bitmap in zip(self._segments, allowed, strict=True)]
-
 
 def _mean(total: int, filled: int) -> float:
     return total / filled if filled else 0.0
@@ -405,20 +368,3 @@ def _mean(total: int, filled: int) -> float:
 def _drift(built: float, now: float) -> float:
     """Return how much greater an impact can be than when the segment was built: a longer average forgives length."""
     return max(1.0, now / built) if built else 1.0
-
-
-def _by_key(keys: NDArray[np.int64]) -> list[str]:
-    return [f"{key:020d}" for key in keys.tolist()]
-
-
-def _locate(segment: _Segment, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """(places, ordinals): which of `keys` are live rows of the segment, and which rows those are."""
-    if not segment.n:
-        return np.zeros(0, np.int64), np.zeros(0, np.uint32)
-    at = np.minimum(np.searchsorted(segment.view.keys, keys), segment.n - 1)
-    here = segment.view.keys[at] == keys
-    if segment.view.live is not None:
-        words = segment.view.live[at >> 6] >> (at & 63).astype(np.uint64)
-        here &= (words & np.uint64(1)).astype(bool)
-    places = np.flatnonzero(here)
-    return places, at[places].astype(np.uint32)

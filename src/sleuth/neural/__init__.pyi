@@ -8,5 +8,7 @@ from sleuth.neural.known import known_model as known_model
 from sleuth.neural.pull import ORIGIN as ORIGIN
 from sleuth.neural.pull import find_model as find_model
 from sleuth.neural.pull import pull_model as pull_model
+from sleuth.neural.sparse import OnnxSparseEncoder as OnnxSparseEncoder
+from sleuth.neural.sparse import TokenWeights as TokenWeights
 
 __all__: list[str]

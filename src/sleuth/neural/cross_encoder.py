@@ -23,13 +23,15 @@ class OnnxCrossEncoder:
     Raises:
         MissingPackageError: the extra `neural` is not installed.
         EmbeddingError: there is no such model; gives the command that gets it.
-        ArgumentError: the folder holds an encoder.
+        ArgumentError: the folder holds another kind of model.
     """
 
     def __init__(self, model: str | Path, *, threads: int | None = None) -> None:
         self.folder = ModelFolder.open(model)
         if not self.folder.is_cross_encoder:
-            raise ArgumentError(f"model must be a cross-encoder, got the encoder {self.folder.name!r}")
+            raise ArgumentError(
+                f"model must be a cross-encoder, got the {self.folder.kind} {self.folder.name!r}"
+            )
         self._session = OnnxSession(self.folder, threads)
 
     def __repr__(self) -> str:

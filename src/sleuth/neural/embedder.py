@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -16,11 +15,8 @@ from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.neural.folder import ModelFolder
 from sleuth.neural.known import known_model
 from sleuth.neural.session import OnnxSession
+from sleuth.neural.words import has_meaning
 from sleuth.vectors import unit
-
-_LETTERS = re.compile(r"[A-Za-z]+")
-_GIBBERISH_SHARE = 0.5
-"""Of the letters of a query, in pieces of one or two letters, above which it counts as gibberish."""
 
 
 class OnnxEmbedder:
@@ -42,7 +38,7 @@ class OnnxEmbedder:
     Raises:
         MissingPackageError: the extra `neural` is not installed.
         EmbeddingError: there is no such model; gives the command that gets it.
-        ArgumentError: the folder holds a cross-encoder, or does not say how its token vectors become one.
+        ArgumentError: the folder holds another kind of model, or does not say how its token vectors become one.
     """
 
     batch_size = 64
@@ -56,8 +52,10 @@ class OnnxEmbedder:
         passage_prefix: str | None = None,
     ) -> None:
         self.folder = ModelFolder.open(model)
-        if self.folder.is_cross_encoder:
-            raise ArgumentError(f"embedder must be an encoder, got the cross-encoder {self.folder.name!r}")
+        if self.folder.kind != "encoder":
+            raise ArgumentError(
+                f"embedder must be an encoder, got the {self.folder.kind} {self.folder.name!r}"
+            )
         self.query_prefix = self.folder.query_prefix if query_prefix is None else query_prefix
         self.passage_prefix = self.folder.passage_prefix if passage_prefix is None else passage_prefix
         known = known_model(self.folder.name)
@@ -79,19 +77,8 @@ class OnnxEmbedder:
         )
 
     def has_meaning(self, query: str) -> bool:
-        """Return whether the tokenizer knows words of a query; gibberish falls into parts of one or two letters.
-
-        Such parts of words hold more than half of the Latin letters in 96 of 100 queries of random letters with the
-        tokenizer of BERT, and in 1 of 1,000 questions of test collections (docs/neural-measured.md). Other scripts
-        always have a meaning.
-        """
-        short = total = 0
-        for word in _LETTERS.findall(query):
-            pieces = self._session.pieces(word)
-            total += len(word)
-            if len(pieces) > 1:
-                short += sum(len(piece) for piece in pieces if len(piece) <= 2)
-        return short <= _GIBBERISH_SHARE * total
+        """Return whether the tokenizer knows words of a query."""
+        return has_meaning(query, self._session.pieces)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return one vector, shape (dimension,)."""

@@ -10,14 +10,17 @@ import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.neural.known import KnownModel, known_model
 
 MODEL_FILES: Final = ("model.onnx", "onnx/model.onnx")
+QUERY_WEIGHTS: Final = "idf.json"
+"""The file with a weight for each token of queries; with it, queries need no run of a sparse encoder."""
 MOST_TOKENS: Final = 512
 """Tokens of a text that are read at most: longer inputs cost more than a passage is worth."""
+Kind = Literal["encoder", "cross-encoder", "sparse encoder"]
 _POOLINGS: Final = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
 
 
@@ -28,7 +31,8 @@ class ModelFolder:
     Attributes:
         path: the folder; its name is that of the model.
         file: the ONNX file.
-        is_cross_encoder: whether the model reads query and passage together and gives one score.
+        kind: "cross-encoder", which reads query and passage together and gives one score; "sparse encoder", a masked
+            language model, which weighs tokens; or "encoder".
         pooling: "mean" or "cls"; "" where neither the folder nor the table of known models says it.
         query_prefix, passage_prefix: put before each text.
         max_tokens: tokens of a text that are read.
@@ -36,7 +40,7 @@ class ModelFolder:
 
     path: Path
     file: Path
-    is_cross_encoder: bool
+    kind: Kind
     pooling: str
     query_prefix: str
     passage_prefix: str
@@ -46,6 +50,16 @@ class ModelFolder:
     def name(self) -> str:
         """The name of the model."""
         return self.path.name
+
+    @property
+    def is_cross_encoder(self) -> bool:
+        """Whether the model reads query and passage together."""
+        return self.kind == "cross-encoder"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the model weighs tokens."""
+        return self.kind == "sparse encoder"
 
     @property
     def bytes(self) -> int:
@@ -69,16 +83,14 @@ class ModelFolder:
             raise ArgumentError(
                 f"model must be a folder with model.onnx and tokenizer.json, got {str(path)!r}"
             )
-        config = _read(path / "config.json")
+        config = read_json(path / "config.json")
         defaults = known_model(path.name) or KnownModel("", "")
-        prompts = _read(path / "config_sentence_transformers.json").get("prompts")
+        prompts = read_json(path / "config_sentence_transformers.json").get("prompts")
         prompts = prompts if isinstance(prompts, dict) else {}
         return cls(
             path,
             file,
-            any(
-                str(name).endswith("ForSequenceClassification") for name in config.get("architectures") or ()
-            ),
+            _kind(path, config),
             _pooling(path) or defaults.pooling,
             str(prompts.get("query") or defaults.query_prefix),
             str(prompts.get("document") or prompts.get("passage") or defaults.passage_prefix),
@@ -120,13 +132,22 @@ def folder_of(model: str | Path) -> Path:
     raise EmbeddingError(f"the model {text!r} is not in {home}: sleuth models pull {text}", service="onnx")
 
 
+def _kind(path: Path, config: dict[str, Any]) -> Kind:
+    """Return the kind of a model. An encoder may be a masked language model whose token vectors are pooled."""
+    architectures = [str(name) for name in config.get("architectures") or ()]
+    if any(name.endswith("ForSequenceClassification") for name in architectures):
+        return "cross-encoder"
+    is_masked = any(name.endswith("ForMaskedLM") for name in architectures)
+    return "sparse encoder" if is_masked and not (path / "1_Pooling").is_dir() else "encoder"
+
+
 def _pooling(path: Path) -> str:
     """Return the pooling that sentence-transformers recorded; "" where it recorded none.
 
     Raises:
         ArgumentError: another one than mean or cls.
     """
-    modes = _read(path / "1_Pooling" / "config.json")
+    modes = read_json(path / "1_Pooling" / "config.json")
     names = [name for name, mode in _POOLINGS.items() if modes.get(mode)]
     if modes and (
         len(names) != 1 or sum(value is True for name, value in modes.items() if "mode" in name) != 1
@@ -138,14 +159,14 @@ def _pooling(path: Path) -> str:
 def _max_tokens(path: Path, config: dict[str, Any]) -> int:
     """Return the tokens of a text that the model reads: the least number in its files."""
     limits = (
-        _read(path / "sentence_bert_config.json").get("max_seq_length"),
-        _read(path / "tokenizer_config.json").get("model_max_length"),
+        read_json(path / "sentence_bert_config.json").get("max_seq_length"),
+        read_json(path / "tokenizer_config.json").get("model_max_length"),
         config.get("max_position_embeddings"),
     )
     return int(min([MOST_TOKENS, *(most for most in limits if isinstance(most, int | float) and most > 1)]))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; an empty one where there is no file.
 
     Raises:

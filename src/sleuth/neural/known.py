@@ -13,7 +13,7 @@ class KnownModel(NamedTuple):
     Attributes:
         repository: where `sleuth models pull` gets it.
         purpose: one clause.
-        pooling: how the vectors of tokens become one: "mean" or "cls"; "" for a cross-encoder.
+        pooling: how the vectors of tokens become one: "mean" or "cls"; "" for other models than encoders.
         query_prefix, passage_prefix: put before texts, as the card of the model asks.
         quality: mean nDCG@10 over 12 collections, as vectors of an index, where it was measured
             (docs/neural-measured.md); the default embedder has .604 there.
@@ -62,6 +62,7 @@ KNOWN = {
         "Snowflake/snowflake-arctic-embed-s", "encoder, English", "cls", _SEARCH
     ),
     "mdbr-leaf-ir": KnownModel("MongoDB/mdbr-leaf-ir", "encoder, English", "mean", _SEARCH),
+    "Splade_PP_en_v1": KnownModel("Qdrant/Splade_PP_en_v1", "sparse encoder, English"),
     "ms-marco-MiniLM-L6-v2": KnownModel("cross-encoder/ms-marco-MiniLM-L6-v2", "cross-encoder, English"),
     "bge-reranker-base": KnownModel(
         "BAAI/bge-reranker-base", "cross-encoder, English and Chinese", is_multilingual=True

@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote, urljoin, urlsplit
 
 from sleuth.errors import ArgumentError, RemoteError
-from sleuth.neural.folder import MODEL_FILES, ModelFolder, models_folder
+from sleuth.neural.folder import MODEL_FILES, QUERY_WEIGHTS, ModelFolder, models_folder
 from sleuth.neural.known import KNOWN, known_model
 from sleuth.remote import (
     Answer,
@@ -45,6 +45,8 @@ _SETTINGS = (
     "sentence_bert_config.json",
     "config_sentence_transformers.json",
     "1_Pooling/config.json",
+    "1_SpladePooling/config.json",
+    QUERY_WEIGHTS,
 )
 
 Progress = Callable[[int, int], None]

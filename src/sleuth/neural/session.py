@@ -104,6 +104,20 @@ class OnnxSession:
         encoding = tokenizer.encode(word, add_special_tokens=False)
         return [word[start:end] for start, end in encoding.offsets]
 
+    def tokens(self, text: str) -> list[str]:
+        """Return the tokens of a text, without those that frame it."""
+        with self._loading:
+            tokenizer = self._tokenizer
+        tokens: list[str] = tokenizer.encode(text, add_special_tokens=False).tokens
+        return tokens
+
+    def vocabulary(self) -> dict[int, str]:
+        """Return the tokens by number, without those that frame a text."""
+        with self._loading:
+            tokenizer = self._tokenizer
+        special = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
+        return {number: token for token, number in tokenizer.get_vocab().items() if token not in special}
+
     def run(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], NDArray[Any], NDArray[np.int64]]]:
         """Yield places of texts, what the model gives for them, and their masks; texts of similar length run together.
 

@@ -14,6 +14,9 @@ from sleuth.text.languages import ENGLISH as ENGLISH
 from sleuth.text.languages import LANGUAGES as LANGUAGES
 from sleuth.text.languages import LANGUAGES_VERSION as LANGUAGES_VERSION
 from sleuth.text.languages import UNKNOWN as UNKNOWN
+from sleuth.text.passages import EMBEDDED_FIELDS as EMBEDDED_FIELDS
+from sleuth.text.passages import embedded_text as embedded_text
+from sleuth.text.passages import embedded_texts as embedded_texts
 from sleuth.text.repeats import Repeats as Repeats
 from sleuth.text.snippets import Snippet as Snippet
 from sleuth.text.snippets import snippet as snippet

@@ -77,7 +77,7 @@ def describe(folder: ModelFolder) -> dict[str, Any]:
         licence = "unknown"
     facts: dict[str, Any] = {
         "name": folder.name,
-        "kind": "cross-encoder" if folder.is_cross_encoder else "encoder",
+        "kind": folder.kind,
         "bytes": folder.bytes,
         "licence": str(licence),
         "quality": known and known.quality,
@@ -92,13 +92,16 @@ def describe(folder: ModelFolder) -> dict[str, Any]:
 
 def speed_of(folder: ModelFolder) -> dict[str, float]:
     """Measure a model: passages of about 170 tokens in a second, and milliseconds for one query."""
-    from sleuth.neural import OnnxCrossEncoder, OnnxEmbedder
+    from sleuth.neural import OnnxCrossEncoder, OnnxEmbedder, OnnxSparseEncoder
 
     query = "how often are tokens refilled"
     calls: list[Callable[[], object]]
     if folder.is_cross_encoder:
         scorer = OnnxCrossEncoder(folder.path)
         calls = [partial(scorer.predict, [(query, passage)]) for passage in (_PASSAGE, "")]
+    elif folder.is_sparse:
+        encoder = OnnxSparseEncoder(folder.path)
+        calls = [partial(encoder.encode_documents, [_PASSAGE]), partial(encoder.encode_query, query)]
     else:
         embedder = OnnxEmbedder(folder.path)
         calls = [partial(embedder.embed_documents, [_PASSAGE]), partial(embedder.embed_query, query)]
@@ -133,5 +136,7 @@ def pull(
     if json:
         print_json(describe(folder))
     else:
-        use = f"--rerank {folder.name}" if folder.is_cross_encoder else f"--embedder onnx:{folder.name}"
-        say(f"{folder.name} is here, checksums are right. Use it with {use}.")
+        use = {"cross-encoder": "--rerank ", "sparse encoder": "--legs sparse:"}.get(
+            folder.kind, "--embedder onnx:"
+        )
+        say(f"{folder.name} is here, checksums are right. Use it with {use}{folder.name}.")

@@ -1,4 +1,4 @@
-"""A leg of learned sparse vectors as a plugin has it: one file and one registration.
+"""A leg of synonyms as a plugin has it: one file and one registration.
 
 A model gives texts weights over dimensions that may stand for words a text does not hold. This one has a few synonyms.
 """
@@ -48,11 +48,11 @@ def encode(text: str) -> dict[str, float]:
     return {word: weight**0.5 for word, weight in weights.items()}
 
 
-class SparseLeg(RankingLeg[dict[str, float]]):
+class SynonymLeg(RankingLeg[dict[str, float]]):
     """Weights of passages by dimension. The argument "slow" leaves them to be made after commits."""
 
-    name = "sparse"
-    fingerprint = "sparse/1"
+    name = "synonyms"
+    fingerprint = "synonyms/1"
     meaning = "synonyms"
     weight = 0.7
     is_certain = False
@@ -61,9 +61,11 @@ class SparseLeg(RankingLeg[dict[str, float]]):
         self.deferred = deferred
 
     @classmethod
-    def open(cls, context: LegContext) -> SparseLeg:
+    def open(cls, context: LegContext) -> SynonymLeg:
         if context.argument not in ("", "slow"):
-            raise ArgumentError(f"sparse must be written as sparse or sparse:slow, got {context.argument!r}")
+            raise ArgumentError(
+                f"synonyms must be written as synonyms or synonyms:slow, got {context.argument!r}"
+            )
         return cls(deferred=bool(context.argument))
 
     def build(self, rows: Rows) -> SegmentData:
@@ -85,14 +87,14 @@ class SparseLeg(RankingLeg[dict[str, float]]):
         *,
         previous: LegSearcher[dict[str, float]] | None = None,
         corpus: Corpus | None = None,
-    ) -> SparseSearcher:
-        return SparseSearcher(segments, corpus)
+    ) -> SynonymSearcher:
+        return SynonymSearcher(segments, corpus)
 
     def greatest(self, query: str, idf: Any) -> float:
         return 100.0
 
 
-class SparseSearcher(LegSearcher[dict[str, float]]):
+class SynonymSearcher(LegSearcher[dict[str, float]]):
     """Scores a row by the product of its weights and those of the query; rare dimensions count more."""
 
     def __init__(self, segments: Sequence[SegmentView], corpus: Corpus | None) -> None:
@@ -132,7 +134,7 @@ class SparseSearcher(LegSearcher[dict[str, float]]):
                     for word, weight in rows[row].items()
                     if word in factors
                 ]
-                return Explanation("sparse", self._score(factors, rows[row]), "sum", {}, tuple(parts))
+                return Explanation("synonyms", self._score(factors, rows[row]), "sum", {}, tuple(parts))
         raise KeyError(key)
 
     # What shards share: how many rows there are, and how many have each dimension of a query.

@@ -1,0 +1,125 @@
+"""The rows of several segments, as the kernels of block-max search take them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import ArgumentError
+from sleuth.lexical import blockmax
+from sleuth.store import Bitmap, Hits, Ids, LegRequest, SegmentView, best_hits
+
+if TYPE_CHECKING:
+    from sleuth.lexical.postings import FieldPostings
+    from sleuth.lexical.terms import Weighed
+
+
+class TermCount(NamedTuple):
+    """How often a row holds a term.
+
+    Attributes:
+        segment: index of the segment of the row.
+        row: its ordinal there.
+        tf: 1 and more.
+    """
+
+    segment: int
+    row: int
+    tf: int
+
+
+class SegmentRows:
+    """The rows of one version of an index. Immutable; safe to share between threads.
+
+    Args:
+        segments: in order of key.
+    """
+
+    def __init__(self, segments: Sequence[SegmentView]) -> None:
+        self._segments = segments
+        self._lives = [view.live for view in segments]
+        by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
+        self._parts: list[blockmax.Segment] = [(i, segments[i].keys, segments[i].tie_ranks) for i in by_size]
+
+    def search(
+        self, terms: list[Weighed], request: LegRequest, *, classic: bool = False, ids: Ids | None = None
+    ) -> Hits:
+        """Return the best rows.
+
+        Args:
+            terms: heaviest first.
+            classic: weigh by TF-IDF in place of BM25.
+            ids: names of rows for a request without its own; None for the order of keys.
+
+        Raises:
+            ArgumentError: the bitmaps of the request do not fit the segments.
+        """
+        masks = self._lives if request.allowed is None else self._masks(request.allowed)
+        hits = blockmax.search(terms, self._parts, request.k, masks, classic)
+        return best_hits(*hits, request.k, request.ids or ids or _by_key, ordered=request.ordered)
+
+    def scores(
+        self, terms: list[Weighed], keys: NDArray[np.int64], *, classic: bool = False
+    ) -> NDArray[np.float32]:
+        """Return the scores of the given rows, shape (len(keys),); 0 where no term matches."""
+        out = np.zeros(len(keys), np.float32)
+        for i, view in enumerate(self._segments):
+            places, ordinals = _locate(view, keys)
+            if len(places):
+                out[places] = blockmax.score(terms, i, ordinals, classic)
+        return out
+
+    def counts(
+        self, terms: list[Weighed], key: int, postings: Sequence[Mapping[str, FieldPostings]]
+    ) -> Iterator[tuple[Weighed, TermCount]]:
+        """Yield the terms that a row holds.
+
+        Args:
+            postings: of each segment, by field.
+        """
+        for i, view in enumerate(self._segments):
+            _, ordinals = _locate(view, np.array([key], np.int64))
+            for row in ordinals.tolist():
+                for term in terms:
+                    _, field, *_, occurrences = term
+                    number = occurrences.numbers[i]
+                    tf = postings[i][field].count(number, row) if number >= 0 else 0
+                    if tf:
+                        yield term, TermCount(i, row, tf)
+
+    def _masks(self, allowed: Sequence[Bitmap | None]) -> list[Bitmap | None]:
+        if len(allowed) != len(self._segments):
+            raise ArgumentError(
+                f"allowed must hold one bitmap per segment, {len(self._segments)}, got {len(allowed)}"
+            )
+        return [_mask(view, bitmap) for view, bitmap in zip(self._segments, allowed, strict=True)]
+
+
+def _mask(view: SegmentView, allowed: Bitmap | None) -> Bitmap | None:
+    """Return the live rows that are allowed; None for all."""
+    if allowed is None:
+        return view.live
+    words = (len(view) + 63) // 64
+    if len(allowed) != words:
+        raise ArgumentError(f"allowed must hold {words} words for {len(view)} rows, got {len(allowed)}")
+    return allowed if view.live is None else allowed & view.live
+
+
+def _by_key(keys: NDArray[np.int64]) -> list[str]:
+    return [f"{key:020d}" for key in keys.tolist()]
+
+
+def _locate(view: SegmentView, keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """(places, ordinals): which of `keys` are live rows of the segment, and which rows those are."""
+    if not len(view):
+        return np.zeros(0, np.int64), np.zeros(0, np.uint32)
+    at = np.minimum(np.searchsorted(view.keys, keys), len(view) - 1)
+    here = view.keys[at] == keys
+    if view.live is not None:
+        words = view.live[at >> 6] >> (at & 63).astype(np.uint64)
+        here &= (words & np.uint64(1)).astype(bool)
+    places = np.flatnonzero(here)
+    return places, at[places].astype(np.uint32)
