@@ -58,7 +58,7 @@ def published_backend(
         cache: where its files come to; the user's own where None.
 
     Raises:
-        ArgumentError: an address that is none, or an option that would change the index.
+        ArgumentError: an invalid address, or an option that would change the index.
         IndexNotFoundError: no such version; lists those there are.
         IndexDamagedError: an object is missing or damaged; names it.
         StoreError: the storage cannot be reached, or the version does not fit the cache.

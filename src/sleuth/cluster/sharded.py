@@ -165,17 +165,17 @@ class ShardedBackend(GatheredBackend):
         """Make the vectors that are still to be made, shard after shard."""
         with self._shards.reader() as snapshot:
             total = sum(snapshot.uncovered(leg.name) for leg in self.legs if leg.deferred) if progress else 0
-        done = 0
+        count = 0
         for index in self._shards.indexes:
-            before = done
+            before = count
 
             def tell(now: int, of: int, before: int = before) -> None:
                 if progress:
                     progress(before + now, max(total, before + of))
 
-            done += index.make_vectors(tell if progress else None, timeout=timeout)
+            count += index.make_vectors(tell if progress else None, timeout=timeout)
         estimate_weights(self._shards.indexes[0], timeout=timeout)  # whose legs rank over all shards
-        return done
+        return count
 
     def check(self, *, full: bool) -> list[Finding]:
         """Prove that each shard is whole, and that it holds documents of its own only."""
@@ -191,7 +191,7 @@ class ShardedBackend(GatheredBackend):
         findings = []
         for number, (name, index) in enumerate(zip(self._shards.names, self._shards.indexes, strict=True)):
             with index.store.reader() as snapshot:
-                ids = [stored.id for stored in snapshot.documents()]
+                ids = [document.id for document in snapshot.documents()]
             strays = [id for id in ids if shard_of(id, self.shards) != number]
             if strays:
                 message = f"holds {len(strays)} documents of other shards, such as {strays[0]!r}"

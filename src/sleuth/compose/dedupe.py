@@ -46,19 +46,19 @@ def deduplicate(
 
     Args:
         items: best first.
-        identity: items with equal values are equal; an item with None equals no other. Without it, items whose text
-            is nearly the same are equal.
+        identity: items with equal values are equal; an item without a value (None) equals no other. By default,
+            items whose text is nearly the same are equal.
         most: how many equal items to keep, at least 1: 2 with `by_metadata("source")` keeps two passages a document.
     """
     check_count(most, "most", least=1)
     identity = by_text() if identity is None else identity
-    seen: dict[Hashable, int] = {}
+    counts: dict[Hashable, int] = {}
     distinct: list[RetrievedItem] = []
     for item in items:
         name = identity(item)
         if name is not None:
-            seen[name] = seen.get(name, 0) + 1
-            if seen[name] > most:
+            counts[name] = counts.get(name, 0) + 1
+            if counts[name] > most:
                 continue
         distinct.append(item)
     return distinct

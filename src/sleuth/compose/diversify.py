@@ -50,15 +50,15 @@ def _choose(
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = vectors / np.where(lengths == 0, 1, lengths)
     nearest = np.full(len(relevance), -1.0)  # below any cosine: the first choice is by relevance alone
-    left = np.ones(len(relevance), bool)
-    chosen: list[tuple[int, float, float]] = []
+    is_open = np.ones(len(relevance), bool)
+    selection: list[tuple[int, float, float]] = []
     for _ in range(min(k, len(relevance))):
-        values = np.where(left, trade_off * relevance - (1 - trade_off) * nearest, -np.inf)
+        values = np.where(is_open, trade_off * relevance - (1 - trade_off) * nearest, -np.inf)
         row = int(np.argmax(values))
-        chosen.append((row, float(values[row]), float(nearest[row])))
-        left[row] = False
+        selection.append((row, float(values[row]), float(nearest[row])))
+        is_open[row] = False
         nearest = np.maximum(nearest, directions @ directions[row])
-    return chosen
+    return selection
 
 
 @dataclass(frozen=True)

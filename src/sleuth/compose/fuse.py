@@ -155,11 +155,11 @@ def fuse_hits(
         ArgumentError: an unknown method or leg, or a number that breaks its rule.
     """
     legs = tuple(hits_by_leg)
-    checked = _check(legs, weights, method, rank_constant)
+    leg_weights = _check(legs, weights, method, rank_constant)
     pools = tuple(hits_by_leg.values())
-    keys, scores = _united(pools, checked, method, rank_constant)
+    keys, scores = _united(pools, leg_weights, method, rank_constant)
     best = best_places(keys, scores, len(keys) if k is None else k, order)
-    return Fused(keys[best], scores[best], legs, checked, method, rank_constant, pools)
+    return Fused(keys[best], scores[best], legs, leg_weights, method, rank_constant, pools)
 
 
 def _united(
@@ -183,8 +183,8 @@ def _united(
     add = np.maximum if method == "max" else np.add
     scores = add.reduceat(np.concatenate(shares)[by_key], starts)
     if method == "combmnz":
-        counted = np.repeat(weights > 0, [len(pool.keys) for pool in pools])
-        scores *= np.add.reduceat(counted[by_key], starts, dtype=np.int64)
+        is_weighted = np.repeat(weights > 0, [len(pool.keys) for pool in pools])
+        scores *= np.add.reduceat(is_weighted[by_key], starts, dtype=np.int64)
     return keys[starts], scores
 
 
@@ -230,30 +230,33 @@ def best_places(
 ) -> NDArray[np.int64]:
     """Return the places of the best `k` scores, best first, ties by `order`."""
     if k >= len(scores):
-        ranked = (-scores).argsort(kind="stable")
+        order_of_places = (-scores).argsort(kind="stable")
     elif k:
         places = (scores >= np.partition(scores, -k)[-k]).nonzero()[0]
-        ranked = places[(-scores[places]).argsort(kind="stable")]
+        order_of_places = places[(-scores[places]).argsort(kind="stable")]
     else:
         return np.zeros(0, np.int64)
-    return _settled(keys, scores, ranked, order)[:k]
+    return _settled(keys, scores, order_of_places, order)[:k]
 
 
 def _settled(
-    keys: NDArray[np.int64], scores: NDArray[np.float64], ranked: NDArray[np.int64], order: Order | None
+    keys: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    order_of_places: NDArray[np.int64],
+    order: Order | None,
 ) -> NDArray[np.int64]:
     """Return places in order of score, with equal scores in order of `order`, which is called once for all of them."""
-    values = scores[ranked]
-    is_tied = np.zeros(len(ranked) + 1, np.bool_)
+    values = scores[order_of_places]
+    is_tied = np.zeros(len(order_of_places) + 1, np.bool_)
     np.equal(values[1:], values[:-1], out=is_tied[1:-1])
     if not is_tied.any():
-        return ranked
+        return order_of_places
     places = (is_tied[1:] | is_tied[:-1]).nonzero()[0]
-    tied = ranked[places]
+    tied = order_of_places[places]
     names = keys[tied] if order is None else order(keys[tied])
     by_score = sorted(zip((-scores[tied]).tolist(), names, tied.tolist(), strict=True))
-    ranked[places] = [place for *_, place in by_score]
-    return ranked
+    order_of_places[places] = [place for *_, place in by_score]
+    return order_of_places
 
 
 def overlap(one: RankedKeys, other: RankedKeys, first: int, among: int) -> float:

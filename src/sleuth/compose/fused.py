@@ -75,7 +75,7 @@ class FusedRetriever:
         if self.prepare is not None:
             rankings = dict(self.prepare(query, rankings))
         items = _by_id(rankings)
-        fused = fuse_hits(
+        fusion = fuse_hits(
             _pools(rankings, items),
             {name: weight for name, weight in self.weights.items() if name in rankings},
             self.method,
@@ -87,7 +87,7 @@ class FusedRetriever:
             replace(part, name=f"{name}/{part.name}") for name in rankings for part in rankings[name].failures
         ]
         notes = dict.fromkeys(note for ranking in rankings.values() for note in ranking.notes)
-        hits = [_hit(fused, i, ids, items, rankings) for i in range(len(fused))]
+        hits = [_hit(fusion, i, ids, items, rankings) for i in range(len(fusion))]
         return Ranking(hits, (*reports, *parts), tuple(notes))
 
     aretrieve = async_twin(retrieve)
@@ -149,20 +149,20 @@ def _pools(rankings: Mapping[str, Ranking], items: Mapping[str, RetrievedItem]) 
 
 
 def _hit(
-    fused: Fused,
+    fusion: Fused,
     i: int,
     ids: Sequence[str],
     items: Mapping[str, RetrievedItem],
     rankings: Mapping[str, Ranking],
 ) -> RetrievedItem:
-    item = items[ids[fused.keys[i]]]
+    item = items[ids[fusion.keys[i]]]
     below = {}
-    for leg, name in enumerate(fused.legs):
-        if rank := int(fused.ranks[leg, i]):
+    for leg, name in enumerate(fusion.legs):
+        if rank := int(fusion.ranks[leg, i]):
             explanation = next(
                 (it.explanation for it in rankings[name][rank - 1 :] if it.id == item.id), None
             )
             if explanation is not None:
                 below[name] = explanation
-    extra = {**item.extra, "explanation": fused.explain(i, below)}
-    return item.model_copy(update={"score": float(fused.scores[i]), "extra": extra})
+    extra = {**item.extra, "explanation": fusion.explain(i, below)}
+    return item.model_copy(update={"score": float(fusion.scores[i]), "extra": extra})

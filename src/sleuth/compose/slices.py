@@ -56,14 +56,14 @@ def run_slices(
         raise ArgumentError(f"deadline must be above 0 seconds or None, got {deadline!r}")
     if max_slices is not None:
         check_count(max_slices, "max_slices", least=1)
-    chosen = list(slices)[:max_slices]
+    names = list(slices)[:max_slices]
     started = monotonic()
-    outcomes = _gather(slices, chosen, started, None if deadline is None else started + deadline)
+    outcomes = _gather(slices, names, started, None if deadline is None else started + deadline)
     waited = monotonic() - started
     results: dict[str, T] = {}
     reports: list[PartReport] = []
     for name in slices:
-        if name not in chosen:
+        if name not in names:
             reports.append(PartReport(name, "skipped", error=f"max_slices is {max_slices}"))
         elif name not in outcomes:
             late = f"no answer within {deadline:g} s" if deadline is not None else "no answer"
@@ -74,7 +74,7 @@ def run_slices(
 
 
 def _gather(
-    slices: Mapping[str, Callable[[], T]], chosen: list[str], started: float, end: float | None
+    slices: Mapping[str, Callable[[], T]], names: list[str], started: float, end: float | None
 ) -> dict[str, _Outcome[T]]:
     """Return the outcomes of the chosen slices that arrived before `end`, a time of `monotonic`."""
     arrived: SimpleQueue[_Outcome[T]] = SimpleQueue()
@@ -84,14 +84,14 @@ def _gather(
         return lambda: arrived.put(_run(name, lambda: context.run(run), started))
 
     # Without a deadline the caller runs the last slice itself instead of waiting for it.
-    beside, here = (chosen[:-1], chosen[-1:]) if end is None else (chosen, [])
+    beside, here = (names[:-1], names[-1:]) if end is None else (names, [])
     for name in beside:
         try:
             THREADS.submit(job(name))
         except RuntimeError as error:  # the system refuses another thread
             arrived.put(_Outcome(name, monotonic() - started, error=error))
     outcomes = {name: _run(name, slices[name], started, is_here=True) for name in here}
-    while len(outcomes) < len(chosen):
+    while len(outcomes) < len(names):
         try:
             outcome = arrived.get(timeout=None if end is None else _within(end - monotonic()))
         except Empty:

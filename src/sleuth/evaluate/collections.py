@@ -69,14 +69,14 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
                 f"{home} must hold corpus.jsonl, queries.jsonl and qrels/<split>.tsv, and lacks {name}"
             )
     splits = sorted(path.stem for path in (home / "qrels").glob("*.tsv"))
-    chosen = split or next(
+    split_name = split or next(
         (name for name in ("test", "dev") if name in splits), splits[0] if splits else "test"
     )
-    if chosen not in splits:
+    if split_name not in splits:
         raise EvaluationError(
-            f"split must be among {', '.join(splits) or '(none)'} in {home}, got {chosen!r}"
+            f"split must be among {', '.join(splits) or '(none)'} in {home}, got {split_name!r}"
         )
-    qrels = read_qrels(home / "qrels" / f"{chosen}.tsv")
+    qrels = read_qrels(home / "qrels" / f"{split_name}.tsv")
     queries: dict[str, str] = {}
     for row in _rows(home / "queries.jsonl"):
         if row["_id"] in qrels and queries.setdefault(row["_id"], row["text"]) != row["text"]:
@@ -86,7 +86,7 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
             f"{home / 'queries.jsonl'} lacks {len(missing)} judged queries, such as {missing[0]!r}"
         )
     name = home.resolve().name
-    return Collection(name if chosen == "test" else f"{name}/{chosen}", home, queries, qrels)
+    return Collection(name if split_name == "test" else f"{name}/{split_name}", home, queries, qrels)
 
 
 def read_qrels(path: Path) -> Qrels:

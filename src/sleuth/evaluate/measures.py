@@ -59,22 +59,22 @@ def score(run: Run, qrels: Qrels, measures: Sequence[str] = MEASURES) -> Scores:
         EvaluationError: no judgements, or a measure that ir_measures does not know.
         MissingPackageError: ir_measures is not installed.
     """
-    parsed = parse_measures(measures)
+    measure_by_name = parse_measures(measures)
     import ir_measures
 
     if not qrels:
         raise EvaluationError("qrels must judge at least one query, got none")
-    values: dict[str, dict[str, float]] = {name: dict.fromkeys(qrels, 0.0) for name in parsed}
+    values: dict[str, dict[str, float]] = {name: dict.fromkeys(qrels, 0.0) for name in measure_by_name}
     judged = {query: dict(documents) for query, documents in qrels.items()}
     try:
-        metrics = list(ir_measures.iter_calc(list(parsed.values()), judged, run))
+        metrics = list(ir_measures.iter_calc(list(measure_by_name.values()), judged, run))
     except Exception as error:  # whatever the tools behind ir_measures raise
         reason = str(error) or type(error).__name__
         raise EvaluationError(
             f"measures must be ones that this run can be given, got {list(measures)} ({reason})"
         ) from error
     for metric in metrics:
-        for name, measure in parsed.items():
+        for name, measure in measure_by_name.items():
             if measure == metric.measure:
                 values[name][metric.query_id] = float(metric.value)
     return Scores(values)
@@ -91,18 +91,18 @@ def parse_measures(measures: Sequence[str]) -> dict[str, Any]:
         import ir_measures
     except ImportError as error:
         raise MissingPackageError("ir-measures", "eval", "measuring a run") from error
-    parsed = {}
+    measure_by_name = {}
     for name in measures:
         try:
-            parsed[name] = ir_measures.parse_measure(name)
+            measure_by_name[name] = ir_measures.parse_measure(name)
         except (AssertionError, NameError, ValueError, SyntaxError) as error:
             raise EvaluationError(
                 f"measures must be spelled as in nDCG@10 or R@100, got {name!r} ({error})"
             ) from error
-        cutoff = parsed[name].params.get("cutoff", 1)
+        cutoff = measure_by_name[name].params.get("cutoff", 1)
         if isinstance(cutoff, bool) or not 1 <= cutoff < 2**31:  # trec_eval would end the process
             raise EvaluationError(f"a measure's cutoff must be from 1 to 2**31 - 1, got {name!r}")
-    return parsed
+    return measure_by_name
 
 
 def compare(first: Scores, second: Scores, *, rounds: int = 10_000, seed: int = 0) -> list[Comparison]:

@@ -40,10 +40,10 @@ def make_run(
 
     run: Run = {}
     with ThreadPoolExecutor(threads) as pool:
-        for done, (id, ranking) in enumerate(zip(queries, pool.map(ask, queries.values()), strict=True), 1):
+        for count, (id, ranking) in enumerate(zip(queries, pool.map(ask, queries.values()), strict=True), 1):
             run[id] = best_passages(ranking, k)
             if progress:
-                progress(done, len(queries))
+                progress(count, len(queries))
     return run
 
 
@@ -92,8 +92,8 @@ def write_run(run: Run, path: str | Path, tag: str = "sleuth") -> None:
 
     with Path(path).open("w", encoding="utf8") as out:
         for query, scores in run.items():
-            ranked = sorted(scores.items(), key=by_score_and_id)
-            for rank, (document, score) in enumerate(ranked, 1):
+            ranking = sorted(scores.items(), key=by_score_and_id)
+            for rank, (document, score) in enumerate(ranking, 1):
                 out.write(f"{query} Q0 {document} {rank} {score!r} {tag}\n")
 
 

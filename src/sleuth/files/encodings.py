@@ -68,9 +68,9 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
 
 def _decode(data: bytes, declared: str | None) -> tuple[str, str]:
     head = data[:_SNIFF]
-    named = marked_encoding(data) or (_wide_encoding(head) if b"\0" in head else None)
-    if named:
-        return data.decode(named, "replace"), named.removesuffix("-sig")
+    encoding = marked_encoding(data) or (_wide_encoding(head) if b"\0" in head else None)
+    if encoding:
+        return data.decode(encoding, "replace"), encoding.removesuffix("-sig")
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError as error:

@@ -57,8 +57,8 @@ class Rules:
     @classmethod
     def of(cls, lines: Iterable[str]) -> Rules:
         """Return the rules in these lines; comments and lines that cannot match any path are dropped."""
-        parsed = (parse(line) for line in lines)
-        return cls(tuple(pattern for pattern in parsed if pattern is not None))
+        patterns = (parse(line) for line in lines)
+        return cls(tuple(pattern for pattern in patterns if pattern is not None))
 
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
         """Return True if the last matching pattern excludes `path`, False if it includes it, None without a match."""

@@ -85,9 +85,9 @@ class _Process:
         assert self.popen.stdin is not None  # noqa: S101 - a pipe
         encoded = json.dumps(head).encode()
         for part in (_FRAME.pack(len(encoded), len(body)) + encoded, body):
-            left = memoryview(part)
-            while left:
-                left = left[self.popen.stdin.write(left) :]
+            remaining = memoryview(part)
+            while remaining:
+                remaining = remaining[self.popen.stdin.write(remaining) :]
 
     def receive(self, seconds: float) -> ProcessReply:
         """Return the next answer. Raises OSError or ValueError where none comes within seconds by the clock."""
@@ -129,7 +129,7 @@ class Processes:
 
     Args:
         module: is run; it calls `sleuth.files.serving.serve`.
-        memory: bytes that each process may take, beyond what it has when it is ready.
+        memory: bytes that each process may take in addition to its size when it is ready.
 
     Attributes:
         running: their ids.
@@ -181,7 +181,7 @@ class Processes:
             self._closed.set()
             idle, self._idle = self._idle, []
             lent = list(self._lent)
-        for process in lent:  # whoever borrowed it notices, and gives it back
+        for process in lent:  # its borrower notices, and returns it
             process.popen.kill()
         for process in idle:
             self._end(process)
@@ -217,7 +217,7 @@ class Processes:
         return self._start()
 
     def _start(self) -> _Process:
-        # -P: a module in the current folder must not shadow one of ours.
+        # -P: a module in the current folder must not shadow a module of Sleuth.
         process = _Process([sys.executable, "-P", "-m", self.module, str(self.memory)])
         with self._lock:
             self._lent.add(process)
@@ -252,7 +252,7 @@ class Processes:
 
 
 _LIMITS: Final[dict[int, str]] = {signal.SIGPROF: "time", signal.SIGABRT: "memory", signal.SIGSEGV: "memory"}
-"""Which limit a signal tells of: libraries in C abort, or read beyond what they were refused."""
+"""Limit that a signal stands for: C libraries abort, or read beyond memory that was refused."""
 
 
 def _environment() -> dict[str, str]:

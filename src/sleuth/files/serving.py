@@ -22,7 +22,7 @@ def serve(
     """ProcessReply requests from standard input until it ends.
 
     Args:
-        memory: bytes that this process may take beyond what it has now.
+        memory: bytes that this process may take in addition to its current size.
         answers: yields the answers to a request, as `sleuth.files.processes.ProcessReply` describes them. A head with
             "spent" says that this process should answer no other request.
     """

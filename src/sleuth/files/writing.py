@@ -1,4 +1,4 @@
-"""Writes a file as a whole: under its name stands what was there before, or all of what was written."""
+"""Writes a file as a whole: its name always has the old content or the complete new content."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Filters in the form of Bedrock's `RetrievalFilter`, both ways.
 
 Source: the `RetrievalFilter` shape of botocore's bedrock-agent-runtime model. The service has no "exists" and
-no "not": a negation is moved inwards by De Morgan's laws. What then has no twin with the same truth table is
-refused, since a filter that means less or more than it says would leak rows or lose them:
+no "not": a negation is moved inwards by De Morgan's laws. A condition without an equivalent of the same truth table is
+refused, since a filter with another meaning would leak rows or lose them:
 
 - "exists", and the negation of an order, a prefix, "contains" or "substring", which holds where the key is
   missing;

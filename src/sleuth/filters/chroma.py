@@ -8,7 +8,7 @@ order and equal to it as to the whole number: those are asked for apart. Lists a
 alone, so equality asks twice.
 
 There is no "exists", no prefix, no substring of metadata, no order of strings and no "not" of an order: those
-are refused. What is left is true for exactly the same rows.
+are refused. All other filters are true for exactly the same rows.
 """
 
 from __future__ import annotations

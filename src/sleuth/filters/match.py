@@ -1,8 +1,8 @@
 """Does a row match a filter: the one truth table in plain Python, with which every fast way agrees.
 
 A row's metadata is what JSON can hold. Objects are read through their leaves: `{"author": {"name": "Ann"}}`
-has the keys `author` and `author.name`, and a list of objects gives each leaf the list of what its members
-hold. Then, for a key and a value v of the filter:
+has the keys `author` and `author.name`, and a list of objects gives each leaf the list of its members'
+values. Then, for a key and a value v of the filter:
 
 | operator  | true if the row's value is                                                                 |
 |-----------|--------------------------------------------------------------------------------------------|
@@ -70,12 +70,12 @@ def leaves(metadata: Mapping[str, Any]) -> Mapping[str, Leaf]:
     values: dict[str, Leaf] = {}
     pending = [(key, value, False) for key, value in reversed(list(metadata.items()))]
     while pending:
-        key, value, listed = pending.pop()
+        key, value, in_list = pending.pop()
         if value is None:
             continue
         if isinstance(value, Mapping):
             values[key] = _as_list(values[key]) if key in values else []
-            pending += [(f"{key}.{name}", part, listed) for name, part in reversed(list(value.items()))]
+            pending += [(f"{key}.{name}", part, in_list) for name, part in reversed(list(value.items()))]
         elif isinstance(value, list | tuple):
             values[key] = _as_list(values[key]) if key in values else []
             pending += [(key, element, True) for element in reversed(value)]
@@ -86,7 +86,7 @@ def leaves(metadata: Mapping[str, Any]) -> Mapping[str, Leaf]:
             elif scalar is None:
                 values[key] = []
             else:
-                values[key] = [scalar] if listed else scalar
+                values[key] = [scalar] if in_list else scalar
     return values
 
 

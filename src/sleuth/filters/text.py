@@ -21,7 +21,7 @@ Grammar, in order of binding; blanks separate and otherwise mean nothing:
     value    = true | false | number as in JSON | word | string in double quotes, with JSON's escapes
     key      = word | string in double quotes
 
-A word has no blanks and none of `"()[]{},*`, and does not begin with one of `<>=!`; as a key it holds none of
+A word has no blanks and none of `"()[]{},*`, and does not begin with one of `<>=!`; as a key it has no
 `:=!<>` and begins neither with `-` nor with `AND-`, `OR-` or `NOT-`. After a colon, a value that begins with `~` is
 quoted. Quoted values are always strings: `year:2020` is the number, `year:"2020"` the string. A sign may follow a
 colon (`year:>=2020`). Text that begins with `{` is read as JSON.
@@ -87,7 +87,7 @@ def negation_refused(test: Compare) -> str:
 
 
 class _Reader:
-    """A recursive descent over the text; `at` is the offset of what is read next."""
+    """A recursive descent over the text; `at` is the offset of the next token."""
 
     def __init__(self, text: str) -> None:
         self.text = text

@@ -131,7 +131,7 @@ def any_of(*filters: Filter) -> Filter:
     """Return the filter that is true if any of these is.
 
     Raises:
-        FilterError: there are none.
+        FilterError: an empty list.
     """
     return filters[0] if len(filters) == 1 else Or(filters)
 
@@ -176,7 +176,7 @@ class Field:
         return Compare(self.key, "nin", _listed(values))
 
     def exists(self, present: bool = True) -> Compare:
-        """True where the key has a value other than null, or with False where it has none."""
+        """True if the key has a value other than null; with False, if it has no such value."""
         return Compare(self.key, "exists", present)
 
     def starts_with(self, prefix: str) -> Compare:
@@ -232,7 +232,7 @@ def keys_in(filter: Filter) -> frozenset[str]:
 
 
 def in_any_case(filter: Filter) -> Filter:
-    """Return a filter that compares without case each string that must be equal; the rest of it is as it was."""
+    """Return a filter that ignores case when it compares strings for equality; its other conditions stay."""
     if isinstance(filter, And):
         return And(tuple(in_any_case(part) for part in filter.parts))
     if isinstance(filter, Or):
@@ -333,5 +333,5 @@ def _check_scalar(operator: str, value: object) -> None:
     if isinstance(value, float) and not math.isfinite(value):
         raise FilterError(f"value of {operator!r} must be a finite number, got {value!r}")
     if isinstance(value, int) and not fits_int64(value):
-        shown = repr(value) if (bits := value.bit_length()) <= 256 else f"one of {bits:,} bits"
-        raise FilterError(f"value of {operator!r} must be an integer of at most 64 bits, got {shown}")
+        number = repr(value) if (bits := value.bit_length()) <= 256 else f"one of {bits:,} bits"
+        raise FilterError(f"value of {operator!r} must be an integer of at most 64 bits, got {number}")

@@ -63,7 +63,7 @@ _FORMS: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
 
 
 def _of_data_frame(value: Any) -> Any:
-    """Return a scalar of numpy or pandas as a plain one: whoever has one has loaded the package."""
+    """Return a scalar of numpy or pandas as a plain one. Its package is loaded, since the scalar exists."""
     pandas, numpy = sys.modules.get("pandas"), sys.modules.get("numpy")
     if pandas is not None and value is getattr(pandas, "NA", value):
         return None

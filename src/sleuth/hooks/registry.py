@@ -21,7 +21,7 @@ from sleuth.results import BaseResult, RetrievedItem
 T = TypeVar("T")
 
 BUILTIN = "sleuth"
-"""The plugin name of what Sleuth itself registers."""
+"""The plugin name of hooks that Sleuth itself registers."""
 
 _FIELDS: Final[Mapping[str, type]] = {"id": str, "text": str, "metadata": Mapping, "extra": dict}
 """Fields of items and their types."""
@@ -93,14 +93,14 @@ class PluginInfo:
 def accepted_keywords(function: Callable[..., Any]) -> frozenset[str] | None:
     """Names of options that `function` takes, without `rag2f`; None where it takes any.
 
-    They are keywords only, or have a default: what has none is one of the arguments of every call.
+    They are keywords only, or have a default; a parameter without a default is an argument of every call.
     """
     parameters = inspect.signature(function).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return None
-    named = (p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty)
+    optional = (p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD and p.default is not p.empty)
     only = (p for p in parameters if p.kind is p.KEYWORD_ONLY)
-    return frozenset(p.name for p in (*named, *only)) - {"rag2f"}
+    return frozenset(p.name for p in (*optional, *only)) - {"rag2f"}
 
 
 def make_hook(name: str, function: Callable[..., Any], priority: int, plugin: str = "") -> Hook:
@@ -193,8 +193,8 @@ class Morpheus:
         """
         with self._lock:
             for one in hooks:
-                added = one if plugin is None else replace(one, plugin=plugin)
-                ordered = sorted((*self._hooks.get(one.name, ()), added), key=lambda h: -h.priority)
+                hook = one if plugin is None else replace(one, plugin=plugin)
+                ordered = sorted((*self._hooks.get(one.name, ()), hook), key=lambda h: -h.priority)
                 self._hooks[one.name] = tuple(ordered)
 
     def on(self, name: str, function: Callable[..., Any], *, priority: int = 1, plugin: str = "") -> Hook:
@@ -208,16 +208,16 @@ class Morpheus:
 
         `remove("indiana_jones_retrieve", plugin="sleuth")` takes the built-in retriever out.
         """
-        removed = 0
+        count = 0
         with self._lock:
             for key in [name] if name is not None else list(self._hooks):
                 remaining = tuple(one for one in self._hooks.get(key, ()) if one.plugin != plugin)
-                removed += len(self._hooks.get(key, ())) - len(remaining)
+                count += len(self._hooks.get(key, ())) - len(remaining)
                 if remaining:
                     self._hooks[key] = remaining
                 else:
                     self._hooks.pop(key, None)
-        return removed
+        return count
 
     def execute_hook(self, hook_name: str, result: T, /, *args: Any, rag2f: Any, **options: Any) -> T:
         """Passes `result` through the hooks of a name.
@@ -234,9 +234,9 @@ class Morpheus:
             RetrievalError: a hook raised, or returned another type of result; chained to the cause, `context`
                 holds `hook` and `plugin`.
         """
-        known = self.options_of(hook_name)
-        if known is not None and self.hooks(hook_name):
-            check_names(options, known)
+        accepted = self.options_of(hook_name)
+        if accepted is not None and self.hooks(hook_name):
+            check_names(options, accepted)
         token = _RUNNING.set(_RUNNING.get() | {id(self)})
         try:
             return self._execute(hook_name, result, args, rag2f, options)

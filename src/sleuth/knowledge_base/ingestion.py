@@ -180,9 +180,9 @@ def document_entry(document: Mapping[str, Any], ds_id: str) -> dict[str, Any]:
     Raises:
         ArgumentError: it names another data source, or has no URI.
     """
-    named = document.get("dataSourceId", ds_id)
-    if named != ds_id:
-        raise ArgumentError(f"dataSourceId of each document must be {ds_id!r}, got {named!r}")
+    source_id = document.get("dataSourceId", ds_id)
+    if source_id != ds_id:
+        raise ArgumentError(f"dataSourceId of each document must be {ds_id!r}, got {source_id!r}")
     if "content" in document:
         return {name: value for name, value in document.items() if name != "dataSourceId"}
     place = document.get("s3") or document.get("s3Location")

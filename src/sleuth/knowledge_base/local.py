@@ -226,8 +226,8 @@ class LocalKnowledgeBase:
         operation = "DeleteKnowledgeBaseDocuments"
         base, source = self._base_and_source(request, operation)
         uris = [_named(one, operation) for one in _few(request, "documentIdentifiers", operation)]
-        gone = [document.id for uri in uris for document in self._found(source, uri)]
-        self._engine.delete(gone)
+        ids = [document.id for uri in uris for document in self._found(source, uri)]
+        self._engine.delete(ids)
         return {"documentDetails": [_detail(base, source, uri, "DELETING") for uri in uris]}
 
     # Helpers
@@ -242,8 +242,8 @@ class LocalKnowledgeBase:
 
     def _base_and_source(self, request: Mapping[str, Any], operation: str) -> tuple[str, str]:
         base, source = self._base(request, operation), str(_required(request, "dataSourceId", operation))
-        if source not in self._places.sources and source not in (known := self._source_names()):
-            message = f"data source {source!r} does not exist; those that do: {', '.join(known) or 'none'}"
+        if source not in self._places.sources and source not in (names := self._source_names()):
+            message = f"data source {source!r} does not exist; those that do: {', '.join(names) or 'none'}"
             raise local_error("ResourceNotFoundException", message, operation, 404)
         return base, source
 
@@ -283,13 +283,13 @@ class LocalKnowledgeBase:
         """Read all of a data source and return the statistics of its job."""
         counts = dict.fromkeys(("scanned", "new", "modified", "deleted", "failed"), 0)
         before = {document.id: document.source or document.id for document in self._owned(source)}
-        seen: set[str] = set()
+        current_uris: set[str] = set()
 
         def documents() -> Iterator[Document]:
             for uri, path in self._places.files_of(source):
                 if stopped():
                     return
-                seen.add(uri)
+                current_uris.add(uri)
                 self._failed.pop((source, uri), None)
                 try:
                     yield from _owned_by(source, uri, self._places.read(path))
@@ -298,9 +298,9 @@ class LocalKnowledgeBase:
                     counts["failed"] += 1
 
         report = self._engine.add(documents())
-        gone = [] if stopped() else [id for id, uri in before.items() if uri not in seen]
-        counts["deleted"] = len(self._engine.delete(gone)) if gone else 0
-        return counts | {"scanned": len(seen), "new": report.added, "modified": report.updated}
+        missing_ids = [] if stopped() else [id for id, uri in before.items() if uri not in current_uris]
+        counts["deleted"] = len(self._engine.delete(missing_ids)) if missing_ids else 0
+        return counts | {"scanned": len(current_uris), "new": report.added, "modified": report.updated}
 
 
 def _owned_by(source: str, uri: str, documents: Iterable[Document]) -> list[Document]:

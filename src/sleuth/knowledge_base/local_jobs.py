@@ -119,5 +119,5 @@ class Jobs:
             logger.exception("ingestion job %s of data source %r failed", name, source)
         else:
             statistics = {_STATISTICS[key]: count for key, count in counts.items()}
-            done = "STOPPED" if self._stop.is_set() else "COMPLETE"
-            self._change(name, status=done, statistics=statistics)
+            status = "STOPPED" if self._stop.is_set() else "COMPLETE"
+            self._change(name, status=status, statistics=statistics)

@@ -62,8 +62,8 @@ class Places:
             raise LoadError(str(folder), f"data source {source!r} reads this folder, which is not there")
         for path in sorted(folder.rglob("*")):
             inside = path.relative_to(folder)
-            hidden = any(part.startswith(".") for part in inside.parts)
-            if hidden or path.name.endswith(SIDECAR) or not path.is_file() or path.is_symlink():
+            is_hidden = any(part.startswith(".") for part in inside.parts)
+            if is_hidden or path.name.endswith(SIDECAR) or not path.is_file() or path.is_symlink():
                 continue
             bucket = (
                 place.rstrip("/") + "/" + inside.as_posix() if place.startswith("s3://") else path.as_uri()

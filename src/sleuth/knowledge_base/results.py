@@ -61,8 +61,8 @@ def deduplicate_results(results: Sequence[dict[str, Any]]) -> list[dict[str, Any
         uri = uri_of(result)
         if uri is not None and (uri not in best or _score(result) > _score(results[best[uri]])):
             best[uri] = at
-    named = set(best.values())
-    unique = [result for at, result in enumerate(results) if at in named or uri_of(result) is None]
+    best_places = set(best.values())
+    unique = [result for at, result in enumerate(results) if at in best_places or uri_of(result) is None]
     return sorted(unique, key=lambda result: -_score(result))
 
 

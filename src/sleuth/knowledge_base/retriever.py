@@ -137,9 +137,9 @@ class MultiSliceRetriever:
         self.last_report = tuple(reports)
         if not answers:
             raise_failure(reports, knowledge_base_id)
-        merged = deduplicate_results([result for results in answers.values() for result in results])
-        merged.sort(key=lambda result: (-result["score"], uri_of(result) or ""))
-        return merged[:num_results], tuple(reports)
+        unique = deduplicate_results([result for results in answers.values() for result in results])
+        unique.sort(key=lambda result: (-result["score"], uri_of(result) or ""))
+        return unique[:num_results], tuple(reports)
 
     aretrieve_with_report = async_twin(retrieve_with_report)
 

@@ -43,10 +43,10 @@ def wait_for_ingestion(
         client: of boto3's "bedrock-agent", or a `LocalKnowledgeBase`; None makes one for `AWS_REGION`.
 
     Returns:
-        The complete job, or the status of every document once none is in progress; that includes failed ones.
+        The complete job, or the status of every document, failed ones included, once all are final.
 
     Raises:
-        KnowledgeBaseError: the job failed or was stopped, there is none, or the timeout passed.
+        KnowledgeBaseError: the job failed or was stopped, does not exist, or the timeout passed.
     """
     if not poll > 0:
         raise ArgumentError(f"poll must be above 0 seconds, got {poll!r}")
@@ -81,7 +81,7 @@ await_for_ingestion = async_twin(wait_for_ingestion)
 
 def _poll(
     ask: Callable[[], dict[str, Any]],
-    done: Callable[[dict[str, Any]], bool],
+    is_final: Callable[[dict[str, Any]], bool],
     timeout: float,
     poll: float,
     progress: Progress | None,
@@ -91,7 +91,7 @@ def _poll(
         answer = ask()
         if progress is not None:
             progress(answer)
-        if done(answer):
+        if is_final(answer):
             return answer
         if deadline.passed():
             raise KnowledgeBaseError(f"ingestion was not done within {timeout:g} s", service="bedrock")

@@ -183,7 +183,7 @@ class JsonClient:
         self,
         path: str,
         payload: Mapping[str, Any] | None,
-        read: Callable[[Any, Deadline], Any],
+        reader: Callable[[Any, Deadline], Any],
         *,
         keep_open: bool = False,
     ) -> Any:
@@ -197,7 +197,7 @@ class JsonClient:
                 if response.status != 200:
                     after = retry_after_of(response)
                     raise status_failure(response.status, response, after, deadline, self.mask)
-                answer = read(response, deadline)
+                answer = reader(response, deadline)
                 if keep_open:
                     stack.pop_all()
                 return answer
@@ -247,9 +247,9 @@ def status_failure(
         message = error_message(json.loads(text))
     except (ValueError, RecursionError):
         message = None
-    said = message if message is not None else text or responses.get(status, "no message")
+    reason = message if message is not None else text or responses.get(status, "no message")
     return StatusError(
-        status, mask.hide(said)[:_MESSAGE], after=retry.retry_after(after), structured=message is not None
+        status, mask.hide(reason)[:_MESSAGE], after=retry.retry_after(after), structured=message is not None
     )
 
 
@@ -318,9 +318,9 @@ def read_lines(response: Answer, timeout: float) -> Iterator[bytes]:
         if total > LIMIT:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")
         *whole, rest = (rest + piece).split(b"\n")
-        said = [line for line in whole if line.strip()]
-        yield from said
-        if said:
+        lines_of_text = [line for line in whole if line.strip()]
+        yield from lines_of_text
+        if lines_of_text:
             last = monotonic()
             response.renew()
         elif monotonic() - last > timeout:

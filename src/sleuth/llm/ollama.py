@@ -98,8 +98,8 @@ class _OllamaFailures(Failures):
             return f"is busy ({cause}); it runs, but its queue is full: try again later"
         return f"answered {cause}"
 
-    def _missing_model(self, said: str) -> str:
-        match = re.match(r"(?>.*?model\b).*?\bnot found", said, re.DOTALL | re.IGNORECASE)
+    def _missing_model(self, message: str) -> str:
+        match = re.match(r"(?>.*?model\b).*?\bnot found", message, re.DOTALL | re.IGNORECASE)
         return f"has no model {self.model!r}; get it with: ollama pull {self.model}" if match else ""
 
 
@@ -139,10 +139,10 @@ class Ollama:
             self.base_url, min(self.timeout, SHOWN), send, self._client.describe, _never, retries=0
         )
         try:
-            shown = client.post("/api/show", {"model": self.model})
+            facts = client.post("/api/show", {"model": self.model})
         except GenerationError:
             return None
-        details = shown.get("model_info") if isinstance(shown, dict) else None
+        details = facts.get("model_info") if isinstance(facts, dict) else None
         lengths = [
             value
             for name, value in (details if isinstance(details, dict) else {}).items()
@@ -167,15 +167,15 @@ class Ollama:
         Raises:
             GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
         """
-        done = False
+        is_over = False
         for line in self._client.lines("/api/generate", self._payload(prompt, stream=True)):
             piece = self._parse_line(line)
             if text := self._response(piece):
                 yield text
-            done = piece.get("done") is True
-            if done:
+            is_over = piece.get("done") is True
+            if is_over:
                 break
-        if not done:
+        if not is_over:
             raise self._failure("ended its stream before it was done")
 
     astream = async_pieces(stream)
@@ -188,8 +188,8 @@ class Ollama:
         try:
             piece = json.loads(line)
         except (ValueError, RecursionError) as cause:
-            shown = line[:80].decode("utf-8", "replace")
-            raise self._failure(f"streamed a line that is not JSON: {shown!r}") from cause
+            excerpt = line[:80].decode("utf-8", "replace")
+            raise self._failure(f"streamed a line that is not JSON: {excerpt!r}") from cause
         message = error_message(piece)
         if message is not None:
             raise self._failure(f"answered with an error: {message}")
@@ -338,10 +338,10 @@ def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> Ollam
     client = JsonClient(url, timeout, send, _OllamaFailures(RemoteError, timeout), _never, retries=0)
     try:
         version = client.get("/api/version")
-        listed = client.get("/api/tags")
+        tags = client.get("/api/tags")
     except RemoteError as error:
         return OllamaStatus(url, problem=str(error))
-    models = listed.get("models") if isinstance(listed, dict) else None
+    models = tags.get("models") if isinstance(tags, dict) else None
     if not isinstance(models, list):
         return OllamaStatus(url, problem=f"{url}/api/tags answered without a list of models")
     names = sorted(str(model["name"]) for model in models if isinstance(model, dict) and "name" in model)

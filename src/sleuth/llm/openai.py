@@ -130,13 +130,13 @@ class OpenAIGenerator:
         Raises:
             GenerationError: as `complete`, after the pieces that arrived; also if the stream ends too early.
         """
-        done = False
+        is_over = False
         for line in self._client.lines("/chat/completions", self._payload(prompt, stream=True)):
             if not line.startswith(b"data:"):
                 continue  # comments and event names of the stream format
             data = line[5:].strip()
             if data == b"[DONE]":
-                done = True
+                is_over = True
                 break
             choice = self._choice(data)
             delta = choice.get("delta") or {}
@@ -145,8 +145,8 @@ class OpenAIGenerator:
                 raise self._failure(f"streamed something that is no text: {self._client.shown(text)}")
             if text:
                 yield text
-            done = done or choice.get("finish_reason") is not None
-        if not done:
+            is_over = is_over or choice.get("finish_reason") is not None
+        if not is_over:
             raise self._failure("ended its stream before it was done")
 
     astream = async_pieces(stream)
@@ -157,8 +157,8 @@ class OpenAIGenerator:
         except (ValueError, RecursionError):
             event = None
         if event is None:
-            shown = self._client.shown(data.decode("utf-8", "replace"))
-            raise self._failure(f"streamed an event that is not JSON: {shown}")
+            excerpt = self._client.shown(data.decode("utf-8", "replace"))
+            raise self._failure(f"streamed an event that is not JSON: {excerpt}")
         message = error_message(event)
         if message is not None:
             raise self._failure(f"answered with an error: {message}")

@@ -47,8 +47,8 @@ Correct = Callable[[str], str]
 class Synthesizer(Protocol):
     """Writes an answer from passages.
 
-    Contract: sets `response`, `used_source_ids` (ids of `items`) and whatever it has to say in `extra`; calls
-    `on_text` with each piece of the response as it comes, where one is given. Failures raise SleuthError.
+    Contract: sets `response`, `used_source_ids` (ids of `items`) and further facts in `extra`; calls
+    `on_text`, if given, with each piece of the response as it arrives. Failures raise SleuthError.
     """
 
     def synthesize(
@@ -63,7 +63,7 @@ class Synthesizer(Protocol):
 
 
 class _Host:
-    """The least host that hooks can have: a registry."""
+    """The smallest host of hooks: a registry."""
 
     def __init__(self, morpheus: Morpheus) -> None:
         self.morpheus = morpheus
@@ -74,7 +74,7 @@ class RetrievalManager:
 
     Args:
         rag2f_instance: the host of the hooks: anything with `morpheus.execute_hook(name, result, *args,
-            rag2f=host)`. With None there are no hooks, so nothing is searched.
+            rag2f=host)`. None means no hooks, so nothing is searched.
     """
 
     def __init__(self, rag2f_instance: Any = None) -> None:
@@ -102,7 +102,7 @@ class RetrievalManager:
 
         Args:
             return_mode: given to the hooks.
-            for_synthesize: given to the hooks: True where an answer is to be written from the items.
+            for_synthesize: given to the hooks: True if an answer will be written from the items.
             options: reach the hooks that name them; the built-in retriever takes `filter`.
 
         Raises:
@@ -195,14 +195,14 @@ class RetrievalManager:
         registry = getattr(self.rag2f, "morpheus", None)
         if not isinstance(registry, Morpheus):
             return None  # what its hooks take is not known
-        known = {"synthesizer"} if SYNTHESIZE in calls else set()
+        names = {"synthesizer"} if SYNTHESIZE in calls else set()
         others = False
         for hook in (hook for call in calls for hook in registry.hooks(call)):
-            known |= hook.accepts or set()
+            names |= hook.accepts or set()
             if hook.plugin != BUILTIN:  # a synthesize hook finds every option in its `kwargs`
                 others |= hook.accepts is None or hook.name == SYNTHESIZE
         try:
-            check_names(options, known, others=others)
+            check_names(options, names, others=others)
         except ArgumentError as error:
             return StatusDetail(code=StatusCode.INVALID, message=str(error))
         return None
@@ -210,8 +210,8 @@ class RetrievalManager:
     def _taken(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Leave out the options that only synthesize hooks take."""
         registry = getattr(self.rag2f, "morpheus", None)
-        known = registry.options_of(RETRIEVE) if isinstance(registry, Morpheus) else None
-        return options if known is None else {name: value for name, value in options.items() if name in known}
+        names = registry.options_of(RETRIEVE) if isinstance(registry, Morpheus) else None
+        return options if names is None else {name: value for name, value in options.items() if name in names}
 
     def _run(
         self,
@@ -235,11 +235,11 @@ class RetrievalManager:
             message = f"{name} must give {type(result).__name__}, got {returned!r}"
             raise RetrievalError(message, context={**context, "hook": name, "plugin": ""})
         try:
-            checked = type(returned).model_validate(dict(returned))  # hooks change it in place
+            valid = type(returned).model_validate(dict(returned))  # hooks change it in place
         except ValueError as cause:
             message = f"a hook of {name} put what does not belong there into its result: {cause}"
             raise RetrievalError(message, context={**context, "hook": name, "plugin": ""}) from cause
-        returned = returned.model_copy(update=dict(checked))
+        returned = returned.model_copy(update=dict(valid))
         if returned.is_error() and returned.detail is None:
             message = f"A hook of {name} gave an error without saying why"
             returned.detail = StatusDetail(code="error", message=message)
@@ -263,9 +263,9 @@ def _own(value: Any) -> Any:
 
 def _changed(value: dict[Any, Any], parts: Mapping[Any, Any]) -> dict[Any, Any]:
     """Copy a dict of a subclass, such as `defaultdict`, with these values."""
-    changed = copy(value)
-    changed.update(parts)
-    return changed
+    copy_of_value = copy(value)
+    copy_of_value.update(parts)
+    return copy_of_value
 
 
 def install_builtins(
@@ -410,9 +410,9 @@ def _keep_what_retrieval_said(
 
 def _keep_known_sources(result: SearchResult, retrieved: RetrieveResult) -> None:
     retrieved_ids = {item.id for item in retrieved.items}
-    used = list(dict.fromkeys(result.used_source_ids))
-    unknown = [id for id in used if id not in retrieved_ids]
+    source_ids = list(dict.fromkeys(result.used_source_ids))
+    unknown = [id for id in source_ids if id not in retrieved_ids]
     if unknown:
         result.extra["unknown_source_ids"] = unknown
-    if unknown or len(used) != len(result.used_source_ids):
-        result.used_source_ids = [id for id in used if id in retrieved_ids]
+    if unknown or len(source_ids) != len(result.used_source_ids):
+        result.used_source_ids = [id for id in source_ids if id in retrieved_ids]

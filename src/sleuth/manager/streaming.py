@@ -73,9 +73,9 @@ class SearchStream:
         raise StopIteration
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        done = object()
+        end = object()
         try:
-            while (piece := await in_thread(next, self, done)) is not done:
+            while (piece := await in_thread(next, self, end)) is not end:
                 yield str(piece)
         finally:
             if not self._finished:

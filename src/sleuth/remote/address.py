@@ -58,11 +58,11 @@ def shown_url(url: str) -> str:
     if not _SCHEME.fullmatch(scheme):
         return HIDDEN
     end = _AUTHORITY_END.search(rest)
-    cut = end.start() if end else len(rest)
-    host = _host(rest[:cut])
-    if "@" not in _decoded(rest[:cut]) and _LATE_USER.search(_decoded(rest[cut:])):
+    authority_end = end.start() if end else len(rest)
+    host = _host(rest[:authority_end])
+    if "@" not in _decoded(rest[:authority_end]) and _LATE_USER.search(_decoded(rest[authority_end:])):
         host = None  # a user or password that holds a slash
-    return f"{scheme}://{HIDDEN}" if host is None else f"{scheme}://{host}{_path(rest[cut:])}"
+    return f"{scheme}://{HIDDEN}" if host is None else f"{scheme}://{host}{_path(rest[authority_end:])}"
 
 
 def _shown_without_scheme(url: str) -> str:

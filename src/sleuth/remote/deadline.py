@@ -32,7 +32,7 @@ class Deadline:
         self._end = math.inf if self.seconds is None else monotonic() + self.seconds
 
     def remaining(self) -> float:
-        """Return the seconds left, 0 if none are; infinite without a limit."""
+        """Return the remaining seconds, 0 after the deadline; infinite without a limit."""
         return 0.0 if self.cancellation.requested else max(0.0, self._end - monotonic())
 
     def passed(self) -> bool:

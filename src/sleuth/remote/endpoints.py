@@ -64,14 +64,14 @@ class Pace:
                     if place == 0 and now >= self._next:
                         self._next = now + 1 / self._rate
                         return now
-                    left, ahead = deadline.remaining(), max(0.0, self._next - now) + place / self._rate
+                    remaining, ahead = deadline.remaining(), max(0.0, self._next - now) + place / self._rate
                     # The rate may grow while callers wait, but not while every request is refused.
-                    is_hopeless = ahead > left and (place == 0 or not self._has_accepted)
-                    if left == 0 or is_hopeless:
+                    is_hopeless = ahead > remaining and (place == 0 or not self._has_accepted)
+                    if remaining == 0 or is_hopeless:
                         raise TurnError(
                             f"the service limits its rate, now to {self._rate:.2g} requests a second: no turn in time"
                         )
-                    self._turns.wait(min(left, self._next - now if place == 0 else _LONGEST_WAIT))
+                    self._turns.wait(min(remaining, self._next - now if place == 0 else _LONGEST_WAIT))
             finally:
                 self._queue.remove(ticket)
                 self._turns.notify_all()
@@ -80,7 +80,7 @@ class Pace:
         with self._turns:
             self._turns.notify_all()
 
-    def refused(self, sent: float, wait: float, after: float | None) -> None:
+    def refused(self, moment: float, wait: float, after: float | None) -> None:
         """Record that the service refused a request for its rate.
 
         Args:
@@ -90,7 +90,7 @@ class Pace:
         """
         with self._turns:
             now = monotonic()
-            if sent > self._slowed:
+            if moment > self._slowed:
                 self._slow_down(wait)
                 self._slowed = now
             self._next = max(self._next, now + max(min(after or 0.0, LONGEST_HOLD), 1 / self._rate))

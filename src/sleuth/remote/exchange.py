@@ -68,10 +68,10 @@ class _Stream(httpcore.NetworkStream):
             return  # it is closed already
 
     def _limit(self) -> None:
-        left = self._deadline.remaining()
-        if left == 0:
+        remaining = self._deadline.remaining()
+        if remaining == 0:
             raise TimeoutError("timed out")
-        self._sock.settimeout(min(left, _LONGEST))
+        self._sock.settimeout(min(remaining, _LONGEST))
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         self._limit()
@@ -119,11 +119,11 @@ class _Backend(httpcore.NetworkBackend):
     ) -> httpcore.NetworkStream:
         failure: OSError = TimeoutError("timed out")
         for address in self._addresses:
-            left = self._deadline.remaining()
-            if left == 0:
+            remaining = self._deadline.remaining()
+            if remaining == 0:
                 break
             try:
-                sock = socket.create_connection((str(address), port), timeout=min(left, CONNECT_TIMEOUT))
+                sock = socket.create_connection((str(address), port), timeout=min(remaining, CONNECT_TIMEOUT))
             except OSError as error:
                 failure = error
                 continue
@@ -208,13 +208,17 @@ class Exchange(Answer):
         proxy: Proxy | None = None,
         context: ssl.SSLContext | None = None,
     ) -> None:
-        sent = httpx.Headers({"User-Agent": USER_AGENT, "Accept-Encoding": "identity", "Connection": "close"})
-        sent.update(headers or {})
+        all_headers = httpx.Headers(
+            {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", "Connection": "close"}
+        )
+        all_headers.update(headers or {})
         self._deadline = deadline
-        self.mask = Mask.of_headers(sent)
+        self.mask = Mask.of_headers(all_headers)
         self._transport = Transport(addresses, deadline, self.mask, proxy=proxy, context=context)
         self._response = self._step(
-            lambda: self._transport.handle_request(httpx.Request(method, url, headers=sent, content=body))
+            lambda: self._transport.handle_request(
+                httpx.Request(method, url, headers=all_headers, content=body)
+            )
         )
         self.status = self._response.status_code
         self.headers = self._response.headers

@@ -36,8 +36,8 @@ def proxy_for(scheme: str, host: str) -> Proxy | None:
     """
     if proxy_bypass(host):
         return None
-    named = getproxies_environment()
-    url = named.get(scheme) or named.get("all")
+    proxies = getproxies_environment()
+    url = proxies.get(scheme) or proxies.get("all")
     if not url:
         return None
     parts = urlsplit(url if "://" in url else f"http://{url}")

@@ -88,7 +88,7 @@ def call(
     failure: Exception | None = None
     for retry in range(retries + 1):
         try:
-            sent = service.pace.wait(deadline)
+            moment = service.pace.wait(deadline)
         except TimeoutError:
             if failure is None:
                 raise
@@ -104,7 +104,7 @@ def call(
         if verdict is None:
             break
         if verdict.reason == "rate":
-            service.pace.refused(sent, base, verdict.after)
+            service.pace.refused(moment, base, verdict.after)
         if verdict.reason != "outage":
             service.guard.answered()
         if retry == retries or not _wait(backoff(retry, base, verdict.after), verdict, guard, deadline):
@@ -116,7 +116,7 @@ def call(
 
 
 def _wait(seconds: float, verdict: Again, guard: Guard | None, deadline: Deadline) -> bool:
-    """Sleep before a retry; return False if none is allowed, or no time is left for it."""
+    """Sleep before a retry; return False if no retry is allowed, or no time is left for it."""
     if (verdict.after or 0.0) > RETRY_AFTER_CAP or seconds >= deadline.remaining():
         return False
     if verdict.reason == "outage" and guard is not None and not guard.take():

@@ -35,7 +35,7 @@ class RetrieverContract:
 
     Attributes:
         query: finds at least two items.
-        most: a k that is above what there is.
+        most: a k above the number of items.
     """
 
     query = "query"
@@ -58,8 +58,8 @@ class RetrieverContract:
     def test_best_first_ties_by_id(self) -> None:
         """Scores never rise, and equal scores come by id; explanations, where given, have the score as their value."""
         ranking = self.make().retrieve(self.query, self.most)
-        ranked = [(-item.score, item.id) for item in ranking if item.score is not None]
-        assert ranked == sorted(ranked)
+        order = [(-item.score, item.id) for item in ranking if item.score is not None]
+        assert order == sorted(order)
         for item in ranking:
             assert item.explanation is None or isinstance(item.explanation, Explanation)
             assert item.explanation is None or item.explanation.value == item.score
@@ -141,6 +141,6 @@ class RerankerContract:
         ranking = reranker.rerank("text a", items)
         assert {item.id for item in ranking} <= set("abcd")
         assert len({item.id for item in ranking}) == len(ranking)
-        ranked = [(-(item.score or 0.0), item.id) for item in ranking]
-        assert ranked == sorted(ranked)
+        order = [(-(item.score or 0.0), item.id) for item in ranking]
+        assert order == sorted(order)
         assert len(reranker.rerank("text a", [])) == 0

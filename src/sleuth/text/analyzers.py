@@ -29,9 +29,9 @@ MAX_TOKEN = 100
 """Longer tokens are encoded data, not words, and are left out."""
 
 _REMEMBERED = 1 << 14
-"""Runs whose tokens are kept between calls of `tokens` and `spans`; then it starts anew."""
+"""Most runs whose tokens are cached between calls of `tokens` and `spans`; then the cache is emptied."""
 _SHARED = 1 << 16
-"""Identifiers whose tokens the counters of an analyzer share; then it starts anew."""
+"""Most identifiers whose tokens the counters of an analyzer share; then the cache is emptied."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
 
@@ -42,7 +42,7 @@ class WordRule(NamedTuple):
     Attributes:
         stop: words that have no token.
         stem: of such a word only.
-        fold: what becomes of a stem beyond ASCII.
+        fold: replaces characters of a stem beyond ASCII.
     """
 
     stop: frozenset[str]
@@ -80,7 +80,7 @@ class Analyzer:
             keep_case: leave ASCII capitals to `find`.
             find: the tokens of one run, with their places in it; called once per distinct run.
             cut: what `find` finds in an ASCII run, without the places, for indexing.
-            finish: what becomes of the tokens at last, all at once (stemming); keeps length and order.
+            finish: the last step (stemming), over all tokens at once; keeps length and order.
             stop: tokens, before `finish`, that are left out.
             particles: single letters that make no compounds (`sleuth.text.compounds`); None where nothing does.
             verbatim: whether an ASCII run is its own only token.
@@ -146,7 +146,7 @@ class Analyzer:
         return WordRule(self._stop, self._finish.stem_ascii(), self._finish.fold)
 
     def tokens(self, text: str) -> list[str]:
-        """Return the tokens of `text` in order; [] if it has none."""
+        """Return the tokens of `text` in order."""
         cache = self._known
         tokens_of_text: list[str] = []
         for run in self._run.findall(text):
@@ -170,8 +170,8 @@ class Analyzer:
         spans: list[Span] = []
         for match in self._run.finditer(text):
             base, run = match.start(), match[0]
-            known = cache.get(run)
-            places = self._learn_spans(run) if known is None else known
+            cached_places = cache.get(run)
+            places = self._learn_spans(run) if cached_places is None else cached_places
             spans += [(base + start, base + end, token) for start, end, token in places]
         return spans
 
@@ -196,7 +196,7 @@ class Analyzer:
         return bytes(table)
 
     def _learn(self, run: str) -> tuple[str, ...]:
-        """Return the tokens of one run as it stands in a text, and remember them."""
+        """Return the tokens of one run of a text, and cache them."""
         if run.isascii() and run.isalnum() and not self._keep_case:
             word = run.lower()
             remaining = [word] if self._wanted(word) else []
@@ -237,15 +237,17 @@ class Analyzer:
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """Return the tokens of each run: a str for one token, a tuple for any other number."""
-        stop, find, cut = self._stop, self._find, self._cut
+        stop, find, pieces_of = self._stop, self._find, self._cut
         out: list[str | tuple[str, ...]] = []
         whole = not self._keep_case
         for run in runs:
             if whole and run.isascii() and run.isalnum():
                 out.append(run if run not in stop and len(run) <= MAX_TOKEN else ())
-            elif cut is not None and run.isascii():
+            elif pieces_of is not None and run.isascii():
                 out.append(
-                    tuple([token for token in cut(run) if token not in stop and len(token) <= MAX_TOKEN])
+                    tuple(
+                        [token for token in pieces_of(run) if token not in stop and len(token) <= MAX_TOKEN]
+                    )
                 )
             else:
                 out.append(tuple(token for _, _, token in find(run) if self._wanted(token)))
@@ -265,8 +267,8 @@ def _finished(expanded: list[str | tuple[str, ...]], finish: Stemming) -> list[s
             flat.append(e)
         else:
             flat += e
-    done = iter(finish(flat))
-    return [next(done) if isinstance(e, str) else tuple(islice(done, len(e))) for e in expanded]
+    results = iter(finish(flat))
+    return [next(results) if isinstance(e, str) else tuple(islice(results, len(e))) for e in expanded]
 
 
 _CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}
@@ -479,7 +481,7 @@ def get_analyzer(name: str) -> Analyzer:
     identifiers exactly as they are written.
 
     Raises:
-        ArgumentError: there is none.
+        ArgumentError: there is no such analyzer.
     """
     analyzer = _ANALYZERS.get(name)
     if analyzer is not None:

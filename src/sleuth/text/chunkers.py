@@ -50,7 +50,7 @@ class Chunker:
 
     Attributes:
         size: tokens in a chunk, 8 or more.
-        overlap: tokens at most that a chunk repeats of the one before, in whole sentences; up to size // 4.
+        overlap: most tokens, in whole sentences, that a chunk repeats from the one before; up to size // 4.
     """
 
     size: int = 400
@@ -183,18 +183,18 @@ class _PassageCutter:
     def chunks(self) -> Iterator[Chunk]:
         text, outline = self.text, self.outline
         page, page_end = 1, self._page_end(0)
-        line, counted = 1, 0
-        done = 0
+        line, last = 1, 0
+        last_end = 0
         position = skip_blanks(text, 0)
         start = _text_start(text, 0)
         while position < len(text):
             while position >= page_end:
                 page, page_end = page + 1, self._page_end(page_end + 1)
-            fresh = skip_blanks(text, max(done, position))
-            cut, within = self._next_cut(position, fresh, page_end)
-            body = text[start:cut].rstrip()
-            line += text.count("\n", counted, start)
-            counted = start
+            fresh = skip_blanks(text, max(last_end, position))
+            end, within = self._next_cut(position, fresh, page_end)
+            body = text[start:end].rstrip()
+            line += text.count("\n", last, start)
+            last = start
             path = outline.path_at(position) if outline.headings else ""
             yield Chunk(
                 body,
@@ -206,8 +206,8 @@ class _PassageCutter:
                 {"heading": path} if path else {},
                 {},
             )
-            back = self._overlap_start(position, cut) if within and self.overlap and not self.code else cut
-            done = cut
+            back = self._overlap_start(position, end) if within and self.overlap and not self.code else end
+            last_end = end
             start = _text_start(text, back)
             position = skip_blanks(text, back)
 
@@ -255,14 +255,14 @@ class _PassageCutter:
             border = text.rfind(" ", half, high) + 1
         return border if border > 0 else high
 
-    def _overlap_start(self, position: int, cut: int) -> int:
+    def _overlap_start(self, position: int, end: int) -> int:
         """Return the earliest sentence before `cut` from which at most `overlap` tokens lead up to it; else `cut`."""
         text, outline = self.text, self.outline
-        low = max(position + 1, cut - self.overlap * (borders.WORD_PIECE + 1))
-        for match in self.sentence.finditer(text, low, cut):
+        low = max(position + 1, end - self.overlap * (borders.WORD_PIECE + 1))
+        for match in self.sentence.finditer(text, low, end):
             start = skip_blanks(text, match.end())
-            if start >= cut:
+            if start >= end:
                 break
-            if _step(self.windows.overlap, text, start) >= cut and outline.kept_at(start) is None:
-                return start if outline.heading_after(start, len(text)) >= cut else cut
-        return cut
+            if _step(self.windows.overlap, text, start) >= end and outline.kept_at(start) is None:
+                return start if outline.heading_after(start, len(text)) >= end else end
+        return end

@@ -21,7 +21,7 @@ _SAMPLE: Final = 800
 _CLASSIFIED: Final = 250
 """Characters that py3langid is given: it takes 4 µs for each byte."""
 _LEAST_WORDS: Final = 5
-"""A shorter text is told by its script alone: a name looks like any language."""
+"""Only the script decides on a shorter text, since a name looks like any language."""
 _PROSE: Final = 12
 """Words from which on a language without stop words is believed."""
 _HEAD: Final = 400
@@ -64,7 +64,7 @@ _LATIN_NAME: Final = re.compile(r"(?<![^\W\d_])[A-Z][A-Za-z\u00c0-\u024f\u1e00-\
 _NOT_LATIN: Final = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 _ACCENTED: Final = re.compile(r"[^\W\d_\u0000-\u007f]")
 _FEW: Final = 0.05
-"""Share of letters that are not Latin, of all characters, up to which no script is looked for: most texts have none."""
+"""Up to this share of non-Latin letters among all characters, scripts are not examined: most texts are Latin."""
 _VIETNAMESE: Final = re.compile("[\u0111\u01a1\u01b0\u1ea0-\u1ef9]")
 _VIETNAMESE_SHARE: Final = 0.05
 _SHARED_SCRIPTS: Final = {
@@ -111,9 +111,13 @@ def _by_shared_script(sample: str, letters: str) -> str:
     """Return the language of a text in a script that several languages share; "" for Latin letters."""
     least = _SHARE_OF_SCRIPT * len(letters)
     for code, (script, foreign, own) in _SHARED_SCRIPTS.items():
-        written = "".join(script.findall(letters))
-        if len(written) > least:
-            return code if own.search(written) and not foreign.search(written) else _classified(sample)
+        letters_of_script = "".join(script.findall(letters))
+        if len(letters_of_script) > least:
+            return (
+                code
+                if own.search(letters_of_script) and not foreign.search(letters_of_script)
+                else _classified(sample)
+            )
     if len(_DEVANAGARI.findall(letters)) > least:
         return _by_words(sample, _word.findall(fold(sample)), ("hi", "ne"), is_accented=True)
     return _classified(sample) if sum(letter > "\u024f" for letter in letters) > least else UNKNOWN

@@ -27,7 +27,7 @@ class LanguageRules:
     Attributes:
         code: ISO 639-1.
         analyzer: name of its analyzer.
-        stemmer: Snowball's algorithm; "" if there is none.
+        stemmer: Snowball's algorithm, or "".
         before: folds a word before it is stemmed.
         after: folds a stem.
         keeps_suffix: whether a suffix after an apostrophe is a word; in Turkish it is an ending ("Ankara'nın").

@@ -146,11 +146,11 @@ def _in_word(char: str) -> bool:
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    merged: list[tuple[int, int]] = []
+    spans_so_far: list[tuple[int, int]] = []
     for start, end in sorted(spans):
-        first, last = merged[-1] if merged else (start, start)
+        first, last = spans_so_far[-1] if spans_so_far else (start, start)
         if start < last:
-            merged[-1] = first, max(end, last)
+            spans_so_far[-1] = first, max(end, last)
         else:
-            merged.append((start, end))
-    return tuple(merged)
+            spans_so_far.append((start, end))
+    return tuple(spans_so_far)

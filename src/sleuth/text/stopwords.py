@@ -111,7 +111,7 @@ _QUESTION_WORDS: Final = {
     "vi": "gì ai khi nào đâu bao nhiêu sao tại",
     "yi": "וואָס ווער ווען ווו ווי פֿאַרוואָס",
 }
-"""Words that ask: the text that answers holds none of them."""
+"""Question words: they do not occur in the text of an answer."""
 
 
 def stop_words(code: str) -> frozenset[str]:

@@ -224,9 +224,9 @@ def _end_of_emoji(run: str, i: int) -> int:
     if flag and i < n and "\U0001f1e6" <= run[i] <= "\U0001f1ff":
         return i + 1
     while i < n and (kind(run[i]) == "m" or run[i] == "\u200d"):
-        joined = run[i] == "\u200d"
+        is_joiner = run[i] == "\u200d"
         i += 1
-        if joined and i < n and kind(run[i]) == "e":
+        if is_joiner and i < n and kind(run[i]) == "e":
             i += 1
     return i
 

@@ -1,4 +1,4 @@
-"""Ranked passages, with their explanation and the reports of what ranked them."""
+"""Ranked passages, with their explanation and the reports of their legs or slices."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ class Ranking(Sequence[RetrievedItem]):
     Attributes:
         items: the hits.
         parts: one report per leg or slice, in a stable order; empty where there was one part and it answered.
-        notes: sentences for whoever wrote the query, such as that no document has a key of the filter.
+        notes: sentences for the author of the query, such as that no document has a key of the filter.
     """
 
     __slots__ = ("items", "notes", "parts")

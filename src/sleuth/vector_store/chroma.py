@@ -218,8 +218,8 @@ def read_chroma(path: str | Path, collection: str | None = None) -> Iterator[Sto
     names = sorted(entry if isinstance(entry, str) else entry.name for entry in client.list_collections())
     name = collection if collection is not None else names[0] if len(names) == 1 else None
     if name not in names:
-        listed = ", ".join(names) or "none"
-        raise ArgumentError(f"collection must be among those of {path} ({listed}), got {collection!r}")
+        known_names = ", ".join(names) or "none"
+        raise ArgumentError(f"collection must be among those of {path} ({known_names}), got {collection!r}")
     return _read(client.get_collection(name, embedding_function=None), str(path))
 
 
@@ -236,7 +236,7 @@ def _read(collection: Any, path: str) -> Iterator[StoredVector]:
 
 
 def flat(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert metadata to the types that Chroma holds: scalars stay, None is dropped, the rest becomes JSON."""
+    """Convert metadata to the types that Chroma holds: scalars stay, null values are dropped, the rest becomes JSON."""
     return {
         key: value
         if isinstance(value, (str, int, float))

@@ -71,20 +71,20 @@ def _run(ask: Ask, queries: dict[str, str], path: Path, workers: int) -> list[di
     previous = _read(path)
     others = [entry for entry in previous if entry["id"] not in queries]
     answered = {entry["id"]: entry for entry in previous if entry["web_docs"]["results"]}
-    done = {
+    entry_by_id = {
         name: answered[name]
         for name in queries
         if name in answered and answered[name]["query"] == queries[name]
     }
-    missing = [name for name in queries if name not in done]
+    missing = [name for name in queries if name not in entry_by_id]
     with ThreadPoolExecutor(workers) as pool:
         for start in range(0, len(missing), workers):
             names = missing[start : start + workers]
             contexts = [copy_context() for _ in names]
             entries = pool.map(lambda name, context: context.run(ask, name, queries[name]), names, contexts)
-            done.update((entry["id"], entry) for entry in entries if entry is not None)
-            _write(path, [done[name] for name in queries if name in done] + others)
-    return [done[name] for name in queries if name in done]
+            entry_by_id.update((entry["id"], entry) for entry in entries if entry is not None)
+            _write(path, [entry_by_id[name] for name in queries if name in entry_by_id] + others)
+    return [entry_by_id[name] for name in queries if name in entry_by_id]
 
 
 def _identified(queries: Mapping[str, str] | Iterable[Mapping[str, str]]) -> dict[str, str]:
@@ -92,15 +92,15 @@ def _identified(queries: Mapping[str, str] | Iterable[Mapping[str, str]]) -> dic
         return dict(queries)
     if not isinstance(queries, Iterable):
         raise ArgumentError(f'queries must be a mapping or a list of {{"id", "query"}}, got {queries!r}')
-    named: dict[str, str] = {}
+    query_by_id: dict[str, str] = {}
     for position, query in enumerate(queries):
         if not isinstance(query, Mapping) or not isinstance(query.get("query"), str):
             raise ArgumentError(f'queries must be {{"id", "query"}} each, got {query!r}')
         name = str(query.get("id", f"query_{position}"))
-        if name in named:
+        if name in query_by_id:
             raise ArgumentError(f"ids of queries must differ, got {name!r} twice")
-        named[name] = query["query"]
-    return named
+        query_by_id[name] = query["query"]
+    return query_by_id
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
@@ -118,8 +118,8 @@ def _read(path: Path) -> list[dict[str, Any]]:
 
 
 def _is_entry(entry: Any) -> bool:
-    named = all(entry[key] and isinstance(entry[key], str) for key in ("id", "query"))
-    return named and isinstance(entry["web_docs"]["results"], list)
+    has_names = all(entry[key] and isinstance(entry[key], str) for key in ("id", "query"))
+    return has_names and isinstance(entry["web_docs"]["results"], list)
 
 
 def _write(path: Path, entries: list[dict[str, Any]]) -> None:

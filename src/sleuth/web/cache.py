@@ -113,8 +113,8 @@ class WebCache:
                     files.append((entry.stat().st_mtime, entry.path))
         files.sort(reverse=True)
         oldest = time() - self.max_stale
-        for rank, (written, path) in enumerate(files):
-            if rank >= self.max_entries or written < oldest:
+        for rank, (moment, path) in enumerate(files):
+            if rank >= self.max_entries or moment < oldest:
                 Path(path).unlink(missing_ok=True)
 
     def clear(self) -> None:

@@ -34,11 +34,11 @@ def merge(
     """
     docs = web_docs.get("web_docs", web_docs) if isinstance(web_docs, Mapping) else web_docs
     pages = docs.get("results", ()) if isinstance(docs, Mapping) else docs
-    merged = [dict(document) for document in local_docs]
-    numbers = [whole for document in merged if (whole := _whole(document.get("id"))) is not None]
-    local_ids = {str(document.get("id")) for document in merged}
+    documents = [dict(document) for document in local_docs]
+    numbers = [whole for document in documents if (whole := _whole(document.get("id"))) is not None]
+    local_ids = {str(document.get("id")) for document in documents}
     free = (number for number in count(max(numbers, default=-1) + 1) if str(number) not in local_ids)
-    return merged + [{**page, "id": next(free)} for page in pages]
+    return documents + [{**page, "id": next(free)} for page in pages]
 
 
 def _whole(id: object) -> int | None:
@@ -72,14 +72,14 @@ def fuse(
 
     from sleuth.compose import fuse_hits
 
-    merged = merge(local_docs, web_docs)
+    documents = merge(local_docs, web_docs)
     split = len(local_docs)
 
     def pool(first: int, end: int) -> _Ranked:
         keys = np.arange(first, end, dtype=np.int64)
         return _Ranked(keys, np.arange(len(keys), 0, -1).astype(np.float32))
 
-    pools = {"local": pool(0, split), "web": pool(split, len(merged))}
-    fused = fuse_hits(pools, weights, "rrf", k, rank_constant=rank_constant)
-    pairs = zip(fused.keys.tolist(), fused.scores.tolist(), strict=True)
-    return [{**merged[key], "score": score} for key, score in pairs]
+    pools = {"local": pool(0, split), "web": pool(split, len(documents))}
+    fusion = fuse_hits(pools, weights, "rrf", k, rank_constant=rank_constant)
+    pairs = zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)
+    return [{**documents[key], "score": score} for key, score in pairs]

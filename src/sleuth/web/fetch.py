@@ -43,7 +43,7 @@ class Page:
 
     Attributes:
         url: where it was found, after redirects.
-        title: "" if it has none.
+        title: "" if the page has no title.
         text: what a reader would read, without menus, banners and scripts.
         published: date that the page states, YYYY-MM-DD, or None.
         content_type: as the server said, without parameters.
@@ -136,8 +136,8 @@ def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
 
 
 def _failure(url: str, what: str, status: int | None = None) -> WebError:
-    shown = shown_url(url)
-    return WebError(f"{shown} {Mask.of_url(url).hide(what)}", service="fetch", url=shown, status=status)
+    safe_url = shown_url(url)
+    return WebError(f"{safe_url} {Mask.of_url(url).hide(what)}", service="fetch", url=safe_url, status=status)
 
 
 def _redirect_target(url: str, location: str) -> str | None:

@@ -55,8 +55,8 @@ def _ascii_host(parts: SplitResult) -> str | None:
         host = (parts.hostname or "").encode("idna").decode()
     except UnicodeError:
         return None
-    named = f"[{host}]" if ":" in host else host
-    return f"{named}:{parts.port}" if parts.port else named
+    bracketed = f"[{host}]" if ":" in host else host
+    return f"{bracketed}:{parts.port}" if parts.port else bracketed
 
 
 def resolve(host: str, port: int, deadline: Deadline) -> list[Address]:
@@ -93,7 +93,7 @@ def request(
         WebError: the answer is too large, or the certificate is invalid.
     """
     parts = split(url)
-    shown = shown_url(url)
+    safe_url = shown_url(url)
     try:
         return exchange(
             method,
@@ -106,15 +106,15 @@ def request(
         )
     except LateError:
         failure: WebError = BrokenConnectionError(
-            f"{parts.netloc} did not answer in time", service="http", url=shown
+            f"{parts.netloc} did not answer in time", service="http", url=safe_url
         )
     except BrokenError as error:
         problem = Mask.of_url(url).hide(str(error))
         failure = BrokenConnectionError(
-            f"{parts.netloc} did not answer: {problem}", service="http", url=shown
+            f"{parts.netloc} did not answer: {problem}", service="http", url=safe_url
         )
     except CertificateError as error:
-        failure = WebError(f"{parts.netloc} has no valid certificate: {error}", service="http", url=shown)
+        failure = WebError(f"{parts.netloc} has no valid certificate: {error}", service="http", url=safe_url)
     except LargeError as error:
-        failure = WebError(str(error), service="http", url=shown)
+        failure = WebError(str(error), service="http", url=safe_url)
     raise failure

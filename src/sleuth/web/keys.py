@@ -1,7 +1,7 @@
 """Finds the API key of the web search and the address that it may be sent to.
 
-The address comes from the caller or from the environment, never from a file: whoever can write a `.env` above the
-working folder must not receive the key of the environment.
+The address comes from the caller or from the environment, never from a file: a person who can write a `.env` above
+the working folder must not receive the key of the environment.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class WebSearch:
         timeout: seconds for a whole call: every request, retry and wait in it.
         search_depth: "advanced" finds more and costs two credits instead of one.
         topic: "general", "news" or "finance".
-        time_range: only pages published in the last "day", "week", "month" or "year"; None is any time.
+        time_range: only pages published in the last "day", "week", "month" or "year"; any time if None.
         include_domains, exclude_domains: only, or no, pages of these domains.
         relevance: keeps a hit or drops it, before the cut at k.
         cache: answers on disk, or the folder for them; None disables it.
@@ -133,18 +133,18 @@ class WebSearch:
         deadline = Deadline(self.timeout)
         api_k, top = min(k, MAX_RESULTS), min(k + GROWTH, MAX_RESULTS)
         hits, stale = self._ask(query, api_k, deadline)
-        seen = {hit.url: hit for hit in hits}
-        while (missing := k - len(self._relevant(query, seen))) > 0 and api_k < top:
+        hit_by_url = {hit.url: hit for hit in hits}
+        while (missing := k - len(self._relevant(query, hit_by_url))) > 0 and api_k < top:
             try:
                 api_k = min(api_k + missing, top)
                 hits, old = self._ask(query, api_k, deadline)
             except WebError as error:
-                return WebSearchResult(self._relevant(query, seen)[:k], api_k, stale, error)
+                return WebSearchResult(self._relevant(query, hit_by_url)[:k], api_k, stale, error)
             stale = stale or old
-            if all(hit.url in seen for hit in hits):
+            if all(hit.url in hit_by_url for hit in hits):
                 break
-            seen = {hit.url: hit for hit in hits} | seen
-        return WebSearchResult(self._relevant(query, seen)[:k], api_k, stale)
+            hit_by_url = {hit.url: hit for hit in hits} | hit_by_url
+        return WebSearchResult(self._relevant(query, hit_by_url)[:k], api_k, stale)
 
     asearch = async_twin(search)
 
@@ -176,7 +176,7 @@ class WebSearch:
 
     @cached_property
     def key(self) -> str | None:
-        """The API key; None where there is none."""
+        """The API key, or None."""
         return find_key(self.api_key)
 
     @cached_property

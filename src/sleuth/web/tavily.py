@@ -76,7 +76,7 @@ def clean(text: str) -> str:
 
 
 def domain_of(url: str) -> str:
-    """Return the host of a URL in lower case without `www.`, or "" if it has none."""
+    """Return the host of a URL in lower case without `www.`, or "" if it has no host."""
     try:
         return (urlsplit(url).hostname or "").removeprefix("www.")
     except ValueError:

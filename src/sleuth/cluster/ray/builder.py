@@ -86,8 +86,8 @@ class ShardBuilder:
     def lacking(self, number: int, fingerprint: str, hashes: Sequence[str]) -> list[str]:
         """Return those of these texts, by hash, of which a shard keeps no vector of this embedder."""
         with self._shards[number].engine.store.reader() as snapshot:
-            kept = snapshot.embeddings(fingerprint, hashes)
-        return [name for name in hashes if name not in kept]
+            vectors = snapshot.embeddings(fingerprint, hashes)
+        return [name for name in hashes if name not in vectors]
 
     def add(self, number: int, data: bytes, fingerprint: str, vectors: bytes) -> tuple[int, int, int]:
         """Put documents of a shard, with vectors; those whose content is there already are skipped.
@@ -139,8 +139,12 @@ class ShardBuilder:
 
 
 def _changes_of(batch: DocumentBatch, writer: Writer) -> PutCounts:
-    """Count which documents of a batch are new and which differ from what is there."""
-    stored = writer.known(batch.ids)
+    """Count the new documents of a batch, and those that differ from the stored ones."""
+    known_documents = writer.known(batch.ids)
     digests = {name: digest.hex() for name, digest in zip(batch.ids, batch.digests, strict=True)}
-    unchanged = sum(stored[name].content_hash == digest for name, digest in digests.items() if name in stored)
-    return PutCounts(len(batch) - len(stored), len(stored) - unchanged, unchanged)
+    unchanged = sum(
+        known_documents[name].content_hash == digest
+        for name, digest in digests.items()
+        if name in known_documents
+    )
+    return PutCounts(len(batch) - len(known_documents), len(known_documents) - unchanged, unchanged)

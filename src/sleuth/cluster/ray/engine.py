@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 logger = logger_of("cluster")
 
 _ATTEMPTS = 3
-"""How often a query is begun anew because a searcher died between two of its questions."""
+"""Most restarts of a query because a searcher died between two of its questions."""
 
 
 class RayBackend(GatheredBackend):
@@ -157,9 +157,9 @@ def _following(engine: RayEngine, seconds: float | None) -> Iterator[None]:
             except SleuthError as error:
                 logger.warning("a new version cannot be served: %s", error)
 
-    done = THREADS.submit(follow)
+    job = THREADS.submit(follow)
     try:
         yield
     finally:
         over.set()
-        done.wait()
+        job.wait()

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from sleuth.cluster.storage.manifest import PublishedPart
 
 WAVE_BYTES = 1 << 30
-"""Bytes of files between two uploads: what is read again after an interruption."""
+"""Bytes of files between two uploads: the most that is read again after an interruption."""
 SLOW_WAVE_BYTES = 1 << 26
 """The same where a model makes the vectors for minutes: what is embedded again after an interruption."""
 _ATTEMPTS = 3
-"""How often a wave is begun anew because a process died."""
+"""Most restarts of a wave because a process died."""
 _FILES = 16
 """Files that a task reads at most."""
 
@@ -135,7 +135,7 @@ def _plan(  # noqa: PLR0917 - what `index_on_ray` was given
     roots = present(roots_of(paths, FileNames()), (), prune=False)
     records = list(walk(roots, options))
     entries = [record for record in records if isinstance(record, FileEntry)]
-    skipped = [record for record in records if isinstance(record, Skipped)]
+    skips = [record for record in records if isinstance(record, Skipped)]
     if not entries and base is None:
         raise ArgumentError(f"paths must hold files, got none below {', '.join(roots)}")
     embedder = str(full["embedder"])
@@ -149,7 +149,7 @@ def _plan(  # noqa: PLR0917 - what `index_on_ray` was given
     reading = encode({each.name: _plain(getattr(options, each.name)) for each in fields(options)})
     identity = (base.number if base else 0, count, dict(full), wave_bytes, list(map(astuple, entries)))
     name = digest_of(encode(identity) + reading)
-    return _Plan(name, list(_waves(entries, wave_bytes)), skipped, count, full, reading, base)
+    return _Plan(name, list(_waves(entries, wave_bytes)), skips, count, full, reading, base)
 
 
 def _plain(value: Any) -> Any:
@@ -205,14 +205,14 @@ class _Attempt:
     def run(self) -> BuildReport:
         """Read the waves that are left, and publish what they changed."""
         plan, report = self._plan, self._report
-        done = self._build.waves()
-        if done == 0 and plan.base:
+        finished_waves = self._build.waves()
+        if finished_waves == 0 and plan.base:
             self._build.record(0, plan.settings, plan.base.parts)
-        report.resumed = sum(map(len, plan.waves[:done]))
-        self._bytes_before = sum(entry.size for wave in plan.waves[:done] for entry in wave)
+        report.resumed = sum(map(len, plan.waves[:finished_waves]))
+        self._bytes_before = sum(entry.size for wave in plan.waves[:finished_waves] for entry in wave)
         builders = self._builders()
         try:
-            for wave, entries in enumerate(plan.waves[done:], done + 1):
+            for wave, entries in enumerate(plan.waves[finished_waves:], finished_waves + 1):
                 builders = self._wave(wave, entries, builders)
         finally:
             for builder in builders:
@@ -243,7 +243,7 @@ class _Attempt:
         ]
 
     def _wave(self, wave: int, entries: Sequence[FileEntry], builders: list[Any]) -> list[Any]:
-        """Read a wave of files and upload what it changed; begun anew, with new builders, where a process dies.
+        """Read a wave of files and upload its changes; restarts with new builders when a process dies.
 
         Returns:
             The builders that hold its documents.

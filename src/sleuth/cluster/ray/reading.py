@@ -85,8 +85,10 @@ class Sender:
         ]
         lacking = dict(zip(texts, ray.get(questions), strict=True))
         missing = {name: texts[number][name] for number, names in lacking.items() for name in names}
-        made = dict(zip(missing, leg.embed(list(missing.values())), strict=True))
-        return {number: {name: made[name].tobytes() for name in names} for number, names in lacking.items()}
+        vectors = dict(zip(missing, leg.embed(list(missing.values())), strict=True))
+        return {
+            number: {name: vectors[name].tobytes() for name in names} for number, names in lacking.items()
+        }
 
     def commit(self) -> int:
         """Wait until builders have put everything."""
@@ -98,9 +100,9 @@ class Sender:
         import ray
 
         while len(self._waiting) > most:
-            added, updated, unchanged = ray.get(self._waiting.popleft())
+            new, updated, unchanged = ray.get(self._waiting.popleft())
             self.added, self.updated, self.unchanged = (
-                self.added + added,
+                self.added + new,
                 self.updated + updated,
                 self.unchanged + unchanged,
             )
@@ -132,12 +134,12 @@ def read_files(
         options: an encoded `ReadOptions`.
 
     Returns:
-        Columns of one row: counts, an encoded list of what was skipped, and, encoded, the kind and the message of the
+        Columns of one row: counts, the encoded list of skipped files, and, encoded, the kind and the message of the
         error that ended the task, or None.
     """
     index, reading = IndexSettings.from_dict(settings), ReadOptions(**decode(options))
     entries = [FileEntry(*decode(data)) for data in rows["entry"]]
-    skipped: list[Skipped] = []
+    skips: list[Skipped] = []
     refusal: tuple[str, str] | None = None
     sender = Sender(builders, shards, slow_leg(index.embedder))
     adder: Adder[AddReport] = Adder(sender, open_chunker(index), AddReport(), reading.language)  # type: ignore[arg-type]
@@ -147,10 +149,10 @@ def read_files(
                 if isinstance(record, Document):
                     adder.add(record)
                 elif isinstance(record, Skipped):
-                    skipped.append(record)
+                    skips.append(record)
         adder.commit()
     except SleuthError as error:
-        cause = getattr(error, "cause", error)  # of what a builder raised
+        cause = getattr(error, "cause", error)  # the error that a builder raised
         refusal = type(cause).__name__, str(cause)
     return {
         "files": [len(entries)],
@@ -158,6 +160,6 @@ def read_files(
         "added": [sender.added],
         "updated": [sender.updated],
         "unchanged": [sender.unchanged],
-        "skipped": [encode([(each.path, each.reason, each.kind) for each in skipped])],
+        "skipped": [encode([(each.path, each.reason, each.kind) for each in skips])],
         "refusal": [encode(refusal)],
     }

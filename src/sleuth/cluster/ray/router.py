@@ -169,9 +169,9 @@ class Router:
         for call in calls:
             self._send(call, version, waiting)
         open_calls = [call for call in calls if call.pending]
-        while open_calls and (left := started + seconds - time.monotonic()) > 0:
+        while open_calls and (remaining := started + seconds - time.monotonic()) > 0:
             due = min((call.hedge_at for call in open_calls), default=0.0) - time.monotonic()
-            ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=max(0.0, min(left, due)))
+            ready, _ = self._ray.wait(list(waiting), num_returns=1, timeout=max(0.0, min(remaining, due)))
             for reference in ready:
                 call, replica = waiting.pop(reference)
                 reply = self._reply(reference, call, replica)
@@ -197,7 +197,7 @@ class Router:
         return ShardAnswers(values, failures)
 
     def _send(self, call: _Call, version: int, waiting: dict[Any, tuple[_Call, _Replica]]) -> bool:
-        """Ask the next replica that is up and was not asked yet; False where there is none."""
+        """Ask the next replica that is up and was not asked yet; return False if no such replica is left."""
         now = time.monotonic()
         turn, replicas = next(call.group.turns), call.group.replicas
         rotated = [replicas[(turn + place) % len(replicas)] for place in range(len(replicas))]
@@ -269,7 +269,7 @@ class Router:
         logger.warning("%s is back after %.1f s", replica.name, time.monotonic() - started)
 
     def load(self, version: int, *, progress: Callable[[int, int], None] | None = None) -> None:
-        """Load a version beside those there are: at once where there are none, else one searcher after the other.
+        """Load a version beside the loaded ones: the first one at once, later ones one searcher after the other.
 
         Raises:
             SleuthError: a searcher cannot load it; it is dropped again.

@@ -71,7 +71,7 @@ class GatheredSearchers:
     """
 
     def __init__(self, snapshot: GatheredSnapshot, legs: Sequence[IndexLeg]) -> None:
-        """Searchers of all shards, whose legs these are."""
+        """Searchers of all shards."""
         self.version = snapshot.version
         self._generation = snapshot.generation
         self.legs = legs_that_rank(legs)
@@ -187,7 +187,7 @@ class GatheredSearchers:
         for all.
 
         Raises:
-            ShardsMissingError: no shard answers: nobody knows what there is.
+            ShardsMissingError: no shard answers.
         """
         failures = [*self._failures, *self._count_words(queries, snapshot)]
         names = snapshot.shards.names
@@ -210,16 +210,16 @@ class GatheredSearchers:
 
     def _ask_of(self, queries: Mapping[str, Any], request: PoolRequest) -> Ask:
         """Return what shards are asked, with the numbers of the words; words that no row holds are left out."""
-        asked, corpora = dict(queries), dict(self._without_words)
+        forms, corpora = dict(queries), dict(self._without_words)
         for leg, searcher in self.by_leg.items():
             if leg in queries and self.corpora[leg].counts:
-                asked[leg] = searcher.present(queries[leg])
+                forms[leg] = searcher.present(queries[leg])
                 counts = self.corpora[leg].counts
                 numbers: dict[str, dict[str, int]] = {}
-                for group, names in searcher.names(asked[leg]).items():
+                for group, names in searcher.names(forms[leg]).items():
                     numbers[group] = dict(zip(names, map(counts[group].__getitem__, names), strict=True))
                 corpora[leg] = Corpus(self.corpora[leg].totals, numbers)
-        return Ask(asked, request, self._name, corpora)
+        return Ask(forms, request, self._name, corpora)
 
     def explain(self, snapshot: GatheredSnapshot, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
@@ -241,13 +241,13 @@ class GatheredSearchers:
     def _count(
         self, words: Mapping[str, Mapping[str, Collection[str]]], snapshot: GatheredSnapshot
     ) -> list[PartReport]:
-        """Sum what is to be counted of each shard, by leg and group, as far as it is not known yet."""
+        """Sum the counts of all shards that are not known yet, by leg and group."""
         unknown: dict[str, dict[str, list[str]]] = {}
         for leg, groups in words.items():
             counts = self.corpora[leg].counts
             for group, names in groups.items():
-                known = counts.setdefault(group, {})
-                if some := set(names).difference(known):
+                group_counts = counts.setdefault(group, {})
+                if some := set(names).difference(group_counts):
                     unknown.setdefault(leg, {})[group] = sorted(some)
         if not unknown:
             return []
@@ -301,10 +301,10 @@ class _Candidates(NamedTuple):
             keys_of.append(by_leg[leg].keys | number << KEY_BITS)
             scores_of.append(by_leg[leg].scores)
         keys, scores = np.concatenate(keys_of), np.concatenate(scores_of)
-        ranked = np.argsort(-scores, kind="stable")
-        if len(ranked) > depth:
-            ranked = ranked[: int(np.count_nonzero(scores >= scores[ranked[depth - 1]]))]
-        return cls(keys[ranked], scores[ranked])
+        order = np.argsort(-scores, kind="stable")
+        if len(order) > depth:
+            order = order[: int(np.count_nonzero(scores >= scores[order[depth - 1]]))]
+        return cls(keys[order], scores[order])
 
     def tied(self, depth: int, *, ordered: bool) -> list[int]:
         """Return the keys of all ties, where their order matters: always, or where one decides who is within the depth.
@@ -417,5 +417,5 @@ class GatheredOfNewest:
         return searchers
 
     def forget(self) -> None:
-        """Let go of them."""
+        """Close the searchers."""
         self._of_scopes.clear()

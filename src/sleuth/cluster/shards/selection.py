@@ -60,10 +60,10 @@ class GatheredSelection:
 
     def metadata_keys(self) -> list[MetadataKey]:
         """Return the metadata keys of the selection, by name."""
-        merged: dict[str, MetadataKey] = {}
+        keys_by_name: dict[str, MetadataKey] = {}
         for keys in self._ask("metadata_keys"):
             for key in keys:
-                before = merged.get(key.name, MetadataKey(key.name, (), 0))
+                before = keys_by_name.get(key.name, MetadataKey(key.name, (), 0))
                 types = ordered_types([*before.types, *key.types])
-                merged[key.name] = MetadataKey(key.name, types, before.documents + key.documents)
-        return [merged[name] for name in sorted(merged)]
+                keys_by_name[key.name] = MetadataKey(key.name, types, before.documents + key.documents)
+        return [keys_by_name[name] for name in sorted(keys_by_name)]

@@ -104,24 +104,24 @@ class ShardIndex:
 
     def searchers(self, snapshot: IndexSnapshot, ask: Ask) -> Searchers:
         """Return the searchers that score with the numbers of corpora, and know the words of the query."""
-        cached = self._of_corpora.get(snapshot.scope)
-        if cached is None or cached.name != ask.name or cached.searchers.generation != snapshot.generation:
-            cached = self._newest(snapshot, ask)
+        entry = self._of_corpora.get(snapshot.scope)
+        if entry is None or entry.name != ask.name or entry.searchers.generation != snapshot.generation:
+            entry = self._newest(snapshot, ask)
         for leg, corpus in ask.corpora.items():
             if corpus.counts:
-                counts = cached.corpora[leg].counts
+                counts = entry.corpora[leg].counts
                 for group, numbers in corpus.counts.items():
                     counts.setdefault(group, {}).update(numbers)
-        return cached.searchers
+        return entry.searchers
 
     def _newest(self, snapshot: IndexSnapshot, ask: Ask) -> _OfCorpora:
         own = self.backend.searchers_of(snapshot)
         with self._lock:
-            cached = self._of_corpora.get(snapshot.scope)
-            if cached is None or cached.name != ask.name or not cached.searchers.show(snapshot):
-                cached = _OfCorpora.of(ask, own, snapshot)
-                self._of_corpora.put(snapshot.scope, cached)
-            return cached
+            entry = self._of_corpora.get(snapshot.scope)
+            if entry is None or entry.name != ask.name or not entry.searchers.show(snapshot):
+                entry = _OfCorpora.of(ask, own, snapshot)
+                self._of_corpora.put(snapshot.scope, entry)
+            return entry
 
 
 class _OfCorpora(NamedTuple):

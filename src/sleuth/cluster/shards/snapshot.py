@@ -69,7 +69,7 @@ class GatheredSnapshot:
         return self.try_some(question, dict.fromkeys(sorted(numbers), arguments))
 
     def try_some(self, question: str, arguments: Mapping[int, Sequence[Any]]) -> ShardAnswers:
-        """Ask some shards; those that do not answer are reported. Values are in order of number, whoever is first."""
+        """Ask some shards; those that do not answer are reported. Values are in order of shard number."""
         answers = self.shards.ask(question, arguments, self.deadline)
         return ShardAnswers(dict(sorted(answers.values.items())), answers.failures)
 
@@ -143,7 +143,7 @@ class GatheredSnapshot:
         return shard_of(document_id, len(self.shards.names))
 
     def key_of(self, chunk_id: str) -> int | None:
-        """Return the key of the chunk `document_id#n`; None where there is none."""
+        """Return the key of the chunk `document_id#n`, or None if there is no such chunk."""
         number = self._shard_of(chunk_id.rpartition("#")[0])
         key: int | None = self._ask(number, "key_of", chunk_id)
         return None if key is None else number << KEY_BITS | key
@@ -164,7 +164,7 @@ class GatheredSnapshot:
         return values
 
     def document(self, document_id: str) -> StoredDocument | None:
-        """Return a document without its text; None where there is none."""
+        """Return a document without its text, or None if there is no such document."""
         document: StoredDocument | None = self._ask(self._shard_of(document_id), "document", document_id)
         return document
 

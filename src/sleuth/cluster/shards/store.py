@@ -86,7 +86,7 @@ class ShardedStore:
             index.store.compact()
 
     def close(self, *, finish: bool = True) -> None:
-        """Let go of all shards. Closing twice is fine."""
+        """Close all shards. Closing twice is fine."""
         with ExitStack() as stack:
             for index in self.indexes:
                 stack.callback(index.close, finish=finish)

@@ -41,7 +41,7 @@ def encode(value: Any) -> bytes:
     """Return a value as bytes.
 
     Raises:
-        TypeError: it is none of the kinds that are exchanged.
+        TypeError: its type is not one of those above.
     """
     buffers: Buffers = []
     head = json.dumps(_pack(value, buffers), separators=(",", ":")).encode()

@@ -111,7 +111,7 @@ class Cache:
         """Bytes of all contents."""
         return sum(entry.stat().st_size for entry in os.scandir(self._files)) if self._files.is_dir() else 0
 
-    def _evict(self, needed: int, keep: str) -> None:
+    def _evict(self, size: int, keep: str) -> None:
         """Remove the views that were opened longest ago until there is room; those that are open stay.
 
         Raises:
@@ -119,7 +119,7 @@ class Cache:
         """
         locks = sorted(self._views.glob("*.lock"), key=lambda lock: lock.stat().st_mtime)
         for path in locks:
-            if self.size() + needed <= self.limit:
+            if self.size() + size <= self.limit:
                 return
             if path.stem != keep:
                 with suppress(BlockingIOError, FileNotFoundError), path.open("rb") as lock:
@@ -128,9 +128,9 @@ class Cache:
                     path.unlink()
                     self._sweep()
         self._sweep()
-        if self.size() + needed > self.limit:
+        if self.size() + size > self.limit:
             raise StoreError(
-                f"the cache {self.folder} holds {self.size()} bytes that are in use and {needed} more are needed: "
+                f"the cache {self.folder} holds {self.size()} bytes that are in use and {size} more are needed: "
                 f"raise {BYTES_VARIABLE}, which is {self.limit}",
                 path=str(self.folder),
             )

@@ -51,13 +51,13 @@ def fetch(
         raise ArgumentError(f"folder must be new or empty, got {str(folder)!r}")
     objects = ObjectFolder(source.url)
     manifest = versions.find(source, objects)
-    done = 0
+    received = 0
 
     def fetched(size: int) -> None:
-        nonlocal done
-        done += size
+        nonlocal received
+        received += size
         if progress:
-            progress(done, manifest.size)
+            progress(received, manifest.size)
 
     partial = target.with_name(f"{target.name}.fetching")
     try:

@@ -118,7 +118,7 @@ class ObjectFolder:
 
     @contextmanager
     def _named(self, name: str) -> Iterator[None]:
-        """Raise what obstore raises as an error of ours that names the object."""
+        """Raise errors of obstore as Sleuth's errors that name the object."""
         where = f"{self.url}/{name}" if name else self.url
         try:
             yield

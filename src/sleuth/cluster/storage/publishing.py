@@ -27,7 +27,7 @@ BLOCK = 16 << 20
 _AT_ONCE = 4
 """Blocks that are uploaded at the same time, each held in memory."""
 _ATTEMPTS = 5
-"""How often a copy is begun anew because a merge took a segment away meanwhile."""
+"""Most restarts of a copy because a merge removed a segment meanwhile."""
 
 
 class PublishProgress(NamedTuple):
@@ -82,7 +82,7 @@ def publish(
             f"address must be without a version, which publishing numbers itself, got {address!r}"
         )
     folder = folder_at(path)
-    with Engine.open(folder) as engine:  # mends what is missing, and refuses what is no index
+    with Engine.open(folder) as engine:  # builds missing segments, and refuses a folder without an index
         settings = engine.settings.to_dict()
     divided = layout.read(folder) if is_sharded(folder) else None
     folders = dict(zip(divided.names(), divided.folders(folder), strict=True)) if divided else {"": folder}

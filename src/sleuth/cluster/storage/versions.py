@@ -14,7 +14,7 @@ from sleuth.errors import IndexNotFoundError
 
 _FOLDER = "manifests"
 BUILDS = "builds"
-"""Folder of what builds have done so far, each a manifest without a version."""
+"""Folder of unfinished builds, each a manifest without a version."""
 _NAME = re.compile(rf"{_FOLDER}/([0-9]{{10}})")
 
 GRACE = timedelta(days=1)
@@ -63,15 +63,15 @@ def find(address: Address, objects: ObjectFolder) -> Manifest:
     """Return the manifest of the version that an address means.
 
     Raises:
-        IndexNotFoundError: there is none; lists those there are.
+        IndexNotFoundError: there is no such version; lists the known ones.
     """
     if address.version is not None:
         try:
             return read(objects, address.version)
         except ObjectMissingError:
-            listed = ", ".join(map(str, numbers(objects))) or "none"
+            names = ", ".join(map(str, numbers(objects))) or "none"
             raise IndexNotFoundError(
-                f"{address.url} has no version {address.version}; versions: {listed}", path=str(address)
+                f"{address.url} has no version {address.version}; versions: {names}", path=str(address)
             ) from None
     versions = numbers(objects)
     if not versions:
@@ -104,9 +104,9 @@ def prune(address: str, *, keep: int, grace: timedelta = GRACE) -> Pruned:
     objects.delete(name for name, facts in builds.items() if facts.modified < limit)
     in_use = [read(objects, number) for number in newest]
     in_use += [read_build(objects, name) for name, facts in builds.items() if facts.modified >= limit]
-    needed = {object_name(digest) for manifest in in_use for digest in manifest.objects()}
+    references = {object_name(digest) for manifest in in_use for digest in manifest.objects()}
     orphans = [
-        name for name, facts in objects.list("objects") if name not in needed and facts.modified < limit
+        name for name, facts in objects.list("objects") if name not in references and facts.modified < limit
     ]
     objects.delete(orphans)
     return Pruned(tuple(old), len(orphans))
