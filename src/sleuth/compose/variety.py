@@ -22,7 +22,7 @@ ItemsAt = Callable[[range], Sequence[RetrievedItem]]
 
 
 def choose(
-    first: Sequence[RetrievedItem], k: int, read: ItemsAt, *, all_copies: bool, per_document: int
+    first: Sequence[RetrievedItem], k: int, items_at: ItemsAt, *, all_copies: bool, per_document: int
 ) -> list[RetrievedItem]:
     """Return the `k` hits to show, each with the ids of its copies in `extra["copies"]`.
 
@@ -38,10 +38,10 @@ def choose(
     """
     window = 0 if all_copies else WINDOW
     if len(first) < k:
-        read = _nothing
-    if k < HEAD and len(_Choice(first, read, window).pick(range(k), k, per_document)[0]) == len(first):
+        items_at = _nothing
+    if k < HEAD and len(_Choice(first, items_at, window).pick(range(k), k, per_document)[0]) == len(first):
         return list(first)
-    choice = _Choice(first, read, window)
+    choice = _Choice(first, items_at, window)
     places = range(k + WINDOW)
     head, rest = choice.pick(places[:WINDOW], HEAD, per_document)
     more, rest = choice.pick(rest, HEAD - len(head))
@@ -70,8 +70,8 @@ def _nothing(_: range) -> Sequence[RetrievedItem]:
 class _Choice:
     """The hits of one ranking that were chosen so far."""
 
-    def __init__(self, first: Sequence[RetrievedItem], read: ItemsAt, window: int) -> None:
-        self._items, self._read, self._window = list(first), read, window
+    def __init__(self, first: Sequence[RetrievedItem], items_at: ItemsAt, window: int) -> None:
+        self._items, self._read, self._window = list(first), items_at, window
         self._is_whole = False
         self._counts = dict[str, int]()
         self._repeats = Repeats()
@@ -80,13 +80,13 @@ class _Choice:
 
     def pick(self, places: Sequence[int], count: int, per_document: int = 0) -> tuple[list[int], list[int]]:
         """Choose up to `count` hits that repeat no chosen one; return their places, and those of hits that wait."""
-        chosen: list[int] = []
+        selection: list[int] = []
         others: list[int] = []
         items, counts = self._items, self._counts
         next_place = 0
-        while len(chosen) < count and next_place < len(places):
+        while len(selection) < count and next_place < len(places):
             batch: list[int] = []
-            while len(chosen) + len(batch) < count and next_place < len(places):
+            while len(selection) + len(batch) < count and next_place < len(places):
                 place = places[next_place]
                 if place >= len(items) and not self._reach(place):
                     next_place = len(places)
@@ -101,10 +101,10 @@ class _Choice:
                 batch.append(place)
             for place in batch:
                 if self._is_new(place):
-                    chosen.append(place)
+                    selection.append(place)
                 elif per_document:
                     counts[items[place].document_id] -= 1
-        return chosen, [*others, *places[next_place:]]
+        return selection, [*others, *places[next_place:]]
 
     def _reach(self, place: int) -> bool:
         """Read hits up to a place, and a few more; return whether the ranking has a hit there."""
