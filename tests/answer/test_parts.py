@@ -208,3 +208,21 @@ def test_a_cut_sentence_that_announces_code_is_left_out() -> None:
 def test_links_of_restructuredtext(markup: str, expected: str) -> None:
     """A link shows its text; names in ticks that begin or end with an underscore are code."""
     assert without_markup(markup) == expected
+
+
+def test_code_below_two_colons() -> None:
+    """A literal block of reStructuredText may be indented by fewer than four characters, and have blank lines."""
+    assert texts("As in::\n\n  for name in names:\n      a()\n\n      b()\n\nClose them.") == [
+        "As in::\n  for name in names:\n      a()\n\n      b()",
+        "Close them.",
+    ]
+
+
+def test_a_term_right_above_its_description() -> None:
+    """An item in front of a line that is not indented is a term, if it is short; a longer one goes on in that line."""
+    assert texts("- -n, --lines=N\nprint N lines\n\n- ~/.keys\nHolds the keys.") == [
+        "`-n, --lines=N`: print N lines",
+        "`~/.keys`: Holds the keys.",
+    ]
+    long = "- a first item that says so much that it goes on in the next line,\nwhich is here."
+    assert texts(long)[0].startswith("a first item")

@@ -154,7 +154,7 @@ def test_manual_pages(tmp_path: Path, name: str) -> None:
     content = only(tmp_path / name, MAN)
     assert (content.metadata["title"], content.metadata["type"]) == ("touchy(1)", "man")
     assert content.page_content.split("\n") == [
-        "", "", "# NAME", "touchy - change times of a file", "# OPTIONS", "", "-a, --all", "Touch everything.", "```",
+        "", "", "# NAME", "touchy - change times of a file", "# OPTIONS", "", "- -a, --all", "Touch everything.", "```",
         "touchy a.txt", "```", "",
     ]  # fmt: skip
 
@@ -165,6 +165,25 @@ def test_a_manual_page_that_defines_fonts_first(tmp_path: Path) -> None:
     content = only(tmp_path / "touchy.1", requests + MAN)
     assert content.metadata["type"] == "man"
     assert "# NAME\ntouchy - change times of a file" in content.page_content
+
+
+def test_definitions_of_macros_are_not_said(tmp_path: Path) -> None:
+    """Macros may stand before the title; what they hold, sizes and places are left out, and lines keep their places."""
+    page = (
+        ".de Sp\n.if t .sp\n\\\\$1 is not said\n..\n.TH A 1\n.ig\nnot said\n..\n.SH NAME\n.it 1 x\n"
+        "\\h'-04'a\\c\nThe value of the\n.SM\n.B PATH\nvariable"
+    )
+    content = only(tmp_path / "a.1", page)
+    assert content.metadata["title"] == "a(1)"
+    assert content.page_content.split("\n")[8:] == [
+        "# NAME",
+        "",
+        "a",
+        "The value of",
+        "the",
+        "PATH",
+        "variable",
+    ]
 
 
 ROOMS = r"""'\" t
@@ -204,6 +223,10 @@ def test_a_page_of_mdoc(tmp_path: Path) -> None:
     content = only(tmp_path / "greppy.1", page)
     assert content.metadata["title"] == "greppy(1)"
     assert content.page_content.split() == ["#", "SYNOPSIS", "greppy", "-v", "#", "SEE", "ALSO", "sed(1),"]
+    options = ".Dt A 1\n.It Fl n Ar N Ns Ar M\n.It Cm Host Op Ar x .\n.Pq Pa ~/.a ,\n.Ql #\n"
+    assert only(tmp_path / "a.1", options).page_content.split("\n")[1:] == [
+        "- -n NM", "- Host [x].", "(~/.a),", "‘#’", "",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from sleuth.answer.names import names_and_numbers_of
 from sleuth.answer.questions import fits_question, question_type
 from sleuth.answer.quotes import Quote
 from sleuth.answer.sentences import split_sentences
-from sleuth.answer.words import Analyze, readable
+from sleuth.answer.words import Analyze, language_of, readable
 from sleuth.protocols import Embedder
 from sleuth.results import Grade
 from sleuth.types import RetrievedItem
@@ -138,7 +138,7 @@ def weigh_evidence(
     salience = _salience(words, embedder) or weights
     held = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
     passage = sum(salience.get(term, 0.0) * held[term] for term in words) / (sum(salience.values()) or 1.0)
-    names = question_names(question, analyze, str(item.metadata.get("language") or ""))
+    names = question_names(question, analyze, language_of(item))
     return Evidence(
         passage=passage,
         meaning=max(0.0, sentence.meaning),

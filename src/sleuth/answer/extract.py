@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from sleuth.answer.parts import Part, answer_parts, code_part
 from sleuth.answer.questions import ENTRIES, QuestionType, holds_polarity, question_type, suits
-from sleuth.answer.words import Analyze, page_of, plain_words, readable
+from sleuth.answer.words import Analyze, language_of, page_of, plain_words, readable
 from sleuth.protocols import Embedder
 from sleuth.types import RetrievedItem
 
@@ -136,7 +136,7 @@ def score_sentences(
     for number, (place, part, siblings, _) in enumerate(parts):
         if words[number] <= 0 and meaning[number] < NEAR:
             continue
-        form = suits(kind, part, question)
+        form = max(suits(kind, part, question), float(kind == "definition" and is_named[place]))
         extra = (
             use.passage * prior[place]
             + use.meaning * meaning[number]
@@ -145,7 +145,7 @@ def score_sentences(
             - use.polarity * (not holds_polarity(question, part.text))
         )
         score, own = words[number] + best * extra, frozenset(terms[number])
-        language = str(items[place].metadata.get("language") or "")
+        language = language_of(items[place])
         sentences.append(
             Sentence(place, part, score, own & terms_asked, own, siblings, language, meaning[number], form)
         )
@@ -221,10 +221,26 @@ def parts_of(item: RetrievedItem) -> list[Part]:
 
 
 def _are_named(items: Sequence[RetrievedItem], question: str) -> list[bool]:
-    """Return of each passage whether it is a definition whose name, or its last steps, the question writes out."""
-    names = {f".{name.rstrip('.:')}" for name in _IDENTIFIER.findall(question)}
-    symbols = [str(item.metadata.get("symbol") or "") for item in items]
-    return [bool(symbol) and f".{symbol}".endswith(tuple(names)) for symbol in symbols]
+    """Return of each passage whether it is a definition that the question writes out.
+
+    A name may begin with a step of the file or of the definition, as `textwrap.wrap` and `Cart.pay` do.
+    """
+    names = [re.split(r"\.|::", name.rstrip(".:")) for name in _IDENTIFIER.findall(question)]
+    return [bool(names) and _is_named(item, names) for item in items]
+
+
+def _is_named(item: RetrievedItem, names: Sequence[Sequence[str]]) -> bool:
+    symbol = str(item.metadata.get("symbol") or "")
+    if not symbol:
+        return False
+    path = re.findall(r"\w+", str(item.metadata.get("path") or ""))
+    steps = [*path[:-1], *symbol.split(".")]
+    return any(name[-1] == steps[-1] and _are_in_order(name, steps) for name in names)
+
+
+def _are_in_order(name: Sequence[str], steps: Sequence[str]) -> bool:
+    rest = iter(steps)
+    return all(step in rest for step in name)
 
 
 def score_words(question_terms: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:

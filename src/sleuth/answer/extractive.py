@@ -21,7 +21,7 @@ from sleuth.answer.evidence import (
 from sleuth.answer.extract import score_sentences
 from sleuth.answer.quotes import Quote, choose, opening
 from sleuth.answer.synthesis import OnText, extra_of
-from sleuth.answer.words import Analyze, plain_words, terms_of
+from sleuth.answer.words import Analyze, language_of, plain_words, terms_of
 from sleuth.arguments import check_count
 from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
@@ -138,7 +138,7 @@ class ExtractiveSynthesizer:
             return Assessment()
         best = max(quotes, key=lambda quote: quote.sentence.score)
         grader = WORDS_AND_MEANING if embedder is not None else WORDS_ONLY
-        if _language(items[best.sentence.item]) in LANGUAGES:  # vectors of words are those of English
+        if language_of(items[best.sentence.item]) in LANGUAGES:  # vectors of words are those of English
             grader, embedder = WORDS_ELSEWHERE, None
         evidence = weigh_evidence(
             question, items, best, analyze=analyze, rarity=self.rarity, embedder=embedder
@@ -147,7 +147,7 @@ class ExtractiveSynthesizer:
 
     def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
         """Return the analyzer of the language of the best passage."""
-        rules = LANGUAGES.get(_language(items[0])) if items and self.by_language else None
+        rules = LANGUAGES.get(language_of(items[0])) if items and self.by_language else None
         return get_analyzer(rules.analyzer).words if rules else self.analyze
 
     def _embedder(self, question: str) -> Embedder | None:
@@ -161,20 +161,15 @@ class ExtractiveSynthesizer:
         return self.embedder if share >= KNOWN else None
 
 
-def _language(item: RetrievedItem) -> str:
-    """Return the ISO 639-1 code of a passage's language; "" if its metadata name none."""
-    return str(item.metadata.get("language") or "")
-
-
 def _is_foreign(question: str, item: RetrievedItem) -> bool:
     """Return whether a question is in another language than a passage, so that its words do not tell what is close."""
     code = language_of_query(plain_words(question)).code
-    return code not in (UNKNOWN, _language(item) or "en")
+    return code not in (UNKNOWN, language_of(item) or "en")
 
 
 def _about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> Container[int]:
     """Return the places of passages that have those names of the question which the best one has."""
-    names = question_names(question, analyze, _language(items[0])) if items else None
+    names = question_names(question, analyze, language_of(items[0])) if items else None
     if not names:
         return range(len(items))
     names &= terms_of(items[0], analyze)

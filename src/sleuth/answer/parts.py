@@ -35,7 +35,8 @@ _NOISE = re.compile(
     r"\.\.\s[\w:-]+::.*|\.\.\s_.*|:\w[\w-]*:(?!`).*)[ \t]*$"
 )
 _TERM = re.compile(
-    r"[ \t]*\.\.\s(?:\w+:)?(?:option|confval|envvar|data|function|class|method|attribute|exception|module)::[ \t]+(.+)"
+    r"[ \t]*\.\.\s(?:\w+:)?(?:option|confval|envvar|data|function|(?:class|static)?method|class|attribute|exception|"
+    r"module|describe|decorator|macro|type|opcode|program)::[ \t]+(.+)"
 )
 """reStructuredText that describes what it names."""
 _ADMONITION = re.compile(
@@ -51,6 +52,7 @@ _OPTION = re.compile(r"`{0,2}(?:--?[\w?#@]|[A-Z][A-Z0-9_]{2,}\b)")
 _PHRASE = re.compile(r"[^\s.!?:;,|](?:[^\n!?:;,|]{0,58}[^\s.!?:;,|])?")
 """A line that may be a term: short, without punctuation that a sentence has."""
 _CODE_SIGN = re.compile(r"[-_.(\[<=/*\d]")
+_DIRECTIVE = re.compile(r"[ \t]*\.\.\s")
 _UNDERLINE = re.compile(r"[ \t]*([=\-~^\"'`*+#])\1{2,}[ \t]*$")
 _LINES: dict[BlockKind, re.Pattern[str]] = {
     "skip": re.compile(f"{_HEADING.pattern}|{_NOISE.pattern}"),
@@ -128,8 +130,8 @@ def answer_parts(text: str) -> list[Part]:
         if block.kind == "row":
             cells = _cells(body)
             if place and blocks[place - 1].kind == "row" and header:
-                if not (_RULE.match(body) or _TURNING.search(body)):
-                    parts.append(Part(block.start, block.end, _row(header, cells), "table"))
+                if not (_RULE.match(body) or _TURNING.search(row := _row(header, cells))):
+                    parts.append(Part(block.start, block.end, row, "table"))
             else:
                 header = cells
         elif block.kind == "code":
@@ -167,7 +169,8 @@ def _term(text: str, block: _Block, after: Sequence[_Block]) -> str:
         return ""
     if _OPTION.match(term) and (term[-1] not in ".:" or term.endswith("...")):
         return term if "`" in term else f"`{term}`"
-    if block.kind == "item" or after[0].kind == "item" or not _PHRASE.fullmatch(term):
+    is_above = block.kind == "item" and after[0].kind == "prose" and after[0].start == block.end + 1
+    if (block.kind == "item" and not is_above) or after[0].kind == "item" or not _PHRASE.fullmatch(term):
         return ""
     return f"`{term}`" if _CODE_SIGN.search(term) and "`" not in term else term
 
@@ -314,7 +317,7 @@ def _blocks(text: str) -> Iterator[_Block]:
             place += 1
             continue
         kind, after = _block_at(lines, place)
-        indent = len(lines[place]) - len(lines[place].lstrip())
+        indent = _indent(lines[place])
         (start, _), (_, end) = spans[place], spans[after - 1]
         yield _Block(kind, start, end, indent)
         place = after
@@ -332,12 +335,9 @@ def _block_at(lines: list[str], place: int) -> tuple[BlockKind, int]:
         return simple, after
     if item := _ITEM.match(line):
         return "item", _while(lines, after, lambda i: _continues(lines[i], len(item.group(1))))
-    if (
-        _is_indented(line)
-        and (place == 0 or not lines[place - 1].strip())
-        and not _is_described(lines, place)
-    ):
-        return "code", _while(lines, after, lambda i: _goes_on(lines, i))
+    literal = _literal_indent(lines, place)
+    if literal or (_is_indented(line) and _is_apart(lines, place) and not _is_described(lines, place)):
+        return "code", _while(lines, after, lambda i: _goes_on(lines, i, literal))
     after = _while(lines, after, lambda i: _is_prose(lines[i]))
     if after == place + 1 < len(lines) and _UNDERLINE.match(lines[after]):
         return "skip", after + 1
@@ -362,28 +362,45 @@ def _is_indented(line: str) -> bool:
     return _LITERAL.match(line) is not None
 
 
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _literal_indent(lines: list[str], place: int) -> int:
+    """Return the indent of a block of reStructuredText below a line that ends with "::"; 0 if this line begins none."""
+    above = next((line for line in reversed(lines[:place]) if line.strip()), "")
+    is_literal = _is_apart(lines, place) and above.rstrip().endswith("::") and not _DIRECTIVE.match(above)
+    return _indent(lines[place]) if is_literal and _indent(lines[place]) > _indent(above) else 0
+
+
+def _is_apart(lines: list[str], place: int) -> bool:
+    """Return whether a line is the first or stands below a blank one."""
+    return place == 0 or not lines[place - 1].strip()
+
+
 def _is_described(lines: list[str], place: int) -> bool:
     """Return whether an indented line is prose below a directive of reStructuredText, such as a note or an option."""
-    indent = len(lines[place]) - len(lines[place].lstrip())
+    indent = _indent(lines[place])
     if lines[place].lstrip().startswith((">>> ", "$ ")):
         return False
-    above = (
-        line for line in reversed(lines[:place]) if line.strip() and len(line) - len(line.lstrip()) < indent
-    )
+    above = (line for line in reversed(lines[:place]) if line.strip() and _indent(line) < indent)
     outer = next(above, "")
     return bool(_TERM.match(outer) or _ADMONITION.match(outer))
 
 
-def _goes_on(lines: list[str], place: int) -> bool:
-    """Return whether indented code goes on at this line: indented, or a blank line before an indented one."""
-    if lines[place].strip():
-        return _is_indented(lines[place])
-    return place + 1 < len(lines) and _is_indented(lines[place + 1])
+def _goes_on(lines: list[str], place: int, literal: int) -> bool:
+    """Return whether code goes on at this line, or at the one after it, if it is blank.
+
+    Args:
+        literal: indent of a block below two colons; 0 for other code.
+    """
+    line = lines[place] if lines[place].strip() else "".join(lines[place + 1 : place + 2])
+    return _indent(line) >= literal and bool(line.strip()) if literal else _is_indented(line)
 
 
 def _continues(line: str, indent: int) -> bool:
     """Return whether a line belongs to the list item above it."""
-    return _is_prose(line) and len(line) - len(line.lstrip()) >= min(indent + 1, 1)
+    return _is_prose(line) and _indent(line) >= min(indent + 1, 1)
 
 
 def _is_prose(line: str) -> bool:

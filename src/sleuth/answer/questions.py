@@ -22,7 +22,8 @@ _PATTERNS: dict[QuestionType, str] = {
     "reason": r"\bwhy\b|\bwhat (?:causes|is the reason)\b",
     "option": r"\b(?:which|what)\b[\w\s-]{0,30}?\b(?:options?|flags?|switch(?:es)?|arguments?|parameters?|settings?)\b",
     "steps": r"\bhow (?:do|does|can|should|could|would|to)\b|\b(?:which|what) command\b",
-    "definition": r"^\W*what(?:'s| is| are| does \w+ mean)\b|^\W*(?:define|explain)\b",
+    "definition": r"^\W*what(?:'s| is| are)\b|^\W*what (?:do|does) .{1,60}\b(?:mean|do|return)\W*$"
+    r"|^\W*(?:define|explain)\b",
     "whether": r"^\W*(?:is|are|was|were|do|does|did|can|could|has|have|had|should|will|would|may|might|must)\b"
     r"|: (?:is|are|do|does|can)\b",
 }
@@ -52,7 +53,8 @@ _STEPS = re.compile(
 )
 _PLACE = re.compile(r"\b(?:in|at|on|near|under|below|inside|from|to)\b|[/\\]\w", re.IGNORECASE)
 _SUBJECT = re.compile(
-    r"^\W*(?:what(?:'s| is| are| does)|define|explain)\s+(?:an?\s+|the\s+)?|(?<!\s)\s++(?:mean|stand for)\b",
+    r"^\W*(?:what(?:'s| is| are| does| do)|define|explain)\s+(?:an?\s+|the\s+)?"
+    r"|(?<!\s)\s++(?:mean|stand for|do|return)\b",
     re.IGNORECASE,
 )
 _FINDING = re.compile(

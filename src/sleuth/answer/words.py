@@ -31,6 +31,12 @@ def readable(item: RetrievedItem) -> tuple[str, str]:
     return heading, f"{item.text}\n\n{words}"
 
 
+def language_of(item: RetrievedItem) -> str:
+    """Return the ISO 639-1 code of a passage's language; "" where its metadata name none, and for code."""
+    is_code = item.metadata.get("source_type") == "code"
+    return "" if is_code else str(item.metadata.get("language") or "")
+
+
 def terms_of(item: RetrievedItem, analyze: Analyze) -> set[str]:
     """Return the terms of a passage and its title."""
     return {term for text in readable(item) for term in analyze(text)}

@@ -10,7 +10,8 @@ from sleuth.files.format import FileFormat, Form, Package
 
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 """A byte-order mark and white space."""
-_MANUAL: Final = re.compile(rb"(?:[.'][^\n]{0,500}\n|\n){0,100}?\.(?:TH|Dd|Dt|SH) ")
+_MANUAL: Final = re.compile(rb"^\.(?:TH|Dd|Dt|SH)[ \t]", re.MULTILINE)
+"""A line that names a manual page, its date, or a section."""
 
 
 def _starts(signature: bytes) -> Callable[[bytes], bool]:
@@ -29,7 +30,7 @@ def _is_html(head: bytes) -> bool:
 
 
 def _is_manual(head: bytes) -> bool:
-    return _MANUAL.match(head) is not None
+    return head.lstrip(_BLANK).startswith((b".", b"'\\")) and _MANUAL.search(head) is not None
 
 
 def _format(kind: str, load: str, extensions: str, form: Form = "text", **fields: Any) -> FileFormat:

@@ -16,7 +16,8 @@ from sleuth.types import Document
 
 _request = re.compile(r"[.'][ \t]{0,20}([A-Za-z]{1,20})(?:[ \t]+(.*))?$")
 _escape = re.compile(
-    r"\\(?:f(?:\[[^\]]{0,20}\]|\(..|.)|s[-+]?\d|\*?(?:\((..)|\[([^\]]{1,20})\])|([-&%|^0e ~:/,.'`\\]))"
+    r"\\(?:f(?:\[[^\]]{0,20}\]|\(..|.)|s[-+]?\d|[hvwlLo]'[^'\n]{0,80}'|n[-+]?(?:\(..|\[[^\]]{0,20}\]|\w)|c|"
+    r"\*?(?:\((..)|\[([^\]]{1,20})\])|([-&%|^0e ~:/,.'`\\]))"
 )
 _SIGNS: Final = {"bu": "•", "em": "—", "en": "–", "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "aq": "'", "dq": '"',
                  "hy": "-", "mi": "-", "co": "©", "ga": "`", "ha": "^", "ti": "~", "rs": "\\"}  # fmt: skip
@@ -31,25 +32,42 @@ _SILENT: Final = frozenset({
     "ad", "br", "ce", "de", "Dd", "Dt", "El", "Bl", "ft", "hy", "ie", "if", "el", "IX", "in", "LP", "mk", "na", "ne",
     "nh", "nr", "Os", "P", "PD", "PP", "Pp", "RE", "RS", "so", "sp", "ta", "TH", "ti", "TP", "tr", "UE", "ds",
     "ll", "TQ", "TS", "als", "char", "ftr", "nop", "rr", "rm", "tm", "tkf", "hw", "hc", "bp", "fam", "fcolor",
+    "am", "ig", "it", "mso", "ps", "rn",
 })  # fmt: skip
 """Requests whose arguments are no words."""
+_FONTS: Final = frozenset({"B", "BI", "BR", "I", "IB", "IR", "R", "RB", "RI", "SB", "SM"})
+_DEFINITIONS: Final = frozenset({"am", "de", "ig"})
+"""Requests that stand above lines which are not printed here; ".." ends them."""
+_INLINE: Final = frozenset({
+    "Ad", "An", "Ap", "Ar", "Cd", "Cm", "Dv", "Em", "Er", "Ev", "Fa", "Fl", "Fn", "Ft", "Ic", "Li", "Nm", "No", "Ns",
+    "Oc", "Oo", "Pa", "Sy", "Tn", "Va", "Xc", "Xo",
+})  # fmt: skip
+"""Macros of mdoc that may stand among words."""
+_AROUND: Final = {"Aq": "<>", "Bq": "[]", "Brq": "{}", "Dq": "“”", "Op": "[]", "Pq": "()", "Ql": "‘’", "Qq": '""',
+                  "Sq": "‘’"}  # fmt: skip
+"""Macros of mdoc that put the words after them between two signs."""
 
 
 def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole page, titled by its name and section: "ls(1)"."""
     text, metadata = file.text()
     lines: list[str] = []
-    title, example = "", False
+    title, example, tag, hidden = "", False, "", False
     table: RoffTable | None = None
     for line in text.split("\n"):
+        if hidden:
+            lines.append("")
+            hidden = not line.startswith("..")
+            continue
         if table is not None:
             lines.append(table.line(_unescaped(line)))
             table = None if line.startswith(".TE") else table
             continue
         match = _request.match(line)
         if match is None:
-            is_comment = line.startswith((".", "'\\\"")) and not line.startswith("...")
-            lines.append("" if is_comment else _unescaped(line))
+            is_comment = line.startswith((".", "'\\\"", "\\#", '\\"')) and not line.startswith("...")
+            lines.append("" if is_comment else tag + _unescaped(line))
+            tag = tag if is_comment else ""
             continue
         name, words = match[1], _words(match[2] or "")
         if name == "TS":
@@ -65,24 +83,50 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             lines.append("```")
         elif name in _SILENT or name in _OPEN or name in _CLOSE:
             lines.append("")
+            hidden = name.rstrip("1") in _DEFINITIONS
+            tag = "- " if name in ("TP", "TQ") else tag
         else:
-            lines.append(_said(name, words))
+            said = _said(name, words)
+            if not said and name in _FONTS and lines:  # of the next line: no paragraph ends here
+                lines[-1], _, said = lines[-1].rpartition(" ")
+            lines.append(tag + said)
+            tag = "" if said else tag
     yield document(file, "\n".join(lines), {**({"title": title} if title else {}), **metadata})
 
 
 def _said(name: str, words: list[str]) -> str:
     """Return the words of a request."""
-    if name == "Fl":
-        return " ".join(f"-{word}" for word in words)
+    if name in _INLINE or name in _AROUND:
+        return _inline([name, *words])
     if name in ("Xr", "MR") and len(words) > 1:
         page, section, *rest = words
         return f"{page}({section}){''.join(rest)}"
     if name == "IP":
         words = words[:1]  # the second word is the width of an indent
+    if name == "It" and words:
+        return f"- {_inline(words)}"
     if name in ("It", "IP"):
         return f"- {' '.join(word for word in words if word != '•')}" if words else "-"
     alternating = len(name) == 2 and name.isupper() and set(name) <= set("BIR")
     return ("" if alternating else " ").join(words)
+
+
+def _inline(words: list[str]) -> str:
+    """Return words of mdoc among which macros stand."""
+    text, is_flag, is_joined = "", False, True
+    for place, word in enumerate(words):
+        if word in _AROUND:
+            left, right = _AROUND[word]
+            inner = _inline(words[place + 1 :])
+            rest = inner[len(inner.rstrip(".,;:")) :]
+            return f"{text}{'' if is_joined else ' '}{left}{inner.removesuffix(rest)}{right}{rest}"
+        if word in _INLINE:
+            is_flag, is_joined = word == "Fl", is_joined or word in ("Ns", "Ap")
+            continue
+        flag = "-" if is_flag and word not in "()[]|.,;:?!" else ""
+        text += ("" if is_joined or word in ")].,;:?!" else " ") + flag + word
+        is_joined = word in "(["
+    return text
 
 
 def _words(arguments: str) -> list[str]:
