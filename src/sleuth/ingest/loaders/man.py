@@ -43,8 +43,10 @@ _INLINE: Final = frozenset({
     "Oc", "Oo", "Pa", "Sy", "Tn", "Va", "Xc", "Xo",
 })  # fmt: skip
 """Macros of mdoc that may stand among words."""
-_AROUND: Final = {"Aq": "<>", "Bq": "[]", "Brq": "{}", "Dq": "“”", "Op": "[]", "Pq": "()", "Ql": "‘’", "Qq": '""',
-                  "Sq": "‘’"}  # fmt: skip
+_AROUND: Final = {
+    "Aq": ("<", ">"), "Bq": ("[", "]"), "Brq": ("{", "}"), "Dq": ("“", "”"), "Op": ("[", "]"), "Pq": ("(", ")"),
+    "Ql": ("‘", "’"), "Qq": ('"', '"'), "Sq": ("‘", "’"),
+}  # fmt: skip
 """Macros of mdoc that put the words after them between two signs."""
 
 
@@ -116,10 +118,10 @@ def _inline(words: list[str]) -> str:
     text, is_flag, is_joined = "", False, True
     for place, word in enumerate(words):
         if word in _AROUND:
-            left, right = _AROUND[word]
+            begin, end = _AROUND[word]
             inner = _inline(words[place + 1 :])
             rest = inner[len(inner.rstrip(".,;:")) :]
-            return f"{text}{'' if is_joined else ' '}{left}{inner.removesuffix(rest)}{right}{rest}"
+            return f"{text}{'' if is_joined else ' '}{begin}{inner.removesuffix(rest)}{end}{rest}"
         if word in _INLINE:
             is_flag, is_joined = word == "Fl", is_joined or word in ("Ns", "Ap")
             continue
