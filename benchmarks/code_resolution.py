@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from sleuth.code import Snapshot
-from sleuth.code.graph import resolver_of
+from sleuth.code.graph import CERTAIN, resolver_of
 from sleuth.code.parsing import Reference
 from sleuth.code.repository import FolderSource
 from sleuth.code.snapshots import FileRow, index_source
@@ -156,7 +156,8 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=500)
     options = parser.parse_args()
     work = options.work.resolve()
-    print("| project | language | references | inside | precision | recall |\n|---|---|---|---|---|---|")
+    print("| project | language | references | inside | precision | recall | certain: precision | recall |")
+    print("|---|---|---|---|---|---|---|---|")
     right: dict[str, Counter[float]] = defaultdict(Counter)
     counts_by_language: dict[str, Counter[float]] = defaultdict(Counter)
 
@@ -166,11 +167,20 @@ def main() -> None:
         )
         right[language] += agreed
         counts_by_language[language] += counts_by_confidence
-        precision = outcome["right"] / max(1, outcome["resolved"])
-        recall = outcome["right"] / max(1, outcome["inside"])
+        certain = [confidence for confidence in counts_by_confidence if confidence >= CERTAIN]
+        of_all = (outcome["right"], outcome["resolved"])
+        of_certain = (
+            sum(agreed[each] for each in certain),
+            sum(counts_by_confidence[each] for each in certain),
+        )
+        shares = [
+            count / max(1, total)
+            for count, resolved_count in (of_all, of_certain)
+            for total in (resolved_count, outcome["inside"])
+        ]
         total = outcome["inside"] + outcome["outside"]
-        row = f"{name} | {language} | {total} | {outcome['inside']} | {precision:.3f} | {recall:.3f}"
-        print(f"| {row} |", flush=True)
+        row = [name, language, str(total), str(outcome["inside"]), *(f"{share:.3f}" for share in shares)]
+        print(f"| {' | '.join(row)} |", flush=True)
 
     for folder in options.folders:
         root = laid_out(folder, work)

@@ -37,6 +37,15 @@ function lineOf(node, file) {
   return file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1;
 }
 
+// A parameter, or a variable of a function that holds no function itself: an index of definitions has none of these.
+function isLocal(declaration) {
+  if (ts.isParameter(declaration)) return !ts.isParameterPropertyDeclaration(declaration, declaration.parent);
+  if (!ts.isVariableDeclaration(declaration) && !ts.isBindingElement(declaration)) return false;
+  const value = declaration.initializer;
+  if (value && ts.isVariableDeclaration(declaration) && (ts.isFunctionLike(value) || ts.isClassExpression(value))) return false;
+  return Boolean(ts.findAncestor(declaration, (each) => ts.isFunctionLike(each)));
+}
+
 function report(name, file, isType) {
   let symbol = checker.getSymbolAtLocation(name);
   if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol);
@@ -44,9 +53,9 @@ function report(name, file, isType) {
   const types = declarations.filter((each) => ts.isInterfaceDeclaration(each) || ts.isTypeAliasDeclaration(each));
   const value = declarations.find((each) => each.body) ?? symbol?.valueDeclaration;
   const declaration = (isType ? types[0] : value) ?? value ?? declarations[0];
-  if (!declaration || ts.isParameter(declaration)) return;
+  if (!declaration) return;
   const home = declaration.getSourceFile();
-  const inside = home.fileName.startsWith(root + path.sep) && !home.isDeclarationFile;
+  const inside = home.fileName.startsWith(root + path.sep) && !home.isDeclarationFile && !isLocal(declaration);
   const target = inside ? path.relative(root, home.fileName) : null;
   const line = lineOf(declaration.name ?? declaration, home);
   console.log(JSON.stringify([path.relative(root, file.fileName), lineOf(name, file), name.text, target, line]));

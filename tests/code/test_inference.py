@@ -224,3 +224,54 @@ def test_declarations_of_typescript_mean_their_values(storage: CodeStorage, tmp_
     assert target_by_use["instantiation Kind"] == "constant core.ts:8"
     assert target_by_use["call put"] == "method core.ts:12"
     assert target_by_use["inheritance Kind"] == "interface core.ts:7"
+
+
+def test_typescript_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
+    """Parameters of callbacks, bounds, aliases, parts of values, modules behind names and blocks lead to one method."""
+    files = {
+        "models.ts": CLASSES["typescript"][1],
+        "calls.ts": (
+            "import { A, B, Far } from './models';\n"
+            "export interface $Maker<T> { make(x: T): void }\nexport interface Maker {}\n"
+            "export const Maker: $Maker<A> = build();\n"
+            "export type Alias = A | null;\n"
+            "export function operate<T extends (x: A) => void>(n: number, init: ((a: A, b: B) => void) | null): void {}\n"
+            "export class Stream<T> { constructor(start?: (this: Stream<T>, far: Far) => void) {} }\n"
+            "export const { first, second } = build();\n"
+        ),
+        "all.ts": "export * as calls from './calls';\nexport { operate as renamed } from './calls';\n",
+        "top.ts": "export { calls } from './all';\nexport * from './all';\n",
+        "use.ts": (
+            "import { A, B, Far } from './models';\nimport { calls, renamed } from './top';\n"
+            "import { operate, Stream, Maker, Alias, first } from './calls';\n"
+            "operate(1, (one, two) => { one.twin(); two.other(); });\n"
+            "renamed(f('(', [1, 2]), async (third) => third.go());\n"
+            "new Stream<A>((far) => far.go());\n"
+            "Maker.make(1);\n"
+            "calls.operate(1, null);\n"
+            "first();\n"
+            "function bounded<T extends A>(bound: T, alias: Alias, { own }: any) { bound.go(); alias.go(); }\n"
+            "function typed(this: B) { this.other(); }\n"
+            "class Use { held = new B(); run() { const { held } = this; held.other(); } }\n"
+            "describe(() => {\n  const helper = (x) => x ? helper(0) : 1;\n  it(() => {\n    helper(1);\n  });\n});\n"
+            "describe(() => {\n  const helper = () => 2;\n  helper(2);\n});\n"
+            "it(() => {\n  const box = { reset() {}, go() { reset(); } };\n  Reflect.deep(1);\n});\n"
+            "class Deep { deep() {} }\n"
+        ),
+    }
+    snapshot = open_project(storage, tmp_path / "meanings", files)
+    file = snapshot.file("use.ts")
+    target_by_use = {}
+    for reference in snapshot.detail(file).references:
+        if reference.role == "call":
+            target = resolver_of(snapshot).resolve(file, reference)
+            place = f"{target.definition.symbol.qualified}:{target.definition.symbol.line}" if target else ""
+            target_by_use[f"{reference.line} {reference.qualifier}.{reference.name}"] = place
+    expected = {
+        "4 one.twin": "A.twin:1", "4 two.other": "B.other:2", "5 third.go": "A.go:1", "6 far.go": "Far.go:4",
+        "7 Maker.make": "$Maker.make:2", "8 calls.operate": "operate:6", "9 .first": "first:8",
+        "10 bound.go": "A.go:1", "10 alias.go": "A.go:1", "11 this.other": "B.other:2", "12 held.other": "B.other:2",
+        "14 .helper": "helper:14", "16 .helper": "helper:14", "21 .helper": "helper:20", "24 .reset": "",
+        "25 Reflect.deep": "",
+    }  # fmt: skip
+    assert {use: target_by_use.get(use) for use in expected} == expected

@@ -10,7 +10,7 @@ from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Binding, Detail, Reference
 
-_DECLARING: Final = frozenset({"variable", "element"})
+_DECLARING: Final = frozenset({"variable", "element", "generic"})
 _CALLS_APART: Final = frozenset({"java", "ruby", "php", "elixir"})
 """Languages in which a call without a receiver never calls a variable."""
 _TYPES_APART: Final = frozenset(

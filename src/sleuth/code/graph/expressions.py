@@ -13,10 +13,12 @@ _NAME: Final = re.compile(r"[$@#]?[^\W\d]\w*")
 _PREFIX: Final = re.compile(r"(?:await|new|mut|move|try[?!]?)\b\s*|[&*(]\s*")
 _SEPARATOR: Final = re.compile(r"(?:\?\.|!!?\.|\.|::|->)\s*")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
+_STRING: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`]*`")
+_CALLEE: Final = re.compile(r"(?P<new>new\s+)?(?:(?P<qualifier>.*)\.)?\s*(?P<name>[\w$#]+)\s*$", re.DOTALL)
 _TYPE_PREFIX: Final = re.compile(
     r"&?'\w+\s|[:\s&*?(\"']|(?:mut|dyn|impl|const|final|readonly|struct|in|out|ref)\b"
 )
-_TYPE: Final = re.compile(r"((?:[^\W\d]\w*(?:\.|::))*[^\W\d]\w*)\s*([\[<])?")
+_TYPE: Final = re.compile(r"((?:[^\W\d][\w$]*(?:\.|::)|\$[\w$]+\.)*(?:[^\W\d]|\$\w)[\w$]*)\s*([\[<])?")
 _WRAPPER_NAMES: Final = """
 Optional Annotated ClassVar Final Type type Rc Arc Box Option Promise Awaitable Result Ref RefCell Mutex RwLock Task
 ValueTask Lazy Coroutine Readonly Partial NonNullable unique_ptr shared_ptr Union ContextManager
@@ -35,6 +37,71 @@ class Step(NamedTuple):
     name: str
     is_called: bool
     is_indexed: bool
+
+
+class Argument(NamedTuple):
+    """A place in a call for the parameter of a function: `name(..., (first, second) => ...)`.
+
+    Attributes:
+        role: of the use of `name`, call or instantiation.
+        position: of the function among the arguments; `parameter` is that among its own parameters.
+    """
+
+    qualifier: str
+    name: str
+    role: str
+    position: int
+    parameter: int
+
+
+def read_argument(text: str) -> Argument | None:
+    """Return the place of a parameter from the text before it, `new A<B>(x, (first, `; None for other text."""
+    text = _STRING.sub("''", text)
+    places: list[int] = []  # of the open brackets
+    commas: list[int] = []  # after each of them
+    for at, sign in enumerate(text):
+        if sign in "([{":
+            places.append(at)
+            commas.append(0)
+        elif sign in ")]}" and places:
+            places.pop()
+            commas.pop()
+        elif sign == "," and commas:
+            commas[-1] += 1
+    if not 0 < len(places) <= 2:
+        return None
+    position, parameter, *_ = (*commas, 0)
+    callee = text[: places[0]].rstrip()
+    if callee.endswith(">"):
+        callee = callee[: callee.find("<")]
+    match = _CALLEE.match(callee)
+    if match is None:
+        return None
+    role = "instantiation" if match["new"] else "call"
+    return Argument((match["qualifier"] or "").strip(), match["name"], role, position, parameter)
+
+
+def parameter_types(signature: str) -> list[str]:
+    """Return the declared type of each parameter of a signature or function type, "" where none is declared."""
+    signature = signature.replace("=>", "⇒")
+    at = 0
+    while at < len(signature) and signature[at] != "(":
+        at = _after_bracket(signature, at) if signature[at] == "<" else at + 1
+    parts = _split(signature[at + 1 : _after_bracket(signature, at) - 1], ",") if at < len(signature) else []
+    types = [(_split(part, ":")[1:] or [""])[0].replace("⇒", "=>").strip() for part in parts]
+    return types[1:] if parts and parts[0].strip().startswith("this:") else types
+
+
+def function_type(text: str) -> str:
+    """Return the function type among the alternatives of a type: `(a: A) => void` of `((a: A) => void) | null`."""
+    for part in _split(text.replace("=>", "⇒"), "|"):
+        bare = part.strip()
+        while bare.startswith("("):
+            end = _after_bracket(bare, 0)
+            if bare[end:].lstrip().startswith("⇒"):
+                return bare.replace("⇒", "=>")
+            bare = bare[1 : end - 1].strip()
+    return ""
 
 
 def read_chain(text: str) -> list[Step]:
@@ -111,17 +178,18 @@ def element_of(text: str) -> str:
     if match is None or not match[2] or re.split(r"\.|::", match[1])[-1] in _TABLES:
         return ""
     end = _after_bracket(bare, match.end() - 1)
-    return _first_argument(bare[match.end() : end - 1])
+    return _split(bare[match.end() : end - 1], ",")[0]
 
 
-def _first_argument(text: str) -> str:
-    """Return what stands before the first comma outside of brackets."""
-    depth = 0
+def _split(text: str, separator: str) -> list[str]:
+    """Return the parts between the separators that stand outside of brackets."""
+    parts, start, depth = [], 0, 0
     for at, sign in enumerate(text):
-        depth += (sign in "[<(") - (sign in "]>)")
-        if sign == "," and not depth:
-            return text[:at]
-    return text
+        depth += (sign in "[<({") - (sign in "]>)}")
+        if sign == separator and not depth:
+            parts.append(text[start:at])
+            start = at + 1
+    return [*parts, text[start:]]
 
 
 def _bare_type(text: str) -> str:

@@ -6,7 +6,16 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from sleuth.code.graph.expressions import NO_CLASS, Step, element_of, read_chain, type_name
+from sleuth.code.graph.expressions import (
+    NO_CLASS,
+    Step,
+    element_of,
+    function_type,
+    parameter_types,
+    read_argument,
+    read_chain,
+    type_name,
+)
 from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
@@ -24,6 +33,8 @@ _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
 _EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
 """What stands between two values of which either may be taken."""
+_APART: Final = frozenset({"member", "generic"})
+"""Bindings that are no variables."""
 _DEPTH: Final = 6
 
 
@@ -86,22 +97,37 @@ class Inference:
                 return inferred
         return None
 
-    def class_of(self, inferred: Type | None) -> Definition | None:
-        """Return the class of a type; None where it is not of the repository."""
+    def class_of(self, inferred: Type | None, depth: int = _DEPTH) -> Definition | None:
+        """Return the class of a type, or that of its bound or alias; None where it is not of the repository."""
         if inferred is None or inferred.owner is not None:
             return None if inferred is None else inferred.owner
         site = inferred.site
         name = type_name(inferred.text)
-        if not name:
+        if not name or depth <= 0:
             return None
         if name in _ITSELF:
             return self.around(site.file, site.symbol)
         qualifier, _, last = name.replace("::", ".").rpartition(".")
-        resolved = self._names.resolve(
-            site.file, Reference(last, qualifier, "reference", site.line, site.symbol)
-        )
-        is_class = resolved is not None and resolved.definition.symbol.kind in CONTAINERS
-        return resolved.definition if resolved is not None and is_class else None
+        bound = "" if qualifier else self._bound_of(last, site)
+        if bound:
+            return self.class_of(Type(bound, site), depth - 1)
+        resolved = self._names.resolve(site.file, Reference(last, qualifier, "type", site.line, site.symbol))
+        kind = "" if resolved is None else resolved.definition.symbol.kind
+        if resolved is not None and kind == "type":
+            return self.class_of(self._of_definition(resolved.definition, depth - 1), depth - 1)
+        return resolved.definition if resolved is not None and kind in CONTAINERS else None
+
+    def _bound_of(self, name: str, site: Site) -> str:
+        """Return the bound of a type parameter of the definitions around a place, "" where there is none."""
+        detail = self._snapshot.detail(site.file)
+        generics = [binding for binding in detail.bindings.get(name, ()) if binding.kind == "generic"]
+        at = site.symbol
+        while generics and at >= 0:
+            for binding in generics:
+                if binding.symbol == at:
+                    return binding.type
+            at = detail.symbols[at].parent
+        return ""
 
     def around(self, file: FileRow, symbol: int) -> Definition | None:
         """Return the class around a definition."""
@@ -157,7 +183,7 @@ class Inference:
         at = site.symbol
         while True:
             if at < 0 or symbols[at].kind not in CONTAINERS:
-                here = [b for b in bindings if b.symbol == at and not b.defines and b.kind != "member"]
+                here = [b for b in bindings if b.symbol == at and not b.defines and b.kind not in _APART]
                 before = [b for b in here if b.line <= site.line] or here
                 telling = [b for b in before if b.type] or [b for b in before if b.value]
                 if before:
@@ -173,15 +199,37 @@ class Inference:
             return Type(binding.type, site)
         if not binding.value:
             return None
+        if binding.kind == "argument":
+            return self._of_argument(binding, site, depth - 1)
+        if binding.kind == "part":
+            owner = self.class_of(self.type_of(binding.value, site, depth - 1))
+            return None if owner is None else self._member(owner, Step(binding.name, False, False), depth - 1)
         inferred = self.type_of(binding.value, site, depth - 1)
         if binding.kind == "element" and inferred is not None:
             return Type(element_of(inferred.text), inferred.site)
         return inferred
 
+    def _of_argument(self, binding: Binding, site: Site, depth: int) -> Type | None:
+        """Return the type that what is called declares for a parameter of a function that it takes."""
+        place = read_argument(binding.value)
+        if place is None or depth <= 0:
+            return None
+        callee = Reference(place.name, place.qualifier, place.role, site.line, site.symbol)
+        resolved = self._names.resolve(site.file, callee)
+        if resolved is not None and resolved.definition.symbol.kind in CONTAINERS:
+            resolved = self._names.member(resolved.definition, "constructor")
+        if resolved is None or resolved.confidence < 0.5:
+            return None
+        called = resolved.definition
+        where = Site(called.file, called.index, called.symbol.line)
+        taken = parameter_types(called.symbol.signature)[place.position : place.position + 1]
+        own = parameter_types(function_type(taken[0]))[place.parameter :] if taken else []
+        return Type(own[0], where) if own and own[0] else None
+
     def _named(self, step: Step, qualifier: str, site: Site, depth: int) -> Type | None:
         """Return the type of what a name means that is no variable."""
         resolved = self._names.resolve(
-            site.file, Reference(step.name, qualifier, "reference", site.line, site.symbol)
+            site.file, Reference(step.name, qualifier, "value", site.line, site.symbol)
         )
         if resolved is None or resolved.confidence < 0.5:
             return None

@@ -27,6 +27,7 @@ from sleuth.code.parsing.languages import SCRIPTS
 from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
+    from sleuth.code.parsing.detail import Symbol
     from sleuth.code.parsing.imports import Import
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
@@ -48,9 +49,15 @@ _OVERLOADED = frozenset({"typescript", "tsx"})
 """Languages in which functions of one name and scope are declarations of the last one."""
 _MODULES = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages in which a module offers what stands at the top of its file."""
+_TYPES = frozenset({"interface", "type", "module"})
+"""Kinds of definitions that are no values."""
+_OF_VALUES = frozenset({"call", "instantiation", "value"})
+"""Roles in which a name that is a type and a value means the value."""
 CERTAIN = 0.5
 """The least confidence of what is more than a guess by the name of a method."""
 _DEPTH = 4
+_REEXPORTS = 6
+"""How many modules may lead from an import to what it means."""
 _REMEMBERED = 200_000
 
 
@@ -86,7 +93,15 @@ class Resolver:
         finally:
             under_way.discard(key)
         if resolved is not None:
-            definition = self._implementation(resolved.definition, reference.role)
+            role = reference.role
+            symbols = self._snapshot.detail(file).symbols
+            if (
+                role == "inheritance"
+                and reference.symbol >= 0
+                and symbols[reference.symbol].kind == "interface"
+            ):
+                role = "type"
+            definition = self._implementation(resolved.definition, role)
             resolved = replace(resolved, definition=definition)
         if not under_way:
             # What was found on the way to something else may have been cut short by a circle.
@@ -101,20 +116,28 @@ class Resolver:
         symbols = self._snapshot.detail(file).symbols
         is_function = symbol.kind in ("function", "method")
         if file.language in _OVERLOADED:
-            is_called = role in ("call", "instantiation")
-            if not (is_function or is_called) or (
-                symbol.parent >= 0 and symbols[symbol.parent].kind == "interface"
-            ):
-                return definition
-            same = [i for i in self._by_place(file)[symbol.name] if symbols[i].parent == symbol.parent]
-            values = [i for i in same if symbols[i].kind not in ("interface", "type", "module")]
-            return self._definition(file, values[-1]) if values else definition
+            in_interface = symbol.parent >= 0 and symbols[symbol.parent].kind == "interface"
+            return definition if in_interface else self._type_or_value(definition, role, is_function)
         if file.language != "python" or not is_function:
             return definition
         *others, last = (i for i in self._by_place(file)[symbol.name] if symbols[i].parent == symbol.parent)
         if not others or not _OVERLOAD.search(self._snapshot.lines(file, symbol.start, symbol.line)):
             return definition
         return self._definition(file, last)
+
+    def _type_or_value(self, definition: Definition, role: str, is_function: bool) -> Definition:
+        """Return the type of a definition's name, or the value: of overloads the function with a body."""
+        file, symbol = definition.file, definition.symbol
+        symbols = self._snapshot.detail(file).symbols
+        same = [i for i in self._by_place(file)[symbol.name] if symbols[i].parent == symbol.parent]
+        is_type = symbol.kind in _TYPES
+        chosen: list[int] = []
+        if role == "type":
+            chosen = [i for i in same if symbols[i].kind in CONTAINERS or symbols[i].kind == "type"]
+        elif (is_type and role in _OF_VALUES) or (is_function and not symbol.has_body):
+            values = [i for i in same if symbols[i].kind not in _TYPES]
+            chosen = [i for i in values if i > definition.index and symbols[i].has_body] or values[-1:]
+        return self._definition(file, chosen[0]) if chosen else definition
 
     def _under_way(self) -> set[tuple[int, Reference]]:
         """Return the references that this thread is resolving."""
@@ -131,7 +154,8 @@ class Resolver:
             hidden = is_variable(self._snapshot.detail(file), reference, name)
             return None if hidden else self._bare(file, reference)
         head = qualifier.removesuffix("()")
-        if qualifier in OWN_OBJECT or head in ("super", "self.class"):
+        is_own = qualifier in OWN_OBJECT or head in ("super", "self.class")
+        if is_own and not self._inference.is_bound(qualifier, Site(file, reference.symbol, reference.line)):
             return self._member_around(file, reference)
         return self._in_module(file, head, reference) or self._of_object(file, head, reference)
 
@@ -147,15 +171,20 @@ class Resolver:
         if receiver is not None:
             return None  # its type is known, and of no class of the repository
         # `row.date` in Python reads an attribute; nothing says that it is the one method called `date`.
-        is_read = file.language == "python" and reference.role == "reference"
-        if is_read or name in _BUILTIN or self._is_foreign(file, head):
+        is_read = file.language == "python" and reference.role in ("reference", "value")
+        if is_read or name in _BUILTIN or self._is_foreign(site, head):
             return None
         candidates = [d for d in self._by_name(name) if d.symbol.kind in ("method", "function", "property")]
         return self._only(file, candidates, 0.35)
 
-    def _is_foreign(self, file: FileRow, head: str) -> bool:
-        """Return whether a qualifier begins with a name that is imported from outside the repository."""
+    def _is_foreign(self, site: Site, head: str) -> bool:
+        """Return whether a qualifier begins with a name from outside the repository, imported or of the language."""
+        file = site.file
         first = re.split(r"\W", head, maxsplit=1)[0]
+        if first and self._is_module(file) and not self._inference.is_bound(first, site):
+            use = Reference(first, "", "value", site.line, site.symbol)
+            if first not in OWN_OBJECT and self.resolve(file, use) is None:
+                return True
         return any(
             first in (item.alias, item.module.partition(".")[0] if not item.name else "")
             and not files_of(self._snapshot, file, item)[0]
@@ -182,6 +211,10 @@ class Resolver:
         symbols = self._snapshot.detail(file).symbols
         here = self._by_place(file).get(reference.name)
         scope = reference.symbol
+        if file.language in _MODULES:
+            here = [i for i in here or () if symbols[i].kind != "method" or symbols[i].parent >= 0]
+        if here and len(here) > 1:
+            here = sorted(here, key=lambda at: self._distance(file, symbols[at], reference.line))
         while here:
             for i in here:
                 symbol = symbols[i]
@@ -192,12 +225,27 @@ class Resolver:
                     or file.language in BARE_MEMBERS
                     or reference.line == symbol.line
                 )
-                if symbol.parent == scope and seen_from_inside and (i != reference.symbol or scope < 0):
+                if (
+                    symbol.parent == scope
+                    and seen_from_inside
+                    and (i != reference.symbol or scope < 0 or symbol.kind == "function")
+                ):
                     return Resolved(self._definition(file, i), 0.95)
             if scope < 0:
                 break
             scope = symbols[scope].parent
         return None
+
+    def _distance(self, file: FileRow, symbol: Symbol, line: int) -> tuple[bool, bool, int]:
+        """Return a key that is least for the nearest of several definitions of a scope before a use.
+
+        A block has ended where a line between them is indented less than the definition.
+        """
+        if symbol.line > line:
+            return True, False, symbol.line
+        between = self._snapshot.lines(file, symbol.line, line).split("\n")
+        indents = [len(text) - len(text.lstrip()) for text in between if text.strip()]
+        return False, bool(indents) and min(indents) < indents[0], -symbol.line
 
     def _by_place(self, file: FileRow) -> dict[str, list[int]]:
         """Places of a file's symbols by name."""
@@ -235,10 +283,15 @@ class Resolver:
         return None
 
     def _globally(self, file: FileRow, name: str) -> Resolved | None:
-        if name in _BUILTIN or file.language == "python":
-            # Python has no names without a definition or an import: what is left is a local or a builtin.
+        if name in _BUILTIN or self._is_module(file):
+            # A module has no names without a definition or an import: what is left is a local or a builtin.
             return None
         return self._only(file, [d for d in self._by_name(name) if d.symbol.kind != "attribute"], 0.5)
+
+    def _is_module(self, file: FileRow) -> bool:
+        """Return whether all names of a file are its own, imported, or of the language."""
+        language = file.language
+        return language == "python" or (language in _MODULES and bool(self._snapshot.detail(file).imports))
 
     def _only(self, file: FileRow, candidates: list[Definition], confidence: float) -> Resolved | None:
         same = [d for d in candidates if _speak_alike(file, d.file)]
@@ -275,9 +328,7 @@ class Resolver:
             bases += [self._snapshot_nearest(owner.file, types)] if types else []
         for reference in self._snapshot.detail(owner.file).references:
             if reference.role == "inheritance" and reference.symbol == owner.index:
-                base = self.resolve(
-                    owner.file, reference._replace(role="reference", symbol=owner.symbol.parent)
-                )
+                base = self.resolve(owner.file, reference._replace(role="type", symbol=owner.symbol.parent))
                 if base is not None and base.definition.symbol.kind in CONTAINERS:
                     bases.append(base.definition)
         return bases
@@ -314,16 +365,33 @@ class Resolver:
             module = item.module if not item.name else ""
             dotted = module and head.startswith(module) and (item.alias == module)
             if item.alias == steps[0] or dotted:
-                positions, name = files_of(self._snapshot, file, item)
-                if name in ("", "*"):
-                    whole = head in (item.alias, module)
-                    definitions = self._behind(file, positions, reference.name, 3 if whole else 0)
-                    if definitions:
-                        return Resolved(definitions[0], 0.9)
-                    inside = steps[module.count(".") + 1 if dotted else 1 :]
-                    if inside and (owners := self._behind(file, positions, inside[0], 3)):
-                        return self._along(Resolved(owners[0], 0.9), inside[1:], reference.name)
+                positions = self._module(file, item)
+                inside = steps[module.count(".") + 1 if dotted else 1 :]
+                while inside and (deeper := self._module_in(file, positions, inside[0], _REEXPORTS)):
+                    positions, inside = deeper, inside[1:]
+                whole = not inside or head in (item.alias, module)
+                definitions = self._behind(file, positions, reference.name, _REEXPORTS if whole else 0)
+                if definitions:
+                    return Resolved(definitions[0], 0.9)
+                if inside and (owners := self._behind(file, positions, inside[0], _REEXPORTS)):
+                    return self._along(Resolved(owners[0], 0.9), inside[1:], reference.name)
         return None
+
+    def _module(self, file: FileRow, item: Import, depth: int = _REEXPORTS) -> list[int]:
+        """Positions of the files of the module that an import brings in, [] where it brings in something else."""
+        positions, name = files_of(self._snapshot, file, item)
+        return positions if name in ("", "*") else self._module_in(file, positions, name, depth)
+
+    def _module_in(self, file: FileRow, positions: list[int], name: str, depth: int) -> list[int]:
+        """Positions of the files of a module that others offer under a name, as `export * as name` does."""
+        for i in positions[:3] if depth > 0 and file.language in SCRIPTS else ():
+            row = self._snapshot.files[i]
+            for inner in self._snapshot.detail(row).imports:
+                if row.key != file.key and (inner.alias == name or inner.name == "*"):
+                    chosen = inner if inner.name != "*" else inner._replace(name=name, alias=name)
+                    if deeper := self._module(row, chosen, depth - 1):
+                        return deeper
+        return []
 
     def _along(self, owner: Resolved, steps: list[str], name: str) -> Resolved | None:
         """Return the member of a name at the end of steps from member to member."""
@@ -338,7 +406,7 @@ class Resolver:
         member = self._member(at, name, _DEPTH)
         return None if member is None else Resolved(member.definition, min(0.9, owner.confidence))
 
-    def _imported(self, file: FileRow, item: Import, depth: int = 3) -> list[Definition]:
+    def _imported(self, file: FileRow, item: Import, depth: int = _REEXPORTS) -> list[Definition]:
         """Return the definition that an import means, following re-exports."""
         positions, name = files_of(self._snapshot, file, item)
         if name in ("", "*"):

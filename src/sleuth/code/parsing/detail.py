@@ -91,6 +91,11 @@ class Symbol:
         return self._detail.doc(self._at)
 
     @property
+    def has_body(self) -> bool:
+        """Whether it is more than a declaration."""
+        return self._detail.has_body(self._at)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """What kind of code this is, for people and filters."""
         if self._labels is None:
@@ -230,6 +235,10 @@ class Detail:
         """Return the text of bytes `start` to `end`."""
         return self.source[start:end].decode("utf-8", "replace")
 
+    def has_body(self, at: int) -> bool:
+        """Return `Symbol.has_body`."""
+        return self._rows[at].body >= 0
+
     def signature(self, at: int) -> str:
         """Return `Symbol.signature`."""
         row = self._rows[at]
@@ -344,11 +353,13 @@ class Detail:
         lines = LineIndex(self.source).lines_of(table[:, BindingRow._fields.index("name")])
         for row, line in zip(starmap(BindingRow, table.tolist()), lines.tolist(), strict=True):
             name = self.text(row.name, row.name + row.name_size)
+            kind = BINDINGS[row.kind]
+            before = -row.value if -row.value <= _MAX_EXPRESSION else 0
             binding = Binding(
                 name,
-                BINDINGS[row.kind],
+                kind,
                 self._expression(row.name + row.type, row.type_size),
-                self._expression(row.name + row.value, row.value_size),
+                self._expression(row.name + row.value, before if kind == "argument" else row.value_size),
                 line,
                 row.symbol,
                 row.symbol >= 0 and names[row.symbol] == row.name,

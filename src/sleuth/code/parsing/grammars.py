@@ -13,9 +13,9 @@ language:
 - `@reference.call`, `.instantiation`, `.inheritance`, `.type`, `.value`: a use of `@name`, which stands after
   `@qualifier`. `.mention`, a name that may be a variable, `.elsewhere` and `.quoted` are decided by
   `sleuth.code.parsing.mentions`.
-- `@binding.variable`, `.element`, `.member`, `.assigned`, `.outer`: `@name` gets a value; `kinds.BINDINGS` explains
-  the kinds. `@type` is its declared type. `@value` is what it is assigned, or the collection of an element. On the name
-  of a definition, `@type` is what a function returns or a field holds.
+- `@binding.variable`, `.element`, `.member`, `.assigned`, `.outer`, `.argument`, `.generic`, `.part`: `@name` gets a
+  value; `kinds.BINDINGS` explains the kinds. `@type` is its declared type. `@value` is what it is assigned, or the
+  collection of an element. On the name of a definition, `@type` is what a function returns or a field holds.
 - `@import`: a whole import statement, read by `sleuth.code.parsing.imports`.
 - `@injection.LANGUAGE`: a part in another language, such as a script of a page; `none` is a language that is not read.
   Of several patterns that find a part, the last one counts.

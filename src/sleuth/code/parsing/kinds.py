@@ -35,9 +35,11 @@ ROLE_NUMBERS: Final = {
 }  # fmt: skip
 """The number of the role that each capture of a query stands for."""
 
-BINDINGS: Final = ("variable", "assigned", "element", "member", "outer")
+BINDINGS: Final = ("variable", "assigned", "element", "member", "outer", "argument", "generic", "part")
 """What a binding can be, by number: a variable or parameter; a value for a variable that is declared elsewhere; an
-element of a value; a member of the object around; a name that the function takes from outside."""
+element of a value; a member of the object around; a name that the function takes from outside; a parameter of a
+function that is an argument, whose value is the call up to the name; a type parameter, whose type is its bound;
+the member of this name of a value."""
 
 BINDING_NUMBERS: Final = {f"binding.{name}": number for number, name in enumerate(BINDINGS)}
 """The number of the binding that each capture of a query stands for."""

@@ -16,3 +16,4 @@
 (assignment_expression
   left: (member_expression object: (this) property: [(property_identifier) (private_property_identifier)] @name)
   right: (_) @value) @binding.member
+(variable_declarator name: (object_pattern (shorthand_property_identifier_pattern) @name) value: (_) @value) @binding.part

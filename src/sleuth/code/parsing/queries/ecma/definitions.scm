@@ -18,3 +18,7 @@
 (program (lexical_declaration (variable_declarator) @wrapped) @wrapper)
 (program (variable_declaration (variable_declarator) @wrapped) @wrapper)
 (export_statement (lexical_declaration (variable_declarator) @wrapped) @wrapper)
+(program (lexical_declaration (variable_declarator name:
+  (object_pattern (shorthand_property_identifier_pattern) @name @definition.constant))))
+(program (export_statement (lexical_declaration (variable_declarator name:
+  (object_pattern (shorthand_property_identifier_pattern) @name @definition.constant)))))
