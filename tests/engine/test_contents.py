@@ -65,6 +65,14 @@ def test_count_counts_passages_too(engine: Engine) -> None:
     assert engine.count("source:empty.md") == Count(1, 0)
 
 
+def test_count_counts_what_holds_a_word(engine: Engine) -> None:
+    """With a query, only passages that hold one of its words count, within the filter."""
+    for filter in (None, "lang:de"):
+        sources = dict(engine.facets("source", query="Eimer", filter=filter)["source"])
+        assert engine.count(filter, query="Eimer").documents == len(sources) > 0
+    assert engine.count("lang:en", query="Eimer") == Count(0, 0)
+
+
 def test_deleting_needs_ids_or_a_filter(engine: Engine) -> None:
     """Without ids and filter, or with a filter on an unknown key, nothing is deleted."""
     with pytest.raises(ArgumentError, match="ids or filter must say which documents, got neither"):

@@ -71,11 +71,17 @@ class IndexSearch:
             hits = searchers.nearest(query, k, tree, snapshot=snapshot, exact=exact)
             return Ranking(snapshot.items(hits.keys.tolist(), hits.scores.tolist()))
 
-    def count(self, filter: FilterForm = None) -> Count:
-        """Count the documents and passages that match a filter; all of them without one."""
+    def count(self, filter: FilterForm = None, *, query: str | None = None) -> Count:
+        """Count the documents and passages that match a filter; all of them without one.
+
+        Args:
+            query: counts only passages that hold a word of it; None counts all.
+        """
+        if query is not None:
+            check_query(query)
         tree = as_filter(filter)
         with self._view.reader() as snapshot:
-            return self._view.searchers_of(snapshot).select(snapshot, tree).count()
+            return self._view.searchers_of(snapshot).select(snapshot, tree, query=query).count()
 
     def facets(
         self,

@@ -76,6 +76,7 @@ def assert_equal_contents(one: Engine, many: Engine) -> None:
     assert many.count() == one.count()
     assert many.count("year<5") == one.count("year<5")
     assert many.facets(["year", "kind"], limit=3) == one.facets(["year", "kind"], limit=3)
+    assert many.count(query="algorithm") == one.count(query="algorithm")
     assert many.facets("year", query="algorithm") == one.facets("year", query="algorithm")
     assert many.metadata_keys() == one.metadata_keys()
     page = many.list_documents(filter="kind=paper", limit=20)

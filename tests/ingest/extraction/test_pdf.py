@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import struct
 import sys
+import zlib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sleuth import Engine
-from sleuth.ingest import ReadOptions, Skipped
+from sleuth.ingest import Extractors, ReadOptions, Skipped
 from sleuth.text import Chunker
 from tests.ingest.extraction.reading import load, only, reason
 from tests.ingest.files import Placed, filled_form, placed_pdf
@@ -190,3 +193,15 @@ def test_a_program_is_named_by_the_caller_alone(tmp_path: Path) -> None:
         (tmp_path / "more" / "b.pdf").write_bytes(placed_pdf([prose(1), []], pictures=(1,)))
         assert engine.index([tmp_path / "more"]).updated == 1
     assert not canary.exists()
+
+
+def test_a_page_is_drawn_in_colour_for_readers() -> None:
+    """The picture has as many dots as its resolution says, in red, green and blue; without colour it has greys."""
+    with closing(Extractors(20, 256 << 20)) as extractors:
+        for colour, kind in ((True, 2), (False, 0)):
+            data = extractors.picture(placed_pdf([prose(0)]), 1, dots_per_inch=72, colour=colour)
+            assert data.startswith(b"\x89PNG")
+            width, height, depth, colour_type = struct.unpack(">IIBB", data[16:26])
+            assert (depth, colour_type) == (8, kind)
+            rows = zlib.decompress(data[data.index(b"IDAT") + 4 : data.index(b"IEND") - 8])
+            assert len(rows) == height * (1 + width * (3 if colour else 1))

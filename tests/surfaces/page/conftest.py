@@ -37,6 +37,20 @@ class TokenBucket:
 def serve(bucket: TokenBucket):
     bucket.refill(1)
 '''
+PLANS = """# Plans
+
+Each `plan` has a refund.
+
+| plan | refund |
+|---|---|
+| **monthly** | a week |
+| yearly | a month |
+
+```python
+refund = plan.refund  # a month
+```
+"""
+OTTERS = "".join(f"## Part {n}\n\n{f'Otters swim in river {n}. ' * 60}\n\n" for n in ("one", "two", "three"))
 HOSTILE = [
     Document(f"Poison in the text {SCRIPT} {SVG}", {"source": "text.md", "kind": "plain"}),
     Document("Poison in the title", {"source": "title.md", "title": SCRIPT, "kind": "plain"}),
@@ -59,6 +73,9 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "docs").mkdir(parents=True)
     (root / "code").mkdir()
     (root / "docs" / "limits.md").write_text(GUIDE, "utf-8")
+    (root / "docs" / "plans.md").write_text(PLANS, "utf-8")
+    (root / "docs" / "otters.md").write_text(OTTERS, "utf-8")
+    (root / "docs" / "hostile.md").write_text(f"# Poison {SCRIPT}\n\nPoison {MARKDOWN} {SVG}\n", "utf-8")
     (root / "docs" / "report.pdf").write_bytes(
         pdf([["Rivers carry silt to the sea."], ["Glaciers calve into fjords in summer."]])
     )

@@ -74,18 +74,66 @@ def test_a_source_opens_at_the_cited_lines(look: Any) -> None:
 
 
 def test_a_pdf_opens_at_its_page(look: Any, site: str) -> None:
-    """A passage of a PDF names its page and links to the PDF there, which is served as it is."""
+    """A passage of a PDF names its page and links to the PDF there, which is served as it is; beside it is the page."""
     browser = look()
     page = browser.open("/?q=glaciers+calve&in=docs")
     hit = page.locator(".hit").filter(has_text="report.pdf").first
     assert "page 2" in hit.inner_text()
     hit.locator("a.open").click()
-    button = page.locator("a.button")
+    button = page.locator("a", has_text="Open the PDF at page 2")
     button.wait_for()
+    page.locator(".sheet img").evaluate("image => image.decode()")
+    assert page.locator(".sheet img").evaluate("image => image.naturalWidth") > 400
     assert button.get_attribute("href").endswith("#page=2")
     answer = browser.context.request.get(site + button.get_attribute("href"))
     assert answer.headers["content-type"] == "application/pdf"
     assert answer.body().startswith(b"%PDF")
+
+
+def test_results_of_markdown_are_text(look: Any) -> None:
+    """A snippet shows no signs of Markdown; the source has headings, tables and code, cited row by row."""
+    page = look().open("/?q=refund+plan&in=docs")
+    hit = page.locator(".hit").filter(has_text="plans.md").first
+    text = hit.locator(".snippet").first.inner_text()
+    assert "refund" in text
+    assert not {"|", "`", "*"} & set(text)
+    assert "# Plans" not in text
+    hit.locator("a.open").click()
+    page.wait_for_selector(".blocks")
+    assert page.locator(".blocks h2").first.inner_text() == "Plans"
+    assert "yearly" in page.locator(".blocks td").all_inner_texts()
+    assert page.locator(".blocks tr.cited mark").count() > 0
+    assert page.locator(".blocks").inner_html().count("|") == 0
+    page.locator(".line-link").last.click()
+    line = page.url.rpartition("#")[2]
+    assert page.locator(f"#{line}").count() == 1
+    page.locator("a", has_text="As it is written").click()
+    page.wait_for_selector(".whole")
+    assert "| yearly |" in page.locator(".whole").inner_text().replace("  ", " ")
+
+
+def test_passages_of_one_document_are_one_result(look: Any) -> None:
+    """A document stands once in the results, and its further passages unfold below the best one."""
+    page = look().open("/?q=otters+swim&in=docs")
+    hits = page.locator(".hit").filter(has_text="otters.md")
+    assert hits.count() == 1
+    others = hits.locator(".other")
+    assert others.count() == 2
+    assert not others.first.is_visible()
+    hits.locator(".others summary").click()
+    assert others.first.is_visible()
+    assert page.locator(".summary").inner_text().startswith("Passages 1–")
+    others.first.locator("a").click()
+    page.wait_for_selector(".cited")
+
+
+def test_only_words_of_the_cited_lines_are_marked(look: Any) -> None:
+    """A source marks the words of the question in what is cited, and not in all of it."""
+    page = look().open("/?q=refill+seconds&in=code")
+    page.locator(".hit a.open").first.click()
+    page.wait_for_selector(".line.cited")
+    assert page.locator("mark").count() > 0
+    assert page.locator(".line:not(.cited) mark").count() == 0
 
 
 def test_facets_narrow_and_widen(look: Any) -> None:
@@ -103,15 +151,17 @@ def test_facets_narrow_and_widen(look: Any) -> None:
 
 
 def test_why_a_result_is_there(look: Any) -> None:
-    """The explanation of a result unfolds with the parts of its score, and folds; the address says whose it is."""
+    """A sentence says why a result is there, and its figures unfold; the address says whose they are."""
     page = look().open("/?q=tokens&in=docs")
     assert page.locator(".why").count() == 0
+    assert page.locator(".because").count() == 0
     page.locator("#hit-1 a", has_text="Why this result").click()
     page.wait_for_url("**why=1#hit-1")
-    assert "tf" in page.locator("#hit-1 .why ul").first.inner_text()
+    assert page.locator("#hit-1 .because").inner_text().startswith("The word: token in the text; meaning 0.")
     assert page.locator(".why").count() == 1
-    page.locator(".why summary").click()
     assert not page.locator(".why ul").first.is_visible()
+    page.locator(".why summary").click()
+    assert "tf" in page.locator("#hit-1 .why ul").first.inner_text()
 
 
 def test_code_leads_to_definition_and_references(look: Any) -> None:
@@ -276,6 +326,8 @@ HOSTILE_PATHS = [
     f"/symbol?name={quote('<img src=x onerror=window.hacked=1>')}",
     "/source?id=title.md%230&q=poison",
     "/source?id=text.md&q=poison",
+    "/source?id=docs/hostile.md%230&q=poison",
+    "/source?id=docs/hostile.md%230&q=poison&text=1",
 ]
 
 
@@ -306,6 +358,9 @@ def test_no_accessibility_violation(look: Any) -> None:
         "/?q=token+bucket",
         "/symbol?name=TokenBucket",
         "/source?id=title.md%230&q=poison",
+        "/source?id=docs/plans.md%230&q=refund",
+        "/source?id=docs/report.pdf%230&q=rivers",
+        "/?q=otters+swim&in=docs&why=1",
         "/?q=zzqx&in=docs",
     ]
     violations = []

@@ -28,7 +28,7 @@ def test_a_passage_without_lines_is_marked_in_its_source(tmp_path: Path) -> None
     assert "start_line" not in item["metadata"]
     before, rest = view.split('<span id="cited"></span>')
     assert "number one" in before
-    assert "cited" not in before.partition("<pre")[2]
-    lines = re.findall(r'<span class="line cited"[^>]*>(.*)', rest)
-    assert len(lines) == item["text"].count("\n") + 1
-    assert "two" in lines[0]
+    assert "cited" not in before.partition("<article")[2]
+    blocks = re.findall(r'<(?:h2|p) class="[^"]*cited">(.*?)</', rest)
+    assert len(blocks) == len([line for line in item["text"].split("\n") if line])
+    assert "two" in re.sub("<[^>]*>", "", blocks[0])

@@ -1,4 +1,4 @@
-"""Draws a page of a PDF file as a picture, for programs that recognise text."""
+"""Draws a page of a PDF file as a picture, for programs that recognise text and for readers."""
 
 from __future__ import annotations
 
@@ -9,14 +9,19 @@ from typing import Final
 from sleuth.ingest.extraction.pdf import opened_pdf
 from sleuth.ingest.extraction.result import ExtractionError
 
-_DOTS_PER_INCH: Final = 300
+DOTS_PER_INCH: Final = 300
+"""Enough for programs that recognise text."""
 _MOST_DOTS: Final = 16_000_000
 """Dots of a picture at most: a page of 13 by 13 inches. Larger pages are drawn with fewer dots per inch."""
 _SIGNATURE: Final = b"\x89PNG\r\n\x1a\n"
+_COLOUR_TYPES: Final = {1: 0, 3: 2}
+"""Of PNG, by the bytes of a dot."""
 
 
-def page_picture(data: bytes, number: int) -> bytes:
-    """Draw a page in shades of grey, as PNG.
+def page_picture(
+    data: bytes, number: int, *, dots_per_inch: int = DOTS_PER_INCH, colour: bool = False
+) -> bytes:
+    """Draw a page as PNG, in shades of grey or in colour.
 
     Args:
         data: the PDF.
@@ -33,10 +38,12 @@ def page_picture(data: bytes, number: int) -> bytes:
         try:
             width, height = page.get_size()
             inches = max(width, 1) * max(height, 1) / 72**2
-            scale = min(_DOTS_PER_INCH, (_MOST_DOTS / inches) ** 0.5) / 72
-            bitmap = page.render(scale=scale, grayscale=True)
+            scale = min(dots_per_inch, (_MOST_DOTS / inches) ** 0.5) / 72
+            bitmap = page.render(scale=scale, grayscale=not colour, rev_byteorder=True, prefer_bgrx=False)
             try:
-                return _png(bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride)
+                return _png(
+                    bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride, bitmap.n_channels
+                )
             finally:
                 bitmap.close()
         finally:
@@ -47,14 +54,15 @@ def page_picture(data: bytes, number: int) -> bytes:
         pdf.close()
 
 
-def _png(dots: bytes, width: int, height: int, stride: int) -> bytes:
-    """Return rows of grey dots, one byte each, as PNG.
+def _png(dots: bytes, width: int, height: int, stride: int, channels: int) -> bytes:
+    """Return rows of dots as PNG.
 
     Args:
         stride: bytes from one row to the next.
+        channels: bytes of a dot: 1 of grey, 3 of red, green and blue.
     """
-    rows = b"".join(b"\0" + dots[row * stride : row * stride + width] for row in range(height))
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = b"".join(b"\0" + dots[row * stride : row * stride + width * channels] for row in range(height))
+    head = struct.pack(">IIBBBBB", width, height, 8, _COLOUR_TYPES[channels], 0, 0, 0)
     parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 1)), (b"IEND", b""))
     return _SIGNATURE + b"".join(_part(name, body) for name, body in parts)
 

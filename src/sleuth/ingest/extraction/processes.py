@@ -42,8 +42,8 @@ class Extractors:
         head, body = self._ask({"kind": kind, "limit": limit}, data)
         return Extracted(body.decode("utf-8", "surrogatepass"), head["title"], head["metadata"])
 
-    def picture(self, data: bytes, page: int) -> bytes:
-        """Draw a page of a PDF, as PNG.
+    def picture(self, data: bytes, page: int, *, dots_per_inch: int = 300, colour: bool = False) -> bytes:
+        """Draw a page of a PDF as PNG, in shades of grey or in colour.
 
         Args:
             data: all of the PDF.
@@ -53,7 +53,7 @@ class Extractors:
             ExtractionError: damaged, or a limit of time or memory exceeded; the message says which.
             ProcessStartError: no process can be started.
         """
-        _, body = self._ask({"page": page}, data)
+        _, body = self._ask({"page": page, "dots_per_inch": dots_per_inch, "colour": colour}, data)
         return body
 
     def _ask(self, request: Mapping[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:

@@ -37,7 +37,15 @@ def answers(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str,
         if "page" in request:
             from sleuth.ingest.extraction.picture import page_picture
 
-            yield {}, page_picture(data, request["page"])
+            yield (
+                {},
+                page_picture(
+                    data,
+                    request["page"],
+                    dots_per_inch=request["dots_per_inch"],
+                    colour=request["colour"],
+                ),
+            )
             return
         result = extract(request["kind"], data, request["limit"])
         yield (

@@ -302,6 +302,10 @@ class CountRequest(Strict):
     """What to count."""
 
     filter: FilterField = None
+    query: Annotated[
+        str | None,
+        Field(max_length=MOST_QUERY, description="Count only passages that hold a word of it."),
+    ] = None
 
 
 class CountResponse(BaseModel):
@@ -314,4 +318,4 @@ class CountResponse(BaseModel):
 @router.post("/v1/count", response_model=CountResponse, responses=PROBLEMS)
 async def count(body: CountRequest, call: CurrentCall) -> Response:
     """Count the documents and passages that match a filter."""
-    return json_response((await call.read(call.engine.count, body.filter))._asdict())
+    return json_response((await call.read(call.engine.count, body.filter, query=body.query))._asdict())

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from sleuth.surfaces.http import Service, Warmer
 
-PATHS = ("/", "/source", "/symbol", "/original", "/answer", "/sign-in", "/sign-out")
+PATHS = ("/", "/source", "/symbol", "/original", "/picture", "/answer", "/sign-in", "/sign-out")
 
 
 def page_extension() -> Extension:
@@ -29,6 +29,7 @@ def _install(app: FastAPI, service: Service) -> Warmer:
         "/source": (page.source, "GET"),
         "/symbol": (page.symbol, "GET"),
         "/original": (page.original, "GET"),
+        "/picture": (page.picture, "GET"),
         "/answer": (page.answer, "GET"),
         "/sign-in": (page.sign_in, "POST"),
         "/sign-out": (page.sign_out, "POST"),

@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import FileResponse, HTMLResponse, Response
 
 from sleuth.errors import SleuthError
+from sleuth.ingest import Extractors, ReadOptions
 from sleuth.surfaces.http import LOCAL, Refusal, call_of
 from sleuth.surfaces.page import files, lookup
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
@@ -26,7 +27,10 @@ class PageHandlers:
     """The handlers over one service."""
 
     def __init__(self, service: Service) -> None:
+        options = ReadOptions()
         self._service = service
+        self._extractors = Extractors(options.max_seconds, options.max_memory_bytes)
+        service.resources.callback(self._extractors.close)
         self._environment = Environment(
             loader=PackageLoader("sleuth.surfaces.page"),
             autoescape=True,
@@ -57,7 +61,8 @@ class PageHandlers:
     async def source(self, request: Request) -> Response:
         """Answer with a document or file at the cited lines."""
         id = request.query_params.get("id", "")
-        return await self._page(request, "source.html", lookup.source, id)
+        as_written = request.query_params.get("text") == "1"
+        return await self._page(request, "source.html", lookup.source, id, as_written)
 
     async def symbol(self, request: Request) -> Response:
         """Answer with the definitions and the uses of a name."""
@@ -71,13 +76,22 @@ class PageHandlers:
             return await self._page(request, "results.html", lookup.results)
         path: Path | None = await call.read(lookup.original, call, request.query_params.get("id", ""))
         if path is None:
-            return self._render(
-                "error.html", PageState(), 404, message="There is no such PDF, or it has changed."
-            )
+            return self._missing("There is no such PDF, or it has changed.")
         headers = {key: value for key, value in HEADERS.items() if key != "content-security-policy"}
         return FileResponse(
             path, media_type="application/pdf", headers=headers, content_disposition_type="inline"
         )
+
+    async def picture(self, request: Request) -> Response:
+        """Answer with the picture of a page of a PDF."""
+        call = call_of(request)
+        if not admit(request, call):
+            raise Refusal(401, "KeyMissingError", "sign in first")
+        id = request.query_params.get("id", "")
+        data = await call.read(lookup.picture, call, id, self._extractors)
+        if data is None:
+            return self._missing("This page cannot be shown as a picture.")
+        return Response(data, media_type="image/png", headers=HEADERS)
 
     async def answer(self, request: Request) -> Response:
         """Answer with a stream of events."""
@@ -107,6 +121,9 @@ class PageHandlers:
     async def sign_out(self, _: Request) -> Response:
         """End a session."""
         return signed_out()
+
+    def _missing(self, message: str) -> Response:
+        return self._render("error.html", PageState(), 404, message=message)
 
     async def _page(
         self,

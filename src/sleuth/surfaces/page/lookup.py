@@ -12,17 +12,21 @@ from sleuth.filters import Compare, to_text
 from sleuth.surfaces.hits import Location
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.pieces import lines_of
+from sleuth.surfaces.page.sources import SourceView, numbered_lines, source_view
 from sleuth.surfaces.page.state import PAGE, PageState
 from sleuth.text import escape_text
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
+    from sleuth.ingest import Extractors
     from sleuth.surfaces.http import Call
 
 FACETS = 5
 VALUES = 6
 MOST_USES = 200
+DOTS_PER_INCH = 110
+"""Of the picture of a page: about 900 dots wide."""
 
 _NOT_FACETS = frozenset({
     "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "member", "page", "pages",
@@ -36,6 +40,8 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
     if not state.query:
         return {
             "hits": [],
+            "passages": 0,
+            "matching": None,
             "facets": [],
             "counts": _counts(call),
             "more": False,
@@ -51,12 +57,10 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
     with call.retrieval_span(state.query, last + 1):
         ranking = call.shown(retriever.run(call.request(state.request, k=last + 1)))
     items = ranking[last - PAGE : last]
-    hits = [
-        views.hit_of(number, item, state.query, retriever)
-        for number, item in enumerate(items, last - PAGE + 1)
-    ]
     return {
-        "hits": hits,
+        "hits": views.hits_of(items, state.query, retriever, last - PAGE + 1),
+        "passages": len(items),
+        "matching": _matching(call, state),
         "facets": _facets(call, state),
         "counts": None,
         "more": len(ranking) > last,
@@ -65,6 +69,13 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         "notes": [escape_text(note) for note in ranking.notes],
         "stale": _stale_files(call, state),
     }
+
+
+def _matching(call: Call, state: PageState) -> int | None:
+    """Return how many documents hold a word of the question; None where no documents are searched."""
+    if "docs" not in state.sources:
+        return None
+    return call.engine.count(state.request.filter, query=state.query).documents
 
 
 def _stale_files(call: Call, state: PageState) -> int:
@@ -130,16 +141,19 @@ def _answer(call: Call, state: PageState) -> dict[str, Any]:
     return {"text": escape_text(text), "sources": sources}
 
 
-def source(call: Call, state: PageState, id: str) -> dict[str, Any]:
+def source(call: Call, state: PageState, id: str, as_written: bool) -> dict[str, Any]:
     """Return a document or file at the lines of an id.
+
+    Args:
+        as_written: shows Markdown as it is written.
 
     Raises:
         ArgumentError: nothing that is indexed and may be seen.
     """
-    return {"view": _document(call, state, id) or _file(call, state, id), "id": id}
+    return {"view": _document(call, state, id, as_written) or _file(call, state, id), "id": id}
 
 
-def _document(call: Call, state: PageState, id: str) -> views.SourceView | None:
+def _document(call: Call, state: PageState, id: str, as_written: bool) -> SourceView | None:
     cited = call.engine.get(id)
     if not cited:
         return None
@@ -147,10 +161,19 @@ def _document(call: Call, state: PageState, id: str) -> views.SourceView | None:
     whole = call.engine.get(document_of(id)) or cited
     title = str(item.metadata.get("title") or views.shown_place(id, item.metadata).name)
     page = item.metadata.get("page")
-    download = f"/original?{urlencode({'id': id})}#page={page}" if page else ""
-    lines, numbers = views.numbered_lines(whole)
-    return views.source_view(
-        item, lines, numbers[item.id], state.query, call.engine, title=title, download=download
+    encoded = urlencode({"id": id})
+    lines, numbers = numbered_lines(whole)
+    return source_view(
+        item,
+        lines,
+        numbers[item.id],
+        state.query,
+        call.engine,
+        title=title,
+        as_written=as_written,
+        plain=state.address("/source", id=id, text="1"),
+        download=f"/original?{encoded}#page={page}" if page else "",
+        picture=f"/picture?{encoded}" if page and original(call, id) else "",
     )
 
 
@@ -167,7 +190,25 @@ def original(call: Call, id: str) -> Path | None:
     return None
 
 
-def _file(call: Call, state: PageState, id: str) -> views.SourceView:
+def picture(call: Call, id: str, extractors: Extractors) -> bytes | None:
+    """Return the page of a PDF that a passage is on, as PNG; None where there is none or it cannot be drawn.
+
+    Args:
+        extractors: draw it in a process with limits of time and memory.
+    """
+    from sleuth.ingest import ExtractionError
+
+    path = original(call, id)
+    page = next((item.metadata.get("page") for item in call.engine.get(id)[:1]), None)
+    if path is None or not page:
+        return None
+    try:
+        return extractors.picture(path.read_bytes(), int(page), dots_per_inch=DOTS_PER_INCH, colour=True)
+    except (ExtractionError, OSError):
+        return None
+
+
+def _file(call: Call, state: PageState, id: str) -> SourceView:
     """Return a file of a repository that the server offers."""
     from sleuth.code import file_metadata
     from sleuth.types import RetrievedItem
@@ -188,7 +229,7 @@ def _file(call: Call, state: PageState, id: str) -> views.SourceView:
         item = RetrievedItem(id=id, text=text, metadata=metadata | lines_cited)
         numbered = dict(enumerate(text.split("\n"), 1))
         sources = call.retriever(list(state.sources))
-        return views.source_view(item, numbered, cited, state.query, sources, title=row.path, download="")
+        return source_view(item, numbered, cited, state.query, sources, title=row.path)
     raise ArgumentError(f"id must be one of a result, got {id!r}")
 
 

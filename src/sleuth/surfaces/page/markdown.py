@@ -1,0 +1,217 @@
+"""Markdown as elements of a fixed list. Nothing is read as HTML, and only addresses of the web are links.
+
+A kept parser (markdown-it) reads the text; its tokens become elements here. No string of markup is made from a document
+or an answer: texts are escaped where the page is written, and scripts make elements from JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from markupsafe import Markup, escape
+
+from sleuth.files import BUILT_IN
+from sleuth.text import escape_text
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+MOST_CHARACTERS: Final = 400_000
+"""Longer texts are shown as they are written."""
+
+TAGS: Final = frozenset({
+    "a", "blockquote", "br", "code", "em", "h2", "h3", "hr", "li", "mark", "ol", "p", "pre", "s", "span", "strong",
+    "table", "tbody", "td", "th", "thead", "tr", "ul",
+})  # fmt: skip
+"""Every element that a text may become."""
+
+_HEADING_SIGN: Final = re.compile(r"^#{1,6} (?=\S)", re.MULTILINE)
+_VOID: Final = frozenset({"br", "hr"})
+_ENDINGS: Final = (".md", ".markdown", ".mdx")
+
+
+@dataclass(slots=True)
+class Element:
+    """An element of the page.
+
+    Attributes:
+        tag: one of `TAGS`.
+        lines: the first line that it comes from, counted from 0, and the line after the last one; of blocks alone.
+    """
+
+    tag: str
+    attributes: dict[str, str] = field(default_factory=dict)
+    children: list[Node] = field(default_factory=list)
+    lines: tuple[int, int] = (0, 0)
+
+
+Node: TypeAlias = Element | str
+
+
+def is_markdown(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the text of an item is Markdown, as its author or a loader wrote it."""
+    source = str(metadata.get("source") or "")
+    kind = BUILT_IN.get(str(metadata.get("type") or ""))
+    if kind is not None:
+        return kind.form == "markdown"
+    is_page = source.startswith(("http://", "https://"))
+    return metadata.get("source_type") != "code" and (is_page or PurePath(source).suffix in _ENDINGS)
+
+
+def is_prose(metadata: Mapping[str, Any]) -> bool:
+    """Return whether the text of an item is running text, as its author or a loader wrote it."""
+    kind = BUILT_IN.get(str(metadata.get("type") or ""))
+    return kind is not None and kind.form == "text"
+
+
+def shown_text(metadata: Mapping[str, Any], text: str) -> str:
+    """Return the text of an item without signs of markup; headings of a PDF have signs that its loader wrote."""
+    if is_markdown(metadata):
+        return plain(text)
+    return without_heading_signs(text) if metadata.get("type") == "pdf" else text
+
+
+def without_heading_signs(text: str) -> str:
+    """Return a text whose headings are lines as others are."""
+    return _HEADING_SIGN.sub("", text)
+
+
+def parse(text: str, heading: str = "h2") -> list[Node]:
+    """Return the blocks of a text.
+
+    Args:
+        heading: the element of headings of every level.
+    """
+    root = Element("p")
+    stack = [root]
+    for token in _parser().parse(text[:MOST_CHARACTERS]):
+        if token.type == "inline":
+            _add_inline(stack[-1], token.children or ())
+        elif token.hidden:
+            continue
+        elif token.nesting < 0:
+            stack.pop()
+        else:
+            element = _element(token, heading)
+            stack[-1].children.append(element)
+            if token.nesting > 0:
+                stack.append(element)
+    return root.children
+
+
+def plain(text: str) -> str:
+    """Return a text without its markup: a line for each paragraph, item, row and line of code, and no first heading."""
+    lines: list[str] = []
+    cells: list[str] = []
+    marker = kind = ""
+    for token in _parser().parse(text):
+        if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
+            kind = token.type
+        elif token.type == "list_item_open":
+            marker = "• "
+        elif token.type == "tr_close":
+            lines.append(" · ".join(cells))
+            cells = []
+        elif token.type in ("fence", "code_block"):
+            lines.append(token.content.rstrip("\n"))
+        elif token.type == "inline":
+            content = "".join(_texts(token.children or ()))
+            if kind in ("th_open", "td_open"):
+                cells.append(content)
+            elif kind == "paragraph_open" or lines:
+                lines.append(marker + content)
+                marker = ""
+    return "\n".join(lines) or text
+
+
+def to_html(nodes: Sequence[Node]) -> Markup:
+    """Return nodes as markup in which every text is escaped."""
+    return Markup("").join(_html(node) for node in nodes)
+
+
+def to_json(nodes: Sequence[Node]) -> list[Any]:
+    """Return nodes for a script: texts, and lists of a tag, its attributes and its children."""
+    return [
+        node if isinstance(node, str) else [node.tag, node.attributes, to_json(node.children)]
+        for node in nodes
+    ]
+
+
+def texts_of(nodes: Sequence[Node]) -> Iterator[str]:
+    """Yield the texts of nodes, in order."""
+    for node in nodes:
+        if isinstance(node, str):
+            yield node
+        else:
+            yield from texts_of(node.children)
+
+
+def _html(node: Node) -> Markup:
+    if isinstance(node, str):
+        return escape(node)
+    attributes = Markup("").join(Markup(' {}="{}"').format(*pair) for pair in node.attributes.items())
+    start = Markup("<{}{}>").format(node.tag, attributes)
+    return start if node.tag in _VOID else start + to_html(node.children) + Markup("</{}>").format(node.tag)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+
+def _element(token: Token, heading: str) -> Element:
+    """Return the element of a block."""
+    lines = (token.map[0], token.map[1]) if token.map else (0, 0)
+    if token.type in ("fence", "code_block"):
+        code = Element("code", {}, [escape_text(token.content.rstrip("\n"))])
+        return Element("pre", {"tabindex": "0", "class": "block"}, [code], lines)
+    if token.type == "heading_open":
+        return Element(heading, {"class": f"level-{token.tag[1:]}"}, [], lines)
+    attributes = {"start": str(token.attrs["start"])} if token.tag == "ol" and "start" in token.attrs else {}
+    return Element(token.tag if token.tag in TAGS else "span", attributes, [], lines)
+
+
+def _add_inline(parent: Element, tokens: Sequence[Token]) -> None:
+    """Add the words of a block, with their links, emphasis and code."""
+    stack = [parent]
+    for token in tokens:
+        if token.nesting < 0:
+            stack.pop()
+        elif token.nesting > 0:
+            element = Element(token.tag if token.tag in TAGS else "span")
+            if token.tag == "a":
+                element = _link(str(token.attrs.get("href", "")))
+            stack[-1].children.append(element)
+            stack.append(element)
+        elif token.type == "code_inline":
+            stack[-1].children.append(Element("code", {}, [escape_text(token.content)]))
+        elif token.type == "hardbreak":
+            stack[-1].children.append(Element("br"))
+        else:
+            stack[-1].children.append(escape_text("".join(_texts([token]))))
+
+
+def _link(address: str) -> Element:
+    """Return the link to an address of the web; other addresses lead nowhere here."""
+    if not address.startswith(("http://", "https://")):
+        return Element("span")
+    return Element("a", {"href": address, "rel": "noreferrer noopener nofollow external"})
+
+
+def _texts(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield what a reader sees of the words of a block; of a picture, what stands for it."""
+    for token in tokens:
+        if token.type in ("softbreak", "hardbreak"):
+            yield " "
+        elif token.type == "image":
+            yield from _texts(token.children or ())
+        else:
+            yield token.content

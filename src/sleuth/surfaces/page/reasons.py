@@ -1,0 +1,100 @@
+"""Why a result is there: one sentence, and the figures below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from sleuth.types import Explanation
+
+_SIGNALS: Final = {
+    "chunks": "its words",
+    "path": "its path",
+    "title": "its title",
+    "prose": "its comments",
+    "folder": "its folder",
+    "symbols": "its symbols",
+}
+"""What a reader calls the signals of a file of code."""
+_MOST_SIGNALS: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A part of why a hit has its score, as text.
+
+    Attributes:
+        facts: names and values, in one line: a template that writes each takes as long as the search.
+    """
+
+    name: str
+    value: str
+    formula: str
+    facts: str
+    parts: list[Reason]
+
+
+def reason_of(explanation: Explanation) -> Reason:
+    """Return an explanation as text."""
+    facts = (
+        f"{name}\N{NO-BREAK SPACE}{f'{value:.4g}' if isinstance(value, int | float) else value}"
+        for name, value in explanation.facts.items()
+    )
+    return Reason(
+        explanation.name,
+        f"{explanation.value:.4g}",
+        explanation.formula,
+        ", ".join(facts),
+        [reason_of(part) for part in explanation.parts],
+    )
+
+
+def sentence_of(explanation: Explanation) -> str:
+    """Return in one sentence which words matched, in which fields, and how close the meaning is; "" if unknown."""
+    clauses = []
+    parts = list(_all(explanation))
+    for part in parts:
+        if "matched" in part.facts:
+            clauses.append(_words(part))
+        elif part.name == "file":
+            clauses.append(_signals(part))
+        elif part.formula.startswith("cosine of"):
+            clauses.append(f"meaning {part.value:.2f}")
+        elif part.name == "exact":
+            clauses.append("the exact text")
+        elif part.name == "metadata":
+            clauses.append("its metadata")
+    sentence = "; ".join(dict.fromkeys(filter(None, clauses)))
+    return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
+
+
+def _all(explanation: Explanation) -> Iterator[Explanation]:
+    yield explanation
+    for part in explanation.parts:
+        yield from _all(part)
+
+
+def _words(part: Explanation) -> str:
+    """Say how many words of the question matched, and in which fields."""
+    total, matched = int(part.facts.get("terms", 0)), int(part.facts["matched"])
+    if not matched:
+        return "no word of the question"
+    fields: dict[str, list[str]] = {}
+    for term in part.parts:
+        field, _, word = term.name.partition(":")
+        fields.setdefault(field, []).append(word)
+    places = ", ".join(f"{', '.join(dict.fromkeys(words))} in the {field}" for field, words in fields.items())
+    if matched < total:
+        count = f"{matched} of {total} words"
+    else:
+        count = "the word" if total == 1 else "both words" if total == 2 else f"all {total} words"
+    return f"{count}: {places}" if places else count
+
+
+def _signals(part: Explanation) -> str:
+    """Say by which parts of a file of code it was ranked, the strongest first."""
+    strongest = sorted((each for each in part.parts if each.value > 0), key=lambda each: -each.value)
+    names = [_SIGNALS[each.name] for each in strongest if each.name in _SIGNALS]
+    return f"matches in {', '.join(names[:_MOST_SIGNALS])}" if names else ""

@@ -1,0 +1,227 @@
+"""What the source view shows: a document or a file, with the lines that are cited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from markupsafe import Markup
+
+from sleuth.surfaces.hits import Location, matches_in
+from sleuth.surfaces.page.markdown import (
+    MOST_CHARACTERS,
+    Element,
+    Node,
+    is_markdown,
+    is_prose,
+    parse,
+    texts_of,
+    to_html,
+    without_heading_signs,
+)
+from sleuth.surfaces.page.pieces import LinePiece, Span, lines_of
+from sleuth.surfaces.page.views import language, shown_place
+from sleuth.text import escape_text
+
+if TYPE_CHECKING:
+    from sleuth.engine import Answering
+    from sleuth.types import RetrievedItem
+
+MOST_LINES: Final = 2_000
+"""Lines before and after what is cited that a source view shows."""
+
+_INSIDE: Final = frozenset({"blockquote", "ol", "table", "tbody", "thead", "ul"})
+"""Elements whose parts are cited one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of a source view."""
+
+    number: int
+    pieces: list[LinePiece]
+    is_cited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBlock:
+    """A paragraph, list, table, heading or piece of code of a document in Markdown.
+
+    Attributes:
+        numbers: of its lines.
+    """
+
+    numbers: range
+    html: Markup
+    is_cited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """A document or a file, with the lines that are cited.
+
+    Attributes:
+        heading: the headings above what is cited.
+        lines: in order, at most `MOST_LINES` before and after what is cited; empty where there are blocks.
+        blocks: of a document in Markdown.
+        is_prose: whether its lines are running text, and no code.
+        plain: address of the same lines as they are written, where blocks are shown.
+        download: address of the original at the page that is cited, where it is a PDF.
+        picture: address of the picture of that page.
+    """
+
+    title: str
+    place: Location
+    lines: list[SourceLine]
+    blocks: list[SourceBlock]
+    heading: str = ""
+    facts: list[tuple[str, str]] = field(default_factory=list)
+    is_prose: bool = False
+    plain: str = ""
+    download: str = ""
+    picture: str = ""
+
+
+def source_view(
+    item: RetrievedItem,
+    numbered: Mapping[int, str],
+    cited: range,
+    query: str,
+    sources: Answering,
+    *,
+    title: str,
+    as_written: bool = False,
+    **addresses: str,
+) -> SourceView:
+    """Show a document or file.
+
+    Args:
+        item: what is cited.
+        numbered: the lines of the whole, by number.
+        cited: numbers of the lines that are cited.
+        as_written: shows Markdown as it is written.
+        addresses: `plain`, `download` and `picture`.
+    """
+    begin, end = min(numbered, default=1), max(numbered, default=0)
+    numbers = range(max(begin, cited.start - MOST_LINES), min(end, cited.start + MOST_LINES) + 1)
+    text = "\n".join(numbered.get(number, "") for number in numbers)
+
+    if item.metadata.get("type") == "pdf":
+        text = without_heading_signs(text)
+
+    def matches(part: str) -> list[Span]:
+        return matches_in(part, query, sources, item)
+
+    lines, blocks = list[SourceLine](), list[SourceBlock]()
+    if is_markdown(item.metadata) and not as_written and len(text) <= MOST_CHARACTERS:
+        blocks = list(_blocks(text, numbers.start, cited, matches))
+    else:
+        lines = list(_lines(text, numbers, cited, language(item.metadata), matches))
+        addresses["plain"] = ""
+    return SourceView(
+        escape_text(title),
+        shown_place(item.id, item.metadata),
+        lines,
+        blocks,
+        heading=escape_text(str(item.metadata.get("heading") or "")),
+        facts=_facts(item.metadata),
+        is_prose=is_prose(item.metadata),
+        **addresses,
+    )
+
+
+def _lines(
+    text: str, numbers: range, cited: range, syntax: str, matches: Callable[[str], list[Span]]
+) -> Iterator[SourceLine]:
+    """Yield the lines of a text; only words in cited lines are marked."""
+    written = text.split("\n")
+    before = "".join(f"{line}\n" for line in written[: max(0, cited.start - numbers.start)])
+    inside = "\n".join(written[max(0, cited.start - numbers.start) : max(0, cited.stop - numbers.start)])
+    spans = [(start + len(before), stop + len(before)) for start, stop in matches(inside)]
+    for number, pieces in zip(numbers, lines_of(text, spans, language=syntax), strict=True):
+        yield SourceLine(number, pieces, number in cited)
+
+
+def _blocks(
+    text: str, first: int, cited: range, matches: Callable[[str], list[Span]]
+) -> Iterator[SourceBlock]:
+    """Yield the blocks of Markdown; what is cited has a class, and its words are marked."""
+    blocks = [block for block in parse(text) if isinstance(block, Element)]
+    elements = [part for block in blocks for part in _cited_parts(block, first, cited)]
+    inside = "\n".join(text for part in elements for text in texts_of(part.children))
+    spans, at = matches(inside), 0
+    for part in elements:
+        part.attributes["class"] = f"{part.attributes.get('class', '')} cited".strip()
+        part.children, at = _marked(part.children, spans, at)
+    for block in blocks:
+        numbers = range(first + block.lines[0], first + max(block.lines[1], block.lines[0] + 1))
+        overlaps = numbers.start < cited.stop and cited.start < numbers.stop
+        yield SourceBlock(numbers, to_html([block]), overlaps)
+
+
+def _cited_parts(element: Element, first: int, cited: range) -> Iterator[Element]:
+    """Yield the smallest blocks that hold a cited line: an item and not its list, a row and not its table."""
+    start, stop = first + element.lines[0], first + element.lines[1]
+    if stop <= start or start >= cited.stop or stop <= cited.start:
+        return
+    if element.tag not in _INSIDE:
+        yield element
+        return
+    for child in element.children:
+        if isinstance(child, Element):
+            yield from _cited_parts(child, first, cited)
+
+
+def _marked(nodes: Sequence[Node], spans: Sequence[Span], at: int) -> tuple[list[Node], int]:
+    """Return nodes with marked spans, and where the text after them begins; texts are joined by one character."""
+    result: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Element):
+            node.children, at = _marked(node.children, spans, at)
+            result.append(node)
+            continue
+        inside = [(max(a - at, 0), min(b - at, len(node))) for a, b in spans if a < at + len(node) and b > at]
+        cuts = sorted({0, len(node), *(end for span in inside for end in span)})
+        for start, stop in pairwise(cuts):
+            piece = node[start:stop]
+            result.append(Element("mark", {}, [piece]) if (start, stop) in inside else piece)
+        at += len(node) + 1
+    return result, at
+
+
+_SHOWN_ELSEWHERE: Final = frozenset(
+    {"source", "path", "title", "start_line", "end_line", "page", "heading", "repository", "repository_path"}
+)
+
+
+def _facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
+    shown = {key: value for key, value in metadata.items() if key not in _SHOWN_ELSEWHERE}
+    return [(escape_text(str(key)), escape_text(str(value))[:300]) for key, value in sorted(shown.items())]
+
+
+def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], dict[str, range]]:
+    """Return the lines of a document by number, and the numbers of each passage's lines by its id.
+
+    Passages may overlap. Those without lines of a file are numbered from 1 as they follow each other.
+    """
+    from sleuth.answer import join_overlapping
+
+    lines: dict[int, str] = {}
+    numbers: dict[str, range] = {}
+    start, before = 1, ""
+    for item in passages:
+        joined = join_overlapping(before, item.text) if before else item.text
+        start += joined.count("\n", 0, len(joined) - len(item.text))
+        start = int(item.metadata.get("start_line") or start + (len(joined) > len(before) + len(item.text)))
+        before = item.text
+        texts = before.split("\n")
+        numbers[item.id] = range(start, start + len(texts))
+        for number, line in enumerate(texts, start):
+            previous = lines.get(number)
+            if previous is None or previous in line:
+                lines[number] = line
+            elif line not in previous:
+                lines[number] = join_overlapping(previous, line).replace("\n", " ")
+    return lines, numbers

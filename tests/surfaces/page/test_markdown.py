@@ -1,0 +1,93 @@
+"""Markdown as elements of a fixed list."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth.surfaces.page.markdown import (
+    TAGS,
+    Element,
+    Node,
+    is_markdown,
+    parse,
+    plain,
+    shown_text,
+    texts_of,
+    to_html,
+    to_json,
+)
+
+TEXT = """# Top
+
+Some **bold** and `code`, a [link](https://example.org/?a="b"), a [trap](javascript:alert(1)) and ![a picture](x.png).
+
+- one
+  1. two
+
+| name | value |
+|---|---|
+| a | <script>alert(1)</script> |
+
+```python
+x < 1
+```
+"""
+
+
+def _elements(nodes: list[Node]) -> list[Element]:
+    elements = [node for node in nodes if isinstance(node, Element)]
+    return elements + [below for element in elements for below in _elements(element.children)]
+
+
+def test_markdown_becomes_elements() -> None:
+    """Headings, emphasis, code, nested lists and tables become elements; HTML stays text."""
+    nodes = parse(TEXT)
+    html = str(to_html(nodes))
+    assert '<h2 class="level-1">Top</h2>' in html
+    assert "<strong>bold</strong>" in html
+    assert "<li>one<ol><li>two</li></ol></li>" in html
+    assert "<td>&lt;script&gt;alert(1)&lt;/script&gt;</td>" in html
+    assert "<code>x &lt; 1</code>" in html
+    assert to_json(nodes)[0] == ["h2", {"class": "level-1"}, ["Top"]]
+
+
+def test_only_addresses_of_the_web_are_links() -> None:
+    """A link leads to http or https alone, without telling where it was; a picture is its words."""
+    links = [element for element in _elements(parse(TEXT)) if element.tag == "a"]
+    assert [link.attributes["href"] for link in links] == ["https://example.org/?a=%22b%22"]
+    assert "noreferrer" in links[0].attributes["rel"]
+    assert "a picture" in "".join(texts_of(parse(TEXT)))
+    for address in ("data:text/html,x", "/sign-out", "//evil.org", "vbscript:x", "JavaScript:x"):
+        assert "href" not in str(to_html(parse(f"[x]({address})")))
+
+
+@given(st.text(st.sampled_from("<>[]()|*_`#-~!&;:\\ \n\"'=/1ajscript"), max_size=80))
+def test_no_text_becomes_another_element(text: str) -> None:
+    """Whatever a text holds, its elements are of the list, and its markup holds no other tag or attribute."""
+    for element in _elements(parse(text)):
+        assert element.tag in TAGS
+        assert set(element.attributes) <= {"class", "href", "rel", "start", "tabindex"}
+    plain(text)
+
+
+def test_plain_text_has_no_signs() -> None:
+    """A passage without its markup has a line for each paragraph, item, row and line of code."""
+    assert plain(TEXT).split("\n") == [
+        "Some bold and code, a link, a [trap](javascript:alert(1)) and a picture.",
+        "• one",
+        "• two",
+        "name · value",
+        "a · <script>alert(1)</script>",
+        "x < 1",
+    ]
+
+
+def test_which_texts_are_markdown() -> None:
+    """The format of a document says whether its text is Markdown; code, prose and rows are shown as they are."""
+    assert is_markdown({"type": "docx"})
+    assert is_markdown({"source": "notes.md"})
+    assert is_markdown({"source": "https://example.org/x"})
+    assert not is_markdown({"type": "text", "source": "x.md"})
+    assert not is_markdown({"source_type": "code", "source": "x.md"})
+    assert shown_text({"type": "pdf"}, "## 1 Rivers\n*a*") == "1 Rivers\n*a*"
