@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.surfaces.page.markdown import (
+from sleuth.surfaces.page import (
     TAGS,
     Element,
     Node,

@@ -42,13 +42,13 @@ class Element:
 
     Attributes:
         tag: one of `TAGS`.
-        lines: the first line that it comes from, counted from 0, and the line after the last one; of blocks alone.
+        lines: numbers of the lines that it comes from, from 0; of blocks alone.
     """
 
     tag: str
     attributes: dict[str, str] = field(default_factory=dict)
     children: list[Node] = field(default_factory=list)
-    lines: tuple[int, int] = (0, 0)
+    lines: range = range(0)
 
 
 Node: TypeAlias = Element | str
@@ -169,7 +169,7 @@ def _parser() -> MarkdownIt:
 
 def _element(token: Token, heading: str) -> Element:
     """Return the element of a block."""
-    lines = (token.map[0], token.map[1]) if token.map else (0, 0)
+    lines = range(*token.map) if token.map else range(0)
     if token.type in ("fence", "code_block"):
         code = Element("code", {}, [escape_text(token.content.rstrip("\n"))])
         return Element("pre", {"tabindex": "0", "class": "block"}, [code], lines)

@@ -156,14 +156,14 @@ def _blocks(
         part.attributes["class"] = f"{part.attributes.get('class', '')} cited".strip()
         part.children, at = _marked(part.children, spans, at)
     for block in blocks:
-        numbers = range(first + block.lines[0], first + max(block.lines[1], block.lines[0] + 1))
+        numbers = range(first + block.lines.start, first + max(block.lines.stop, block.lines.start + 1))
         overlaps = numbers.start < cited.stop and cited.start < numbers.stop
         yield SourceBlock(numbers, to_html([block]), overlaps)
 
 
 def _cited_parts(element: Element, first: int, cited: range) -> Iterator[Element]:
     """Yield the smallest blocks that hold a cited line: an item and not its list, a row and not its table."""
-    start, stop = first + element.lines[0], first + element.lines[1]
+    start, stop = first + element.lines.start, first + element.lines.stop
     if stop <= start or start >= cited.stop or stop <= cited.start:
         return
     if element.tag not in _INSIDE:
