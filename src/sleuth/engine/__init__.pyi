@@ -30,7 +30,6 @@ from sleuth.engine.answers import Answering as Answering
 from sleuth.engine.answers import as_generator as as_generator
 from sleuth.engine.asking import OF_ALL_LEGS as OF_ALL_LEGS
 from sleuth.engine.asking import ask_leg as ask_leg
-from sleuth.engine.asking import check_in_time as check_in_time
 from sleuth.engine.asking import failed_leg as failed_leg
 from sleuth.engine.backend import Backend as Backend
 from sleuth.engine.backends import BackendKind as BackendKind

@@ -20,16 +20,6 @@ OF_ALL_LEGS: Final = (StoreError, ArgumentError, UnavailableError)
 """Errors that concern the whole search, whichever leg met them."""
 
 
-def check_in_time(deadline: Deadline | None) -> None:
-    """Refuse to go on after the deadline.
-
-    Raises:
-        TimeoutError: it has passed.
-    """
-    if deadline is not None and deadline.passed():
-        raise TimeoutError(f"no answer within {deadline.seconds:g} s")
-
-
 def ask_leg(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, deadline: Deadline | None) -> Any:
     """Return a query in the form of a leg.
 
@@ -37,8 +27,16 @@ def ask_leg(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, deadli
         TimeoutError: the leg did not make it before the deadline; its connections are closed.
         EmbeddingError: its model does not answer.
     """
-    if deadline is None or not leg.is_slow:
+    if deadline is None:
         return searcher.ask(query)
+    form = _ask_apart(leg, searcher, query, deadline) if leg.is_slow else searcher.ask(query)
+    if deadline.passed():
+        raise TimeoutError(f"no answer within {deadline.seconds:g} s")
+    return form
+
+
+def _ask_apart(leg: RankingLeg[Any], searcher: LegSearcher[Any], query: str, deadline: Deadline) -> Any:
+    """Return a query in the form of a leg that another thread asks."""
     cancellation = Cancellation()
     context = context_of(cancellation)
     with deadline.cancellation.closing(cancellation.cancel):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from sleuth.engine.asking import ask_leg, check_in_time, failed_leg
+from sleuth.engine.asking import ask_leg, failed_leg
 from sleuth.engine.fusion import MOST
 from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
@@ -321,7 +321,6 @@ class Pinned:
             check_cancelled()
             try:
                 queries[leg] = ask_leg(self.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
-                check_in_time(self.deadline)
                 hits |= self.searchers.search_legs({leg: queries[leg]}, request, self.snapshot)
             except Exception as error:  # noqa: BLE001 - reported, or raised again
                 parts.append(failed_leg(leg, error, started, alone=len(legs) == 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
@@ -121,12 +122,9 @@ class QueryTerms(Generic[T]):
         counts: dict[str, dict[str, float]] = {}
         for name, analyzer in self._analyzers.items():
             share = _FOREIGN if is_told and self._languages[name] != language.code else 1.0
-            tokens: dict[str, float] = {}
-            for run in analyzer.runs(query):
-                if language.stops.isdisjoint(run.split()[:1]):
-                    for token in analyzer.tokens_of(run):
-                        tokens[token] = tokens.get(token, 0.0) + share
-            counts[name] = tokens
+            runs = [run for run in analyzer.runs(query) if language.stops.isdisjoint(run.split()[:1])]
+            times = Counter(analyzer.tokens_of(runs))
+            counts[name] = {token: number * share for token, number in times.items()}
         return counts
 
     def _language(self, query: str) -> QueryLanguage:
@@ -145,7 +143,7 @@ class QueryTerms(Generic[T]):
             held = [
                 field.terms.held(token)
                 for field in splitting.fields
-                for token in field.analyzer.tokens_of(run)
+                for token in field.analyzer.tokens_of([run])
             ]
             terms = tuple(term for term in held if term is not None)
         if len(splitting.known) >= _REMEMBERED:

@@ -18,7 +18,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -473,6 +473,13 @@ class _Reading:
             raise record.translate(error, store.path) from error
         connection.let_go()
         store._database.readers.release(connection)
+
+
+@contextmanager
+def readers(stores: Sequence[Store]) -> Iterator[list[IndexSnapshot]]:
+    """Provide the newest committed version of each store; see `Store.reader`."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(_Reading(store)) for store in stores]
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.errors import ArgumentError
@@ -128,10 +128,14 @@ class Analyzer:
         """Return the runs of a text in order: what lies between ASCII separators."""
         return self._run.findall(text)
 
-    def tokens_of(self, run: str) -> tuple[str, ...]:
-        """Return the tokens of one run of a text."""
-        tokens = self._known.get(run)
-        return self._learn(run) if tokens is None else tokens
+    def tokens_of(self, runs: Iterable[str]) -> list[str]:
+        """Return the tokens of runs of a text in order."""
+        cache = self._known
+        tokens_of_runs: list[str] = []
+        for run in runs:
+            tokens = cache.get(run)
+            tokens_of_runs += self._learn(run) if tokens is None else tokens
+        return tokens_of_runs
 
     def tokens_of_each(self, runs: list[str]) -> list[tuple[str, ...]]:
         """Return the tokens of each run in small letters; all are stemmed together, and none is remembered."""
@@ -147,22 +151,11 @@ class Analyzer:
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of `text` in order."""
-        cache = self._known
-        tokens_of_text: list[str] = []
-        for run in self._run.findall(text):
-            tokens = cache.get(run)
-            tokens_of_text += self._learn(run) if tokens is None else tokens
-        return tokens_of_text
+        return self.tokens_of(self._run.findall(text))
 
     def words(self, text: str) -> list[str]:
         """Return the tokens without compounds of two words: they say nothing that the words do not say."""
-        cache = self._known
-        tokens_of_text: list[str] = []
-        for run in self._run.findall(text):
-            for word in run.split():
-                tokens = cache.get(word)
-                tokens_of_text += self._learn(word) if tokens is None else tokens
-        return tokens_of_text
+        return self.tokens_of(chain.from_iterable(map(str.split, self._run.findall(text))))
 
     def spans(self, text: str) -> list[Span]:
         """Return the tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""

@@ -22,7 +22,6 @@ from sleuth.engine import (
     PoolRequest,
     Pools,
     ask_leg,
-    check_in_time,
     failed_leg,
     legs_that_rank,
     matchers_of,
@@ -365,7 +364,6 @@ class GatheredVersion:
             try:
                 searcher = self.searchers.by_leg[leg]
                 queries[leg] = ask_leg(self.legs[leg], searcher, query, self.snapshot.deadline)
-                check_in_time(self.snapshot.deadline)
             except Exception as error:  # noqa: BLE001 - reported, or raised again
                 queries.pop(leg, None)
                 parts[leg] = failed_leg(leg, error, started, alone=alone)

@@ -94,16 +94,12 @@ class LocalShards:
         self.names = names
         self.scope = scope
         self.versions = tuple([shard.version for shard in shards])
+        self.generation: Hashable = tuple([shard.generation for shard in shards])
 
     def scoped(self, scope: Filter) -> LocalShards:
         """Return them as a scope narrows each."""
         shards = [shard.index.at(shard.snapshot, scope) for shard in self.shards]
         return LocalShards(shards, self.names, scope)
-
-    @property
-    def generation(self) -> Hashable:
-        """Equal ones are of equal versions and have equal segments too."""
-        return tuple(shard.generation for shard in self.shards)
 
     def ask(
         self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None

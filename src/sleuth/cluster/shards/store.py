@@ -12,7 +12,7 @@ from sleuth.cluster.shards.shards import LocalShards
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.writing import ShardedWriter
 from sleuth.engine import IndexBackend
-from sleuth.store import Counts, LegStatus, Status
+from sleuth.store import Counts, LegStatus, Status, readers
 
 
 class ShardedStore:
@@ -42,8 +42,8 @@ class ShardedStore:
     @contextmanager
     def reader(self) -> Iterator[GatheredSnapshot]:
         """Yield the newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
-        with ExitStack() as stack:
-            shards = [index.at(stack.enter_context(index.store.reader())) for index in self._searched]
+        with readers([index.store for index in self._searched]) as snapshots:
+            shards = list(map(ShardIndex.at, self._searched, snapshots))
             yield GatheredSnapshot(LocalShards(shards, self.names))
 
     @contextmanager
