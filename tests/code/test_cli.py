@@ -43,7 +43,7 @@ def test_search(place: Path) -> None:
     process = run(
         place, "search", "record", "an", "order", "in", "the", "ledger", "--expand", "callers", "--explain"
     )
-    assert " 1 shop/ledger.py:1-3  record" in process.stdout
+    assert " 1 shop/ledger.py:1-3  1.00  code\n   record\n   1 def record(order):" in process.stdout
     assert "callers: audit (shop/ledger.py:6), PaymentProcessor.charge" in process.stdout
     assert "category factor" in process.stdout
     result = answer(place, "search", "ledger", "--path", "shop", "--lang", "py", "--no-tests", "-k", "2")
@@ -217,16 +217,16 @@ def test_code_in_a_pipe_is_whole(tmp_path: Path) -> None:
 
 
 def test_a_hit_names_its_container_once(place: Path) -> None:
-    """The line above a hit has the qualified name, and not the container again."""
-    head = run(place, "search", "PaymentProcessor._give_up").stdout.splitlines()[0]
+    """The line below the place of a hit has the qualified name, and not the container again."""
+    head, name, *_ = run(place, "search", "PaymentProcessor._give_up").stdout.splitlines()
     assert head.startswith(" 1 shop/payment.py:")
-    assert head.count("PaymentProcessor") == 1
+    assert name.count("PaymentProcessor") == 1
 
 
 def test_a_search_that_finds_nothing_names_what_is_near(place: Path) -> None:
     """A name that nothing has is answered with names that are spelled like it; a question is not."""
     process = run(place, "search", "Ordre")
     assert (process.returncode, process.stdout) == (1, "")
-    assert "Nothing found; names near it: Order" in process.stderr
+    assert process.stderr == "sleuth: names near it: Order\nNothing found.\n"
     process = run(place, "search", "zxqv vqxz", "--budget", "100")
     assert (process.returncode, process.stdout, process.stderr) == (1, "", "Nothing found.\n")

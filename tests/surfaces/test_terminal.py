@@ -45,6 +45,21 @@ def test_matches_are_marked(notes: Path) -> None:
     assert "\x1b[1;33mzebra\x1b[0m" in output
 
 
+def test_hits_of_code_are_marked_alike(notes: Path) -> None:
+    """`code search` prints the place, the name and the marked code of a hit as `search` does."""
+    sleuth("code", "index", "notes", cwd=notes)
+    hits = [
+        sleuth_on_terminal(*command, "--", "zebra", cwd=notes)[1].split("\r\n\r\n")[0].splitlines()
+        for command in (("code", "search", "-k", "1"), ("search", "--in", "code", "-k", "1"))
+    ]
+    (place, *shown), (place_of_search, *shown_of_search) = hits
+    assert "\x1b[1;36m" in place
+    assert "tool.py:1-2" in place
+    assert "tool.py:1-2" in place_of_search
+    assert shown == shown_of_search
+    assert any("\x1b[1;33mzebra\x1b[0m" in line for line in shown)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [("search", "quagga", "--leg", "lexical"), ("show", "notes/hostile.txt"), ("ask", "what is a quagga?")],

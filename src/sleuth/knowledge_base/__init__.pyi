@@ -9,6 +9,7 @@ from sleuth.knowledge_base.ingestion import ingest_documents_with_retry as inges
 from sleuth.knowledge_base.ingestion import start_ingestion_with_retry as start_ingestion_with_retry
 from sleuth.knowledge_base.local import LocalKnowledgeBase as LocalKnowledgeBase
 from sleuth.knowledge_base.ranking import KnowledgeBaseRetriever as KnowledgeBaseRetriever
+from sleuth.knowledge_base.ranking import item_of as item_of
 from sleuth.knowledge_base.results import deduplicate_results as deduplicate_results
 from sleuth.knowledge_base.retriever import MultiSliceRetriever as MultiSliceRetriever
 from sleuth.knowledge_base.waiting import await_for_ingestion as await_for_ingestion

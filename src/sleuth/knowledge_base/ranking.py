@@ -59,13 +59,14 @@ class KnowledgeBaseRetriever:
         results, _ = self._asking.retrieve_with_report(
             query, self._base, self._source, condition, max(k, MAX_RESULTS)
         )
-        items = {item.id: item for item in reversed([_item(result) for result in results])}
+        items = {item.id: item for item in reversed([item_of(result) for result in results])}
         return Ranking(sorted(items.values(), key=lambda item: (-(item.score or 0.0), item.id))[:k])
 
     aretrieve = async_twin(retrieve)
 
 
-def _item(result: Mapping[str, Any]) -> RetrievedItem:
+def item_of(result: Mapping[str, Any]) -> RetrievedItem:
+    """Return a result of a knowledge base as an item of a ranking."""
     uri = uri_of(result)
     name = uri or sha256(result["content"].encode("utf-8", "replace")).hexdigest()[:16]
     metadata = {"source": uri, **result["metadata"]} if uri else result["metadata"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering
+    from sleuth.text import Snippet
     from sleuth.types import RetrievedItem
+
+SnippetOf = Callable[..., "Snippet"]
+"""Returns the window of a passage that shows why it matches a query: `Engine.snippet`, or another one of its form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,11 @@ class Location:
     path: str
     lines: str = ""
     page: str = ""
+
+    def __str__(self) -> str:
+        if self.page:
+            return f"{self.path} p.{self.page}"
+        return f"{self.path}:{self.lines}" if self.lines else self.path
 
     @property
     def folder(self) -> str:
@@ -55,6 +63,14 @@ def title_of(metadata: Mapping[str, Any]) -> str:
     return " ".join(str(title).split())
 
 
+def snippet_of(query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
+    """Return the window of a passage that shows why it matches, where no index says how its words are read."""
+    from sleuth.text import get_analyzer, snippet
+
+    analyzer = get_analyzer("code" if item.metadata.get("source_type") == "code" else "english")
+    return snippet(item.text, query, analyzer, width=width)
+
+
 class ShownText(NamedTuple):
     """What is shown of the text of an item.
 
@@ -71,7 +87,7 @@ class ShownText(NamedTuple):
 
 
 def excerpt(
-    item: RetrievedItem, query: str, sources: Answering, *, width: int, lines: int, longest: int | None = None
+    item: RetrievedItem, query: str, snippet: SnippetOf, *, width: int, lines: int, longest: int | None = None
 ) -> ShownText:
     """Return the window of a passage that shows why it matches, or the first lines of a piece of code.
 
@@ -81,16 +97,16 @@ def excerpt(
         longest: characters of a line of code; None for all.
     """
     if item.metadata.get("source_type") != "code":
-        window = sources.snippet(query, item, width=width)
+        window = snippet(query, item, width=width)
         return ShownText(window.text, window.spans, window.start)
     every = item.text.split("\n")
     text = "\n".join(line[:longest] for line in every[:lines])
-    return ShownText(text, matches_in(text, query, sources, item), more=max(0, len(every) - lines))
+    return ShownText(text, matches_in(text, query, snippet, item), more=max(0, len(every) - lines))
 
 
-def matches_in(text: str, query: str, sources: Answering, item: RetrievedItem) -> list[tuple[int, int]]:
+def matches_in(text: str, query: str, snippet: SnippetOf, item: RetrievedItem) -> list[tuple[int, int]]:
     """Return the start and end of each match in a text of an item."""
     if not query.strip() or not text:
         return []
-    window = sources.snippet(query, item.model_copy(update={"text": text}), width=len(text))
+    window = snippet(query, item.model_copy(update={"text": text}), width=len(text))
     return [(begin + window.start, end + window.start) for begin, end in window.spans]

@@ -7,6 +7,7 @@ from sleuth.web.fetch import Page as Page
 from sleuth.web.fetch import afetch_page as afetch_page
 from sleuth.web.fetch import fetch_page as fetch_page
 from sleuth.web.retriever import WebRetriever as WebRetriever
+from sleuth.web.retriever import item_of as item_of
 from sleuth.web.search import WebSearch as WebSearch
 from sleuth.web.search import asearch_web as asearch_web
 from sleuth.web.search import search_web as search_web

@@ -54,7 +54,7 @@ class WebRetriever:
             else self._search
         )
         result = search.search(query, MAX_RESULTS)
-        items = [_item(hit, stale=result.stale) for hit in result.hits]
+        items = [item_of(hit, stale=result.stale) for hit in result.hits]
         ranked = sorted(
             (item for item in items if matches(condition, item.metadata)),
             key=lambda item: (-(item.score or 0.0), item.id),
@@ -62,7 +62,12 @@ class WebRetriever:
         return Ranking(ranked[:k])
 
 
-def _item(hit: Hit, *, stale: bool) -> RetrievedItem:
+def item_of(hit: Hit, *, stale: bool = False) -> RetrievedItem:
+    """Return a page as an item of a ranking.
+
+    Args:
+        stale: whether it is an old answer from the cache, as the service is down.
+    """
     metadata: dict[str, Any] = {
         "source": hit.url,
         "url": hit.url,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sleuth.arguments import check_count
-from sleuth.types import Explanation, PartReport
+from sleuth.types import Explanation, PartReport, RetrievedItem
 
 ROLES = {
     "call": "Calls",
@@ -74,6 +74,24 @@ class RetrievedContext:
     def place(self) -> str:
         """Return its path, lines and name, on one line."""
         return f"- {self.file_path}:{self.start_line}-{self.end_line} {self.symbol}".rstrip()
+
+    def to_item(self, *, explain: bool = False) -> RetrievedItem:
+        """Return the hit as an item of a ranking; a piece of code without a name has that of its container."""
+        container = self.parent_context or {}
+        metadata = {
+            "path": self.file_path,
+            "source": self.file_path,
+            "source_type": "code",
+            "language": self.language,
+            "symbol": self.symbol,
+            "heading": f"in {container['type']} {container['name']}" if container else "",
+            "start_line": self.start_line,
+            "end_line": self.end_line,
+        }
+        item = RetrievedItem(id=self.id, text=self.content, metadata=metadata, score=self.score)
+        if explain and self.explanation is not None:
+            item.extra["explanation"] = self.explanation
+        return item
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON; the code is `text` there, as of every item."""

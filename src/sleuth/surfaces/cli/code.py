@@ -16,6 +16,7 @@ from sleuth.surfaces.cli.code_graph import path, similar, tests, unused
 from sleuth.surfaces.cli.code_history import check_messages, history, search_messages
 from sleuth.surfaces.cli.code_index import IndexRun, embed_snapshot, forget_snapshots, print_report
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
+from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.options import request_of, takes
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.snapshots import (
@@ -29,11 +30,11 @@ from sleuth.surfaces.cli.snapshots import (
     repository_here,
     takes_snapshot,
 )
-from sleuth.surfaces.cli.terminal import console, print_code, say, say_row
+from sleuth.surfaces.cli.terminal import console, print_code, say, say_row, styled
 from sleuth.surfaces.cli.watching import changes_below
 
 if TYPE_CHECKING:
-    from sleuth.code import RetrievedContext, RetrievedContexts
+    from sleuth.code import RetrievedContext
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -180,55 +181,23 @@ def search(
     elif budget is not None and hits:
         say(render_context(hits, budget))
     else:
-        _print_hits(hits, explain=request.explain)
+        items = [hit.to_item(explain=request.explain) for hit in hits]
+        print_hits(
+            text,
+            items,
+            parts=hits.parts,
+            notes=[f"names near it: {', '.join(near)}"] if near else (),
+            below=lambda number: _print_related(hits[number - 1]),
+        )
     if not hits:
-        if not json:
-            say(f"Nothing found; names near it: {', '.join(near)}" if near else "Nothing found.", err=True)
         raise typer.Exit(1)
 
 
-def _print_hits(hits: RetrievedContexts, *, explain: bool) -> None:
-    for number, hit in enumerate(hits, 1):
-        _print_hit(number, hit, explain=explain)
-    for part in hits.parts:
-        if part.status != "ok":
-            console(stderr=True).print(f"sleuth: {part.name} {part.status}: {part.error}", markup=False)
-
-
-_SHOWN_LINES = 12
-"""Lines of a hit that are printed."""
-
-
-def _print_hit(number: int, hit: RetrievedContext, *, explain: bool) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    out = console()
-    container = hit.parent_context if not hit.symbol else None  # a qualified name says it
-    inside = f"  in {container['type']} {container['name']}" if container else ""
-    out.print(
-        Text.assemble(
-            (f"{number:>2} ", "dim"),
-            (f"{hit.file_path}:{hit.start_line}-{hit.end_line}", "bold cyan"),
-            (f"  {hit.symbol}" if hit.symbol else "", "bold"),
-            (f"{inside}  {hit.score:.2f}", "dim"),
-        ),
-        soft_wrap=True,
-    )
-    lines = hit.content.split("\n")
-    print_code("\n".join(lines[:_SHOWN_LINES]), hit.language, hit.start_line, indent=2)
-    if len(lines) > _SHOWN_LINES:
-        out.print(Text(f"     … {len(lines) - _SHOWN_LINES} more lines", style="dim"))
+def _print_related(hit: RetrievedContext) -> None:
+    """Print the definitions that are related to a hit, a line for each kind."""
     for kind, related in hit.related.items():
-        names = ", ".join(
-            f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in related
-        )
-        out.print(Padding(Text.assemble((f"{kind}: ", "italic"), names or "none"), (0, 0, 0, 3)))
-    if explain and hit.explanation is not None:
-        from sleuth.surfaces.cli.search import print_explanation
-
-        print_explanation(hit.explanation)
-    out.print()
+        names = [f"{r.get('name') or r['file_path']} ({r['file_path']}:{r['line']})" for r in related]
+        say(f"   {styled(f'{kind}:', 'italic')} {', '.join(names) or 'none'}")
 
 
 @code.command("map", epilog="[bold]Example[/bold]  sleuth code map --budget 2000")

@@ -60,12 +60,7 @@ def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
     """Return where a passage is: the path from here, or the source, then the page or lines."""
     file = file_of(engine, metadata)
     where = from_here(file, names_of(engine).base) if file else str(metadata.get("source") or id)
-    place = place_of(id, metadata, clean_text(" ".join(where.split())))
-    return (
-        f"{place.path} p.{place.page}"
-        if place.page
-        else f"{place.path}{':' * bool(place.lines)}{place.lines}"
-    )
+    return str(place_of(id, metadata, clean_text(" ".join(where.split()))))
 
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:

@@ -12,11 +12,11 @@ import typer
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
+from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.terminal import console
-from sleuth.text import clean_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from sleuth.types import Document
 
@@ -96,40 +96,19 @@ def search(
 ) -> None:
     """Search with and without the filter at once; matches of the filter rank higher."""
     from sleuth.filters import as_filter, to_mongo
-    from sleuth.knowledge_base import MultiSliceRetriever
+    from sleuth.knowledge_base import MultiSliceRetriever, item_of
 
-    tree = as_filter(filter)
+    question, tree = " ".join(query), as_filter(filter)
     with client_of(aws, index) as client:
         retriever = MultiSliceRetriever(client, timeout_seconds=timeout)
         metadata_filter = None if tree is None else to_mongo(tree)
-        results, report = retriever.retrieve_with_report(" ".join(query), kb, source_id, metadata_filter, k)
+        results, report = retriever.retrieve_with_report(question, kb, source_id, metadata_filter, k)
     if json:
         print_json({"results": results, "report": [part.to_dict() for part in report]})
     else:
-        for number, result in enumerate(results, 1):
-            print_result(number, result)
-        for part in report:
-            if part.status in ("failed", "abandoned"):
-                console(stderr=True).print(f"sleuth: {part.name} {part.status}: {part.error}", markup=False)
+        print_hits(question, map(item_of, results), parts=report)
     if not results:
-        console(stderr=True).print("Nothing found.")
         raise typer.Exit(1)
-
-
-def print_result(number: int, result: Mapping[str, Any]) -> None:
-    """Print one passage: its place and score, and its text below."""
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from sleuth.knowledge_base import uri_of
-
-    head = (
-        (f"{number:>2} ", "dim"),
-        (clean_text(uri_of(result) or ""), "bold cyan"),
-        (f"  {result['score']:.2f}", "dim"),
-    )
-    console().print(Text.assemble(*head), soft_wrap=True)
-    console().print(Padding(Text(" ".join(clean_text(result["content"]).split())[:600]), (0, 0, 1, 3)))
 
 
 @kb.command("ingest", epilog=EXAMPLES)

@@ -58,19 +58,18 @@ def console(*, stderr: bool = False) -> Console:
     return EscapedConsole(stderr=stderr, highlight=False, soft_wrap=False)
 
 
-def print_code(text: str, language: str, start_line: int, *, indent: int = 0) -> None:
+def print_code(text: str, language: str, start_line: int) -> None:
     """Print code with line numbers: coloured and cut at the terminal's width, or plain and whole in a pipe."""
     out = console()
     lines = text.split("\n")
     if not out.is_terminal:
         width = len(str(start_line + len(lines) - 1))
         for number, line in enumerate(lines, start_line):
-            say(f"{'':{indent}}  {number:>{width}} {line}".rstrip())
+            say(f"  {number:>{width}} {line}".rstrip())
         return
-    from rich.padding import Padding
     from rich.syntax import Syntax
 
     drawn = Syntax(
         text, language or "text", line_numbers=True, start_line=start_line, background_color="default"
     )
-    out.print(Padding(drawn, (0, 0, 0, indent)))
+    out.print(drawn)

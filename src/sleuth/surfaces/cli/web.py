@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,8 +12,8 @@ import typer
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, print_json, web_cache
-from sleuth.surfaces.cli.terminal import console
-from sleuth.text import clean_text
+from sleuth.surfaces.cli.hits import print_hits
+from sleuth.surfaces.cli.terminal import console, say
 
 if TYPE_CHECKING:
     from sleuth.web import Hit
@@ -44,7 +45,7 @@ def web(
     json: JsonOption = False,
 ) -> None:
     """Find pages of the web that answer a question."""
-    from sleuth.web import WebSearch, check_search, web_docs
+    from sleuth.web import WebSearch, check_search, item_of, web_docs
 
     options: dict[str, Any] = {
         "timeout": timeout,
@@ -64,35 +65,27 @@ def web(
     if json:
         print_json(web_docs(answer))
     else:
-        for number, hit in enumerate(answer.hits, 1):
-            print_hit(number, hit, read=read)
-        if answer.stale:
-            console(stderr=True).print("sleuth: the service is down; these answers are from the cache")
+        texts = [text_of(hit) for hit in answer.hits] if read else []
+        print_hits(
+            question,
+            map(item_of, answer.hits),
+            notes=["the service is down; these answers are from the cache"] if answer.stale else (),
+            below=(lambda number: say(indent(texts[number - 1], "   "))) if read else None,
+        )
     if not answer.hits:
-        console(stderr=True).print("Nothing found.")
         raise typer.Exit(1)
 
 
-def print_hit(number: int, hit: Hit, *, read: bool) -> None:
-    """Print the title and address of a page, and its text below."""
-    from rich.padding import Padding
-    from rich.text import Text
-
+def text_of(hit: Hit) -> str:
+    """Return the text of a page; what the service sent of it where it cannot be fetched."""
     from sleuth.errors import WebError
     from sleuth.web import fetch_page
 
-    console().print(
-        Text.assemble((f"{number:>2} ", "dim"), (clean_text(hit.title or hit.domain), "bold cyan")),
-        soft_wrap=True,
-    )
-    console().print(Padding(Text(clean_text(hit.url), style="dim"), (0, 0, 0, 3)))
-    text = hit.content
-    if read:
-        try:
-            text = fetch_page(hit.url).text
-        except WebError as error:
-            console(stderr=True).print(f"sleuth: {error}", markup=False)
-    console().print(Padding(Text(clean_text(text)), (0, 0, 1, 3)))
+    try:
+        return fetch_page(hit.url).text
+    except WebError as error:
+        say(f"sleuth: {error}", err=True)
+        return hit.content
 
 
 def run_batch(path: Path, out: Path | None, k: int, options: dict[str, Any]) -> None:

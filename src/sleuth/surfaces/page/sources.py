@@ -112,7 +112,7 @@ def source_view(
         text = without_heading_signs(text)
 
     def matches(part: str) -> list[Span]:
-        return matches_in(part, query, sources, item)
+        return matches_in(part, query, sources.snippet, item)
 
     lines, blocks = list[SourceLine](), list[SourceBlock]()
     if is_markdown(item.metadata) and not as_written and len(text) <= MOST_CHARACTERS:

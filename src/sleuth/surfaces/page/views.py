@@ -133,7 +133,7 @@ def _shown(item: RetrievedItem, query: str, sources: Answering) -> tuple[list[li
     """Return the lines of its text that a hit shows, and the number of lines that it omits."""
     text = shown_text(item.metadata, item.text)
     shown = item if text is item.text else item.model_copy(update={"text": text})
-    part = excerpt(shown, query, sources, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
+    part = excerpt(shown, query, sources.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
     if item.metadata.get("source_type") == "code":
         return lines_of(part.text, part.spans, language=language(item.metadata)), part.more
     before = "… " if part.start else ""

@@ -1,0 +1,166 @@
+"""Prints hits of every kind of search: a line with the place of each, its title, and the text that matches."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import textwrap
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from sleuth.files import CODE
+from sleuth.surfaces.cli.terminal import console, say, styled
+from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, snippet_of, title_of
+from sleuth.text import clean_text
+from sleuth.types import document_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sleuth.types import Explanation, PartReport, RetrievedItem
+
+OPEN, CLOSE = "\ue000", "\ue001"
+"""Marks around matches while a text is wrapped: characters of Unicode's private use area."""
+
+CODE_LINES = 12
+"""Maximum number of lines of a piece of code in the output."""
+
+COPIES = 3
+"""Maximum number of documents with copies of a passage in the output."""
+
+_RANKS = 0.04
+"""Scores below this come mostly from ranks; they differ only from the third digit on."""
+
+
+def print_hits(
+    query: str,
+    items: Iterable[RetrievedItem],
+    *,
+    parts: Iterable[PartReport] = (),
+    notes: Iterable[str] = (),
+    where: Callable[[RetrievedItem], str] | None = None,
+    snippet: SnippetOf = snippet_of,
+    below: Callable[[int], None] | None = None,
+) -> None:
+    """Print hits, then what failed and what there is to note.
+
+    The codes are written without rich, whose import costs more than a search.
+
+    Args:
+        where: the place of a hit as a reader sees it; that of its metadata otherwise.
+        snippet: chooses the window of a passage.
+        below: prints more of a hit, by number from 1.
+    """
+    width = max(20, shutil.get_terminal_size().columns) - 4
+    number = 0
+    for number, item in enumerate(items, 1):
+        name = where(item) if where else clean_text(str(place_of(item.id, item.metadata)))
+        score = "" if item.score is None else f"  {item.score:.{2 if item.score >= _RANKS else 4}f}"
+        kind = f"  {item.metadata['source_type']}" if item.metadata.get("source_type") else ""
+        say(f"{styled(f'{number:>2}', 'dim')} {styled(name, 'head')}{styled(f'{score}{kind}', 'dim')}")
+        if heading := clean_text(title_of(item.metadata)):
+            say(f"   {styled(wrapped(heading, width, 1)[0], 'italic')}")
+        part = excerpt(item, query, snippet, width=3 * width, lines=CODE_LINES)
+        for line in excerpt_lines(part, item.metadata, width):
+            say(f"   {line}".rstrip())
+        if part.more:
+            say(styled(f"   … {part.more} more lines", "dim"))
+        if item.copies:
+            say(styled(f"   {copies_line(item.copies)}", "dim"))
+        if below is not None:
+            below(number)
+        if item.explanation is not None:
+            print_explanation(item.explanation)
+        say()
+    for report in parts:
+        if report.status in ("failed", "abandoned"):
+            say(f"sleuth: {report.name} {report.status}: {report.error}", err=True)
+    for note in notes:
+        say(f"sleuth: {clean_text(note)}", err=True)
+    if not number:
+        say("Nothing found.", err=True)
+
+
+def copies_line(ids: Sequence[str]) -> str:
+    """Say in one line how many copies of a passage are left out, and of which documents they are."""
+    documents = list(dict.fromkeys(map(document_of, ids)))
+    names = ", ".join(clean_text(name) for name in documents[:COPIES])
+    more = ", …" if len(documents) > COPIES else ""
+    return f"and {len(ids)} {'copy' if len(ids) == 1 else 'copies'}: {names}{more}"
+
+
+def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> list[str]:
+    """Return an excerpt with its matches marked: lines of code with their numbers, other text wrapped."""
+    text = marked(part)
+    if metadata.get("source_type") == "code":
+        first, lines = int(metadata.get("start_line") or 1), text.split("\n")
+        digits = len(str(first + len(lines) - 1))
+        numbered = enumerate(map(styled_spans, lines), first)
+        return [f"{styled(f'{number:>{digits}}', 'dim')} {line}" for number, line in numbered]
+    if metadata.get("type") in CODE:
+        cut = [wrapped(line.expandtabs(4), width, 1, keep_indentation=True) for line in text.split("\n")]
+        return [styled_spans(line) for some in cut for line in some or [""]][:CODE_LINES]
+    return [styled_spans(line) for line in wrapped(" ".join(text.split()), width, 4)]
+
+
+def marked(snippet: ShownText) -> str:
+    """Return the text of a snippet with marks around its matches."""
+    text, last = "", 0
+    for start, end in snippet.spans:
+        text += f"{clean_text(snippet.text[last:start])}{OPEN}{clean_text(snippet.text[start:end])}{CLOSE}"
+        last = end
+    return text + clean_text(snippet.text[last:])
+
+
+def wrapped(text: str, width: int, most: int, *, keep_indentation: bool = False) -> list[str]:
+    """Wrap a text to at most `most` lines of `width` columns, and cut it off if it is longer."""
+    if keep_indentation:
+        rest = text.lstrip(" ")
+        indentation = text[: len(text) - len(rest)][: width // 2]
+        return [indentation + line for line in wrapped(rest, width - len(indentation), most)]
+    if not any(unicodedata.east_asian_width(char) in "WF" for char in text):
+        return textwrap.wrap(text, width, max_lines=most, placeholder=" …")
+    from rich.text import Text
+
+    lines = [str(line).rstrip() for line in Text(text).wrap(console(), width)]
+    if len(lines) > most:
+        last = Text(lines[most - 1])
+        last.truncate(width - 2)
+        lines[most - 1 :] = [f"{last} …"]
+    return lines
+
+
+def styled_spans(line: str) -> str:
+    """Replace the marks of matches by codes for a terminal, or remove them for a pipe."""
+    if line.count(OPEN) > line.count(CLOSE):
+        line += CLOSE
+    return re.sub(f"{OPEN}([^{CLOSE}]*)(?:{CLOSE}|$)", lambda match: styled(match[1], "match"), line).replace(
+        CLOSE, ""
+    )
+
+
+def print_explanation(explanation: Explanation) -> None:
+    """Print an explanation as a tree."""
+    from rich.padding import Padding
+    from rich.text import Text
+    from rich.tree import Tree
+
+    def label(part: Explanation) -> Text:
+        facts = ", ".join(
+            f"{name}={value:.4g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in part.facts.items()
+        )
+        return Text.assemble(
+            (f"{part.value:.4f} ", "bold"),
+            part.name,
+            (f"  {facts}" if facts else "", "dim"),
+            (f"  {part.formula}" if part.formula else "", "dim italic"),
+        )
+
+    def grow(branch: Tree, part: Explanation) -> Tree:
+        for below in part.parts:
+            grow(branch.add(label(below)), below)
+        return branch
+
+    console().print(Padding(grow(Tree(label(explanation)), explanation), (0, 0, 0, 3)))
