@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test test-all release-check browser conformance cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
+.PHONY: help demo test test-all release-check browser conformance conformance-mteb cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,7 +22,7 @@ test: $(VENV)/.developed $(VENV)/.kernels check ## lint, types and every test
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 	@echo "left out: slow tests (make campaigns), the page in Chromium (make browser), Ray (make cluster), suites of frameworks (make conformance); make test-all runs all of them"
 
-test-all: test browser conformance cluster agents campaigns ## every test that can run on one machine: an hour or two
+test-all: test browser conformance conformance-mteb cluster agents campaigns ## every test that can run on one machine: an hour or two
 
 release-check: $(VENV)/.developed ## do what a release does, without publishing: build, check, install, run the demo, list the components
 	$(BIN)/python tools/release_check.py build/release
@@ -38,12 +38,29 @@ agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of 
 	$(BIN)/python -m pytest tests/surfaces/mcp/test_conformance.py
 	$(BIN)/python -m benchmarks.mcp_start
 
-conformance: build/conformance-frameworks/.installed build ## the conformance suites of LangChain, Haystack and LlamaIndex, in an environment of their own
-	PYTHONPATH=. build/conformance-frameworks/bin/python -m pytest -o addopts= -o asyncio_mode=auto --noconftest tests/integrations/conformance_*.py
+FRAMEWORKS := build/conformance-frameworks
+MTEB := build/conformance-mteb
+SUITES = $(filter-out %_mteb.py,$(wildcard tests/integrations/conformance_*.py))
+CONFORMANCE := -m pytest -o addopts= -o asyncio_mode=auto --noconftest
+conformance: $(FRAMEWORKS)/.installed build ## the conformance suites of frameworks, and tests of adapters that need them, in an environment of their own
+	PYTHONPATH=. $(FRAMEWORKS)/bin/python $(CONFORMANCE) $(SUITES) tests/evaluate/test_ir_datasets.py
 
-build/conformance-frameworks/.installed: pyproject.toml
-	$(PYTHON) -m venv build/conformance-frameworks
-	build/conformance-frameworks/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index]' langchain-tests pytest pytest-asyncio
+conformance-mteb: $(MTEB)/.installed build ## the mock tasks of MTEB, which brings PyTorch (6 GB), in an environment of its own
+	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) tests/integrations/conformance_mteb.py
+
+# Some packages of these are built by releases of setuptools that still have pkg_resources.
+build/old-setuptools.txt:
+	mkdir -p build
+	echo 'setuptools<80' > $@
+
+$(FRAMEWORKS)/.installed: pyproject.toml build/old-setuptools.txt
+	$(PYTHON) -m venv $(FRAMEWORKS)
+	PIP_CONSTRAINT=build/old-setuptools.txt $(FRAMEWORKS)/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier]' langchain-tests pandas polars datasets pytest pytest-asyncio
+	touch $@
+
+$(MTEB)/.installed: pyproject.toml build/old-setuptools.txt
+	$(PYTHON) -m venv $(MTEB)
+	PIP_CONSTRAINT=build/old-setuptools.txt $(MTEB)/bin/python -m pip install --editable '.[hybrid,mteb]' pytest pytest-asyncio
 	touch $@
 
 cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs), and run the tests of searchers and builders over it

@@ -64,7 +64,7 @@ ALLOWED: dict[str, set[str]] = {
     "engine": ENGINE,
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
     "surfaces": ENGINE - INTERNAL - {"hooks", "manager"} | {"engine", "cluster", "evaluate"},
-    "integrations": BASE | {"filters", "engine", "vector_store", "text", "remote"},
+    "integrations": BASE | {"filters", "engine", "vector_store", "text", "remote", "evaluate", "surfaces"},
     "testing": BASE | {"filters", "knowledge_base"},
     "__main__": {"surfaces"},
     "__init__": {"cluster"},  # it names what registers backends

@@ -1,4 +1,4 @@
-"""Runs the examples of docs/integrations.md."""
+"""Runs the examples of the guides about other frameworks."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-GUIDE = Path(__file__).parents[2] / "docs" / "integrations.md"
+GUIDES = sorted((Path(__file__).parents[2] / "docs").glob("integrations*.md"))
 
 
 def check_examples(heading: str, folder: Path) -> None:
     """Run the Python blocks below a heading in a folder, and compare what they print with the blocks below them."""
-    section = re.split(r"^## ", GUIDE.read_text("utf8"), flags=re.MULTILINE)
-    (text,) = (part for part in section if part.startswith(f"{heading}\n"))
+    guides = "\n".join(path.read_text("utf8") for path in GUIDES)
+    sections = re.split(r"^## ", guides, flags=re.MULTILINE)
+    (text,) = (part for part in sections if part.startswith(f"{heading}\n"))
     blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert blocks
     for code, output in blocks:

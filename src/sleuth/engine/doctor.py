@@ -45,6 +45,13 @@ EXTRAS: dict[str, str] = {
     "langchain": "retrievers and stores for LangChain",
     "haystack": "retrievers and stores for Haystack",
     "llama-index": "retrievers and stores for LlamaIndex",
+    "langgraph": "tools for agents of LangGraph and LangChain",
+    "pydantic-ai": "a toolset for Pydantic AI",
+    "dspy": "a retriever for DSPy",
+    "tables": "data frames, Parquet and Arrow become documents",
+    "ir-datasets": "collections of ir_datasets are measured by their ids",
+    "pyterrier": "a transformer for PyTerrier",
+    "mteb": "a search model for MTEB",
 }
 """What each extra is for. Which packages it has is read from the metadata of the installation."""
 

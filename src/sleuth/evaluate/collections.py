@@ -53,15 +53,25 @@ class Collection:
 
 
 def open_collection(folder: str | Path, split: str | None = None) -> Collection:
-    """Open a collection in BEIR layout.
+    """Open a collection in BEIR layout, or one of the package ir_datasets.
 
     Args:
+        folder: a folder, or "ir_datasets:ID", such as "ir_datasets:beir/scifact/test".
         split: name of a file in `qrels/`; None means "test", else "dev", else the first one.
 
     Raises:
         EvaluationError: a missing file; a missing split (the message lists the splits); a malformed line; a judged
             query without a text, or with two.
     """
+    prefix, _, id = str(folder).partition(":")
+    if prefix == "ir_datasets" and id:
+        from sleuth.evaluate.ir_datasets import open_ir_dataset
+
+        if split is not None:
+            raise EvaluationError(
+                f"split must be a part of the id of ir_datasets, got {split!r} beside {id!r}"
+            )
+        return open_ir_dataset(id)
     home = Path(folder)
     for name in ("corpus.jsonl", "queries.jsonl", "qrels"):
         if not (home / name).exists():

@@ -11,3 +11,5 @@ __all__: list[str]
 from sleuth.vector_store.chroma import StoredVector as StoredVector
 from sleuth.vector_store.chroma import fingerprint_of as fingerprint_of
 from sleuth.vector_store.chroma import open_client as open_client
+from sleuth.vector_store.rows import read_rows as read_rows
+from sleuth.vector_store.rows import row_document as row_document

@@ -1,11 +1,12 @@
-"""Reads rows with their vectors from Parquet, JSON lines and numpy files, some at a time."""
+"""Reads rows, with or without vectors, from Parquet, Arrow, JSON lines and numpy files, some at a time."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.types import Document
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TOGETHER = 500
-"""Rows of Parquet that are unpacked at a time."""
+"""Rows of Parquet and Arrow that are unpacked at a time."""
 
 
 def read_vectors(
@@ -25,21 +26,35 @@ def read_vectors(
     """Yield rows as documents with their vectors; see `sleuth.engine.import_vectors`."""
     matrix = None if vectors is None else _matrix(Path(vectors))
     number = 0
-    for number, row in enumerate(_rows(Path(path)), 1):
+    for number, row in enumerate(read_rows(path), 1):
         values = dict(row)
         if matrix is not None and number > len(matrix):
             raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for at least {number}")
         vector: Sequence[float] | None = values.pop(vector_field, None)
         if matrix is not None:
             vector = matrix[number - 1].tolist()
-        text, name = values.pop(text_field, None), values.pop(id_field, None)
-        if not isinstance(text, str) or not vector:
-            missing = vector_field if isinstance(text, str) else text_field
-            raise ArgumentError(f"row {number} of {path} must have a {missing!r}, got {sorted(row)}")
-        metadata = {key: value for key, value in values.items() if value is not None}
-        yield StoredVector(Document(text, metadata, id=None if name is None else str(name)), vector)
+        if not vector:
+            raise ArgumentError(f"row {number} of {path} must have a {vector_field!r}, got {sorted(row)}")
+        yield StoredVector(row_document(values, f"row {number} of {path}", text_field, id_field), vector)
     if matrix is not None and number < len(matrix):
         raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for {number}")
+
+
+def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: str) -> Document:
+    """Return a row as a document; fields that are neither text nor id, and are not None, are metadata.
+
+    Args:
+        place: names the row in messages.
+
+    Raises:
+        ArgumentError: a row without a text.
+    """
+    text, id = row.get(text_field), row.get(id_field)
+    if not isinstance(text, str):
+        raise ArgumentError(f"{place} must have a {text_field!r}, got {text!r} and the fields {sorted(row)}")
+    own = (text_field, id_field)
+    metadata = {key: value for key, value in row.items() if value is not None and key not in own}
+    return Document(text, metadata, id=None if id is None else str(id))
 
 
 def _matrix(path: Path) -> NDArray[np.floating[Any]]:
@@ -57,13 +72,32 @@ def _matrix(path: Path) -> NDArray[np.floating[Any]]:
     return matrix
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    kinds = {".parquet": _parquet_rows, ".jsonl": _json_rows, ".ndjson": _json_rows}
-    if path.suffix not in kinds:
-        raise ArgumentError(f"path must be a file of {', '.join(kinds)}, got {str(path)!r}")
+def read_rows(path: str | Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of a file, or of the files of a data set in a folder, by name.
+
+    Args:
+        path: a file of Parquet, Arrow or JSON lines, or a folder of such files, such as `Dataset.save_to_disk` writes.
+
+    Raises:
+        ArgumentError: a path of another kind, or a file that is damaged.
+        MissingPackageError: pyarrow, which reads Parquet and Arrow, is not installed.
+    """
+    path = Path(path)
+    if path.is_dir():
+        splits = sorted(part.name for part in path.iterdir() if part.is_dir())
+        files = sorted(part for part in path.iterdir() if part.suffix in _KINDS)
+        if not files:
+            raise ArgumentError(
+                f"path must hold files of {', '.join(_KINDS)}, got {str(path)!r} with folders {splits}: name one"
+                if splits
+                else f"path must hold files of {', '.join(_KINDS)}, got {str(path)!r}"
+            )
+        return chain.from_iterable(map(read_rows, files))
+    if path.suffix not in _KINDS:
+        raise ArgumentError(f"path must be a file of {', '.join(_KINDS)}, got {str(path)!r}")
     if not path.is_file():
         raise ArgumentError(f"path must be a file, got {str(path)!r}")
-    return kinds[path.suffix](path)
+    return _KINDS[path.suffix](path)
 
 
 def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -81,12 +115,59 @@ def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 
 
 def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    try:
-        from pyarrow import ArrowException, parquet
-    except ImportError as error:
-        raise MissingPackageError("pyarrow", "cluster", "reading Parquet") from error
-    try:
-        for batch in parquet.ParquetFile(path).iter_batches(_TOGETHER):
-            yield from batch.to_pylist()
-    except ArrowException as error:
-        raise ArgumentError(f"path must be Parquet, got {str(path)!r}: {error}") from error
+    from pyarrow import parquet
+
+    return _unpacked(parquet.ParquetFile(path).iter_batches(_TOGETHER))
+
+
+def _arrow_rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Read a stream of Arrow, as Hugging Face writes it, or an IPC file."""
+    from pyarrow import ipc, memory_map
+
+    with memory_map(str(path)) as file:
+        is_file = file.read(len(_MAGIC)) == _MAGIC
+        file.seek(0)
+        if not is_file:
+            yield from _unpacked(ipc.open_stream(file))
+            return
+        batches = ipc.open_file(file)
+        yield from _unpacked(map(batches.get_batch, range(batches.num_record_batches)))
+
+
+_MAGIC = b"ARROW1"
+"""First bytes of an IPC file of Arrow; a stream begins otherwise."""
+
+
+def _unpacked(batches: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    for batch in batches:
+        for start in range(0, batch.num_rows, _TOGETHER):
+            yield from batch.slice(start, _TOGETHER).to_pylist()
+
+
+def _by_arrow(
+    reader: Callable[[Path], Iterator[Mapping[str, Any]]],
+) -> Callable[[Path], Iterator[Mapping[str, Any]]]:
+    """Return a reader that names a missing package and a damaged file."""
+
+    def rows(path: Path) -> Iterator[Mapping[str, Any]]:
+        try:
+            from pyarrow import ArrowException
+        except ImportError as error:
+            raise MissingPackageError("pyarrow", "tables", f"reading {path.suffix} files") from error
+        try:
+            yield from reader(path)
+        except ArrowException as error:
+            kind = "Parquet" if path.suffix == ".parquet" else "Arrow"
+            raise ArgumentError(f"path must be {kind}, got {str(path)!r}: {error}") from error
+
+    return rows
+
+
+_KINDS: Final = {
+    ".parquet": _by_arrow(_parquet_rows),
+    ".arrow": _by_arrow(_arrow_rows),
+    ".feather": _by_arrow(_arrow_rows),
+    ".jsonl": _json_rows,
+    ".ndjson": _json_rows,
+}
+"""Readers of rows, by the suffix of their files."""

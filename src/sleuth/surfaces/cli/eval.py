@@ -36,7 +36,7 @@ A collection is a folder in BEIR layout: corpus.jsonl, queries.jsonl, qrels/<spl
 
 @app.command("eval", epilog=EXAMPLES)
 def evaluate(
-    collection: Annotated[Path, typer.Argument(help="A folder in BEIR layout.")],
+    collection: Annotated[Path, typer.Argument(help="A folder in BEIR layout, or ir_datasets:ID.")],
     split: Annotated[str | None, typer.Option("--split", help="Judgements to use: test, dev, train.")] = None,
     legs: Annotated[
         list[str] | None, typer.Option("--leg", help="lexical or dense; both by default.")

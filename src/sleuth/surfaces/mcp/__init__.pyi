@@ -21,5 +21,6 @@ from sleuth.surfaces.mcp.edits import remove_json as remove_json
 from sleuth.surfaces.mcp.edits import remove_toml as remove_toml
 from sleuth.surfaces.mcp.edits import set_json as set_json
 from sleuth.surfaces.mcp.edits import set_toml as set_toml
+from sleuth.surfaces.mcp.schemas import ToolSchema as ToolSchema
 from sleuth.surfaces.mcp.stdio import LIMIT as LIMIT
 from sleuth.surfaces.mcp.stdio import most_tokens as most_tokens

@@ -1,0 +1,48 @@
+"""The tools of `sleuth mcp` as plain calls, from which adapters make the tools of their framework."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from sleuth.surfaces.mcp import TOOLS, Tools, ToolSchema, Workspace
+
+
+class AgentTools:
+    """The tools over one index folder. Safe to share between threads; a context manager that closes the index.
+
+    Args:
+        index: the index folder, as `sleuth index` makes it.
+        root: the folder whose documents and code are asked about; None for all that the index holds.
+    """
+
+    def __init__(self, index: str | Path, root: str | Path | None = None) -> None:
+        self._workspace = Workspace(Path(index), None if root is None else Path(root))
+        self._tools = Tools(self._workspace)
+
+    @property
+    def schemas(self) -> list[ToolSchema]:
+        """The tools: name, description and JSON Schema of the arguments."""
+        names = self._tools.names
+        return [tool for tool in TOOLS if tool.name in names]
+
+    def call(self, name: str, /, **arguments: Any) -> str:
+        """Run a tool and return its answer, one JSON object.
+
+        Raises:
+            SleuthError: what is wrong with the call, in words for the model.
+        """
+        return self._tools.call(name, arguments)
+
+    def close(self) -> None:
+        """Close the index."""
+        self._workspace.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
