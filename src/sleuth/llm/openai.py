@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from sleuth.arguments import check_count
@@ -31,15 +31,25 @@ from sleuth.remote import Answer, Deadline, Mask, async_pieces, async_twin, chec
 DEFAULT_URL = "https://api.openai.com/v1"
 
 
-class _OpenAIFailures(Failures):
+class OpenAIFailures(Failures):
+    """Failures of an endpoint.
+
+    Attributes:
+        url_variable, key_variable: names of the environment's address and key.
+        default_url: where neither an argument nor the environment names one.
+    """
+
     service = "openai-compatible"
+    url_variable: ClassVar[str] = "OPENAI_BASE_URL"
+    key_variable: ClassVar[str] = "OPENAI_API_KEY"
+    default_url: ClassVar[str] = DEFAULT_URL
 
     def of_unreachable(self, url: str, cause: Exception) -> str:
         return f"{url} cannot be reached ({cause}); is base_url right?"
 
     def of_status(self, cause: StatusError) -> str:
         if cause.status in (401, 403):
-            return f"refused the key ({cause}); set OPENAI_API_KEY, or give api_key"
+            return f"refused the key ({cause}); set {self.key_variable}, or give api_key"
         if 300 <= cause.status < 400:
             return f"redirects ({cause}), which is not followed; is base_url right?"
         if cause.status in (429, 503):
@@ -47,18 +57,23 @@ class _OpenAIFailures(Failures):
         return f"answered {cause}"
 
 
-def _connect(
-    error: type[RemoteError], base_url: str | None, api_key: str | None, timeout: float
+def connect(
+    error: type[RemoteError],
+    base_url: str | None,
+    api_key: str | None,
+    timeout: float,
+    kind: type[OpenAIFailures] = OpenAIFailures,
 ) -> JsonClient:
-    name = "base_url" if base_url else "OPENAI_BASE_URL"
-    url = checked_base(base_url or os.environ.get("OPENAI_BASE_URL") or DEFAULT_URL, name)
+    """Return a client of an endpoint, with the address and key of the environment where none is given."""
+    name = "base_url" if base_url else kind.url_variable
+    url = checked_base(base_url or os.environ.get(kind.url_variable) or kind.default_url, name)
     if api_key is None:
-        key = checked_secret("OPENAI_API_KEY", os.environ.get("OPENAI_API_KEY", ""))
+        key = checked_secret(kind.key_variable, os.environ.get(kind.key_variable, ""))
     else:
         key = checked_secret("api_key", api_key)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     again = again_when_pure if error is EmbeddingError else again_when_refused
-    describe = _OpenAIFailures(error, timeout, Mask.of_headers(headers))
+    describe = kind(error, timeout, Mask.of_headers(headers))
     return JsonClient(url, checked_timeout(timeout), _send, describe, again, headers)
 
 
@@ -99,7 +114,7 @@ class OpenAIGenerator:
     ) -> None:
         self.model = model
         self.options = dict(options or {})
-        self._client = _connect(GenerationError, base_url, api_key, timeout)
+        self._client = connect(GenerationError, base_url, api_key, timeout)
         self.base_url = self._client.base_url
 
     def __repr__(self) -> str:
@@ -196,7 +211,7 @@ class OpenAIEmbedder:
         self.model = model
         self.batch_size = check_count(batch_size, "batch_size", least=1)
         self.dimension = dimension
-        self._client = _connect(EmbeddingError, base_url, api_key, timeout)
+        self._client = connect(EmbeddingError, base_url, api_key, timeout)
         self.base_url = self._client.base_url
 
     def __repr__(self) -> str:

@@ -133,6 +133,18 @@ def test_cohere_reranks(served: tuple[Local, str]) -> None:
     assert old.results[3].relevance_score == 0
 
 
+@pytest.mark.parametrize("version", ["v1", "v2"])
+def test_our_client_reranks_as_those_of_cohere_and_jina(served: tuple[Local, str], version: str) -> None:
+    """`RemoteReranker` gets the order of both versions: what it speaks is what their clients speak."""
+    from sleuth.llm import RemoteReranker
+    from sleuth.types import RetrievedItem
+
+    server, key = served
+    items = [RetrievedItem(id=str(place), text=text) for place, text in enumerate(DOCUMENTS)]
+    reranker = RemoteReranker("sleuth", f"{server.url}/{version}", api_key=key)
+    assert [item.id for item in reranker.rerank("when are tokens refilled", items)] == ["2", "3", "0", "1"]
+
+
 def test_relevance_depends_on_the_document_alone(served: tuple[Local, str]) -> None:
     """The score of a document does not depend on the other documents in the request."""
     server, key = served

@@ -1,0 +1,88 @@
+"""A reranking model behind an endpoint that Cohere, Jina, vLLM, Infinity, LocalAI and Sleuth's own server offer.
+
+They take `POST {base_url}/rerank` with `{model, query, documents, top_n}`, and answer
+`{results: [{index, relevance_score}]}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any, ClassVar
+
+from sleuth.compose import best_first, rescored
+from sleuth.errors import EmbeddingError
+from sleuth.llm.http import AnswerError
+from sleuth.llm.openai import OpenAIFailures, connect
+from sleuth.remote import async_twin
+from sleuth.types import RetrievedItem
+
+
+class _RerankFailures(OpenAIFailures):
+    service = "rerank"
+    url_variable: ClassVar[str] = "RERANK_BASE_URL"
+    key_variable: ClassVar[str] = "RERANK_API_KEY"
+    default_url: ClassVar[str] = ""
+
+
+class RemoteReranker:
+    """A `Reranker` by a model of a service; safe to share between threads.
+
+    Args:
+        model: its name there.
+        base_url: up to and including the version, such as `https://api.cohere.com/v2`, `https://api.jina.ai/v1` or the
+            address of a server of your own; None takes RERANK_BASE_URL.
+        api_key: None takes RERANK_API_KEY; "" sends no key. Never shown.
+        timeout: seconds of silence after which a call fails.
+    """
+
+    def __init__(
+        self, model: str, base_url: str | None = None, *, api_key: str | None = None, timeout: float = 30.0
+    ) -> None:
+        self.model = model
+        self._client = connect(EmbeddingError, base_url, api_key, timeout, _RerankFailures)
+        self.base_url = self._client.base_url
+
+    def __repr__(self) -> str:
+        return f"RemoteReranker(model={self.model!r}, base_url={self.base_url!r})"
+
+    def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
+        """Return the items with the model's scores, best first, ties by id.
+
+        Raises:
+            EmbeddingError: the service failed, or answered without scores.
+        """
+        if not items:
+            return []
+        texts = [item.text for item in items]
+        answer = self._client.post(
+            "/rerank", {"model": self.model, "query": query, "documents": texts, "top_n": len(texts)}
+        )
+        try:
+            score_by_place = _scores(answer, len(items))
+        except (KeyError, TypeError, ValueError):
+            problem = f"answered without scores of the documents: {self._client.shown(answer)}"
+            raise self._client.describe(f"{self.base_url}/rerank", AnswerError(problem)) from None
+        scored = [
+            rescored(items[place], score, "rerank", f"the score of {self.model}")
+            for place, score in score_by_place.items()
+        ]
+        return best_first(scored)
+
+    arerank = async_twin(rerank)
+
+
+def _scores(answer: Any, count: int) -> dict[int, float]:
+    """Return the score of each document by its place.
+
+    Raises:
+        KeyError, TypeError, ValueError: an answer of another form, a place that is not there or comes twice, or a score
+            that is not finite.
+    """
+    scores: dict[int, float] = {}
+    for result in answer["results"]:
+        place, score = result["index"], float(result["relevance_score"])
+        if type(place) is not int or not 0 <= place < count or place in scores or not isfinite(score):
+            raise ValueError(place)
+        scores[place] = score
+    return scores
