@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from sleuth import __version__
+import sleuth
 from sleuth.engine import WITHOUT_VARIETY, Engine
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.evaluate import best_passages
@@ -58,7 +58,7 @@ class SleuthSearch:
         spelling = self._engine.settings.embedder if self._engine is not None else str(self._embedder or "")
         facts = {
             "name": self._name,
-            "revision": __version__,
+            "revision": sleuth.__version__,
             "open_weights": True,
             "license": "mit",
             "modalities": ["text"],
