@@ -44,6 +44,11 @@ CACHE = Path(__file__).parents[1] / ".data" / "bench"
 
 def texts() -> Iterator[str]:
     """Texts of files under the roots, each file once, in a fixed order."""
+    return (text for _, text in text_files())
+
+
+def text_files() -> Iterator[tuple[Path, str]]:
+    """Files under the roots with their texts, as `texts`."""
     inodes: set[tuple[int, int]] = set()
     for root in ROOTS:
         for folder, folders, files in os.walk(root):
@@ -57,7 +62,7 @@ def texts() -> Iterator[str]:
                     if (stat.st_dev, stat.st_ino) in inodes or not 200 < stat.st_size < 2_000_000:
                         continue
                     inodes.add((stat.st_dev, stat.st_ino))
-                    yield path.read_text("utf8")
+                    yield path, path.read_text("utf8")
                 except (OSError, UnicodeDecodeError):
                     continue
 

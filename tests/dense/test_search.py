@@ -1,5 +1,6 @@
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sleuth.dense import DenseLeg, DenseSearcher, codes
+from sleuth.dense.encoding import encode
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, IndexDamagedError
-from sleuth.store import SegmentView, pack, unpack
+from sleuth.store import Scratch, SegmentView, pack, unpack
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
 from tests.examples import examples
 
@@ -124,8 +126,7 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
     rng = np.random.default_rng(seed)
     vectors = rng.standard_normal((n, dimension)).astype(np.float16)[rng.integers(0, min(n, distinct), n)]
     query = rng.standard_normal(dimension).astype(np.float32)
-    centre = codes.mean(vectors.view(np.uint16))
-    bits, factors, spread = codes.encode(vectors.view(np.uint16), centre)
+    centre, bits, factors, spread = encode(vectors.view(np.uint16))
     centred = vectors.astype(np.float32) - centre
     size = np.abs(centred).sum(1)
     factor = np.divide((centred**2).sum(1), size, out=np.zeros_like(size), where=size > 0)
@@ -152,14 +153,27 @@ def test_scan_keeps_the_best_estimates(seed: int, dimension: int, n: int, depth:
         assert np.allclose(scores[:depth], -np.sort(-expected)[:depth], rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("n", [0, 1, 64, 1000])
+def test_codes_do_not_depend_on_how_many_rows_are_read_at_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, n: int
+) -> None:
+    """Vectors read block by block, into files, have the codes, the mean and the error of those read at once."""
+    halves = np.random.default_rng(n).standard_normal((n, 40)).astype(np.float16).view(np.uint16)
+    whole = encode(halves)
+    monkeypatch.setattr("sleuth.dense.encoding.PIECE", 64)
+    monkeypatch.setattr("sleuth.store.disk.scratch.ROOM", 100)
+    pieces = encode(halves, Scratch(tmp_path))
+    assert [np.asarray(part).tobytes() for part in pieces] == [np.asarray(part).tobytes() for part in whole]
+    assert [np.shape(part) for part in pieces] == [np.shape(part) for part in whole]
+
+
 @pytest.mark.parametrize("width", [0, 128, 256, 512])
 def test_a_bound_leaves_out_no_estimate_above_it(width: int) -> None:
     """Over many rows, where blocks are compared with the worst estimate kept, the best estimates are all kept."""
     rng = np.random.default_rng(7)
     rows = rng.standard_normal((20_011, 64))
     vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16)
-    centre = codes.mean(vectors.view(np.uint16))
-    bits, factors, _ = codes.encode(vectors.view(np.uint16), centre)
+    centre, bits, factors, _ = encode(vectors.view(np.uint16))
     part = (bits, factors, vectors.view(np.uint16), centre, None, np.arange(len(vectors)), None)
     for _ in range(5):
         query = rng.standard_normal(64).astype(np.float32)

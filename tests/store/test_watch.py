@@ -148,6 +148,38 @@ def test_an_open_store_finds_damaged_structure(
         assert "`sleuth doctor --repair" in damage
 
 
+def test_nothing_is_proven_beside_a_writer(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a store writes, its proof waits, and the time does not count as time for which it was open."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    with Store.open(damaged) as store:
+        assert store.attach([SumsLeg()]) == []
+        with store._writing(1.0):
+            for _ in range(20):
+                with store.reader():
+                    time.sleep(0.01)
+            assert store._watch._thread is None
+            before = store._watch._opened
+        assert store._watch._opened >= before + 0.2
+        assert store.status().damage == ()
+        with store.reader():
+            pass
+        wait_until(lambda: bool(store.status().damage))
+
+
+def test_a_proof_that_runs_waits_for_a_writer(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proof that has begun goes on after the writer, and a store that is closed meanwhile does not wait for it."""
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)
+    with Store.open(damaged) as store:
+        assert store.attach([SumsLeg()]) == []
+        with store._watch.postponed():
+            store._watch._thread = threading.Thread(target=store._watch._run, args=(store._watch._names(),))
+            store._watch._thread.start()
+            time.sleep(0.1)
+            assert store.status().damage == ()
+            store._watch.stop()
+        assert store.status().damage == ()
+
+
 def test_a_store_that_was_just_opened_waits_with_its_proof(damaged: Path) -> None:
     """One answer does not wait for, or pay for, a proof of the whole index."""
     with Store.open(damaged) as store:

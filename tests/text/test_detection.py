@@ -83,7 +83,7 @@ def test_code_that_repeats_a_stop_word_has_no_language_of_it(text: str) -> None:
 
 def test_plain_prose_is_decided_without_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     """English, German and scripts of one language load no model."""
-    monkeypatch.delattr("sleuth.text.detection._identifier")
+    monkeypatch.delattr("sleuth.text.langid.language_model")
     for code in ("en", "de", "ru", "el", "ar", "hi", "zh", "ja", "th", "vi"):
         assert detect_language(TEXTS[code] * 3) == code
 

@@ -133,16 +133,18 @@ def dots(const uint16_t[:, ::1] halves, const float[::1] query, const uint32_t[:
     return scores
 
 
-def encode(const uint16_t[:, ::1] halves, const float[::1] centre):
+def encode(const uint16_t[:, ::1] halves, const float[::1] centre, double left_out=0):
     """Return codes and factors of rows. Releases the GIL.
 
     Args:
         halves: vectors, shape (n, dimension), the bits of float16.
         centre: their mean, shape (dimension,).
+        left_out: the sum so far of what codes leave out of rows.
 
     Returns:
-        codes, shape (ceil(n / 64), bytes, 64), uint8: bit i % 8 of byte i // 8 is the sign of dimension i; and factors, shape (ceil(n / 64) * 64,), float32. Rows beyond n are zero. And the root mean square of what codes
-        leave out of a row, per dimension: the error of an estimate for a query of length 1.
+        codes, shape (ceil(n / 64), bytes, 64), uint8: bit i % 8 of byte i // 8 is the sign of dimension i; and factors,
+        shape (ceil(n / 64) * 64,), float32. Rows beyond n are zero. And the sum with these rows: the squares of the parts
+        of vectors that their codes leave out.
     """
     cdef int64_t n = halves.shape[0], dimension = halves.shape[1], i
     cdef int64_t blocks = (n + BLOCK - 1) // BLOCK, size = (dimension + 7) // 8
@@ -153,26 +155,24 @@ def encode(const uint16_t[:, ::1] halves, const float[::1] centre):
     cdef uint8_t[:, :, ::1] bits = codes
     cdef float[::1] scale = factors
     cdef float left = 0
-    cdef double left_out = 0
     if n == 0 or dimension == 0:
-        return codes, factors, 0.0
+        return codes, factors, left_out
     with nogil:
         for i in range(n):
             scale[i] = encode_row(&halves[i, 0], &centre[0], dimension, &bits[i // BLOCK, 0, i % BLOCK], &left)
             left_out += left
-    return codes, factors, sqrt(max(left_out, 0.0) / (n * dimension))
+    return codes, factors, left_out
 
 
-def mean(const uint16_t[:, ::1] halves):
-    """Return the mean row, shape (dimension,), float32; zeros where there are no rows."""
+def add_up(const uint16_t[:, ::1] halves, double[::1] total):
+    """Add rows of float16, shape (n, dimension), to a total, shape (dimension,). Releases the GIL."""
     cdef int64_t n = halves.shape[0], dimension = halves.shape[1], i, j
-    sums = np.zeros(dimension, np.float64)
-    cdef double[::1] total = sums
+    if total.shape[0] != dimension:
+        raise ValueError(f"total must have {dimension} dimensions, got {total.shape[0]}")
     with nogil:
         for i in range(n):
             for j in range(dimension):
                 total[j] += widen(halves[i, j])
-    return (sums / max(n, 1)).astype(np.float32)
 
 
 def unit(const float[::1] vector):

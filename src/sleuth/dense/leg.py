@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense import codes, lists
+from sleuth.dense import lists
 from sleuth.dense.embedding import (
     Progress,
     Reading,
@@ -18,6 +17,7 @@ from sleuth.dense.embedding import (
     dimension_of,
     embed_texts,
 )
+from sleuth.dense.encoding import PIECE, encode
 from sleuth.dense.late import begins_of
 from sleuth.dense.search import DenseSearcher
 from sleuth.errors import ArgumentError, EmbeddingError
@@ -28,6 +28,7 @@ from sleuth.store import (
     Corpus,
     EncodingCache,
     Finding,
+    Growing,
     LegContext,
     LegSearcher,
     RankingLeg,
@@ -46,8 +47,6 @@ logger = logger_of("dense")
 
 FORMAT = 2
 """Raised when the arrays change."""
-PIECE = 1 << 14
-"""Rows that a merge takes at a time."""
 
 
 def embedder_of(fingerprint: str) -> str:
@@ -212,9 +211,10 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         except EmbeddingError as error:
             yield Finding("error", self.name, str(error), "sleuth index --re-embed")
 
-    def texts(self, rows: Rows) -> list[str]:
-        """Return what is embedded of each row."""
-        return embedded_texts(rows.texts, len(rows), self.fields)
+    def texts(self, rows: Rows, places: slice = slice(None)) -> list[str]:
+        """Return what is embedded of each row, or of those in these places."""
+        texts = {name: rows.texts[name][places] for name in self.fields if name in rows.texts}
+        return embedded_texts(texts, len(rows.keys[places]), self.fields)
 
     def build(self, rows: Rows) -> SegmentData:
         """Return vectors and codes of these rows.
@@ -223,7 +223,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             EmbeddingError: the embedder fails, or gives vectors of another length than before.
         """
         if self._reader is not None:
-            read = self._read(self._reader, self.texts(rows))
+            read = self._read(self._reader, rows)
             return self.pack(read.vectors.astype(np.float16), (read.tokens, read.sizes))
         vectors = self.embed(self.texts(rows))
         self.dimension = self.dimension or vectors.shape[1]
@@ -257,15 +257,11 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             if not len(view):
                 continue
             live = None if view.live is None else unpack(view.live, len(view))
-            given = view.arrays["vectors"]
-            for first in range(0, len(view), PIECE):
-                rows = slice(first, first + PIECE)
-                vectors.append(given[rows] if live is None else given[rows][live[rows]])
-                let_go(given)
+            _append_rows(vectors, view.arrays["vectors"], live)
             if self._reader is not None:
                 sets, each = view.arrays["tokens"], view.arrays["sizes"]
-                tokens.append(sets if live is None else sets[np.repeat(live, each)])
-                sizes.append(each if live is None else each[live])
+                _append_sets(tokens, sets, each, live)
+                _append_rows(sizes, each, live)
         merged = vectors.array().reshape(-1, dimension) if dimension else np.zeros((0, 0), np.float16)
         return self.pack(merged, (tokens.array(), sizes.array()), scratch)
 
@@ -288,16 +284,18 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         scratch: Scratch = IN_MEMORY,
     ) -> SegmentData:
         """Arrays of these vectors, shape (n, dimension), of length 1, and of rows' sets of tokens with sizes."""
-        halves = np.ascontiguousarray(vectors).view(np.uint16)
-        centre = codes.mean(halves)
-        bits, factors, spread = codes.encode(halves, centre)
+        encoded = encode(np.ascontiguousarray(vectors).view(np.uint16), scratch)
         arrays: dict[str, NDArray[Any]] = {
             "vectors": vectors,
-            "centre": centre,
-            "codes": bits,
-            "factors": factors,
+            "centre": encoded.centre,
+            "codes": encoded.codes,
+            "factors": encoded.factors,
         }
-        facts = {"embedder": self.embedder.fingerprint, "dimension": vectors.shape[1], "spread": spread}
+        facts = {
+            "embedder": self.embedder.fingerprint,
+            "dimension": vectors.shape[1],
+            "spread": encoded.spread,
+        }
         if tokens is not None and self._reader is not None:
             streams, sizes = tokens
             arrays |= {"tokens": streams, "sizes": sizes, "begins": begins_of(sizes)}
@@ -306,20 +304,45 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             arrays |= listed.arrays()
         return SegmentData(arrays, facts)
 
-    def _read(self, embedder: TokenEmbedder, texts: Sequence[str]) -> Reading:
+    def _read(self, embedder: TokenEmbedder, rows: Rows) -> Reading:
         """Vectors and tokens, in batches, which are so fast that no cache would help."""
         size = max(self._batch_size, 1024)
-        read_batch = partial(ask_embedder, embedder.read, name=embedder.fingerprint)
-        batches = [texts[start : start + size] for start in range(0, len(texts), size)]
-        if len(batches) <= 1 or self._threads == 1:
-            read = [read_batch(batch) for batch in batches or [texts]]
+
+        def read_batch(first: int) -> Reading:
+            texts = self.texts(rows, slice(first, first + size))
+            return ask_embedder(embedder.read, texts, name=embedder.fingerprint)
+
+        starts = range(0, len(rows), size)
+        if len(starts) <= 1 or self._threads == 1:
+            read = list(map(read_batch, starts or [0]))
         else:
             from concurrent.futures import ThreadPoolExecutor
 
-            with ThreadPoolExecutor(min(self._threads, len(batches))) as pool:
-                read = list(pool.map(read_batch, batches))
+            with ThreadPoolExecutor(min(self._threads, len(starts))) as pool:
+                read = list(pool.map(read_batch, starts))
         if self.progress is not None:
-            self.progress(len(texts), len(texts))
+            self.progress(len(rows), len(rows))
         if len(read) == 1:
             return read[0]
         return Reading(*map(np.concatenate, zip(*read, strict=True)))
+
+
+def _append_rows(grown: Growing, values: NDArray[Any], live: NDArray[np.bool_] | None) -> None:
+    """Append the live rows, some at a time."""
+    for first in range(0, len(values), PIECE):
+        rows = slice(first, first + PIECE)
+        grown.append(values[rows] if live is None else values[rows][live[rows]])
+        let_go(values)
+
+
+def _append_sets(
+    grown: Growing, sets: NDArray[np.uint8], sizes: NDArray[np.uint16], live: NDArray[np.bool_] | None
+) -> None:
+    """Append the sets of tokens of the live rows, some at a time."""
+    end = 0
+    for first in range(0, len(sizes), PIECE):
+        rows = slice(first, first + PIECE)
+        begin, end = end, end + int(sizes[rows].sum(dtype=np.int64))
+        some = sets[begin:end]
+        grown.append(some if live is None else some[np.repeat(live[rows], sizes[rows])])
+        let_go(sets)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
+from sleuth.dense.encoding import BLOCK, encode, spread_of
 from sleuth.store import Scratch, let_go
 from sleuth.vectors import unit
 
@@ -34,8 +35,6 @@ MOST_MEASURED = 1 << 15
 NO_ROW = np.uint32(0xFFFFFFFF)
 """Stands for a row where a list does not fill its last block."""
 
-BLOCK = 64
-"""Rows of a block of codes (codes.h)."""
 PREFIX = "list_"
 """Of the names of their arrays in a segment."""
 
@@ -107,17 +106,15 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
             middle = given.mean(axis=0, dtype=np.float32)
             centres[i] = unit(middle[None])[0]
             scales[i] = middle @ centres[i].astype(np.float32)
-        blocks, factor, spread = codes.encode(
-            given.view(np.uint16), scales[i] * centres[i].astype(np.float32)
-        )
-        left_out += spread**2 * len(members)
+        blocks, factor, left = codes.encode(given.view(np.uint16), scales[i] * centres[i].astype(np.float32))
+        left_out += spread_of(left, given.size) ** 2 * len(members)
         begins[i + 1] = begins[i] + len(blocks)
         signs.append(blocks.ravel())
         factors.append(factor)
         places.append(np.append(members, np.full(-len(members) % BLOCK, NO_ROW)).astype(np.uint32))
     let_go(vectors)
     signs_by_block = signs.array().reshape(-1, -(-vectors.shape[1] // 8), BLOCK)
-    centre_codes, centre_factors = _encode(centres)
+    _, centre_codes, centre_factors, _ = encode(centres.view(np.uint16))
     lists = ClusterLists(
         signs_by_block, factors.array(), places.array(), begins, centres, scales, centre_codes, centre_factors
     )
@@ -145,7 +142,7 @@ def assign(vectors: Halves, centres: Halves) -> tuple[NDArray[np.int32], NDArray
     """Return rows and their lists, shape (m,) each: the nearest list of each row, and a second one for the half of the
     rows that lie farthest from theirs.
     """
-    signs, factors = _encode(centres)
+    _, signs, factors, _ = encode(centres.view(np.uint16))
     owners, products = np.empty((len(vectors), 2), np.int32), np.empty(len(vectors), np.float32)
     for start in range(0, len(vectors), _BATCH):
         batch = np.ascontiguousarray(vectors[start : start + _BATCH]).view(np.uint16)
@@ -155,13 +152,6 @@ def assign(vectors: Halves, centres: Halves) -> tuple[NDArray[np.int32], NDArray
     far = np.flatnonzero(products < np.median(products)).astype(np.int32)
     rows = np.concatenate([np.arange(len(vectors), dtype=np.int32), far])
     return rows, np.concatenate([owners[:, 0], owners[far, 1]])
-
-
-def _encode(centres: Halves) -> tuple[NDArray[np.uint8], NDArray[np.float32]]:
-    """Return the codes and factors of centres around their mean."""
-    halves = centres.view(np.uint16)
-    signs, factors, _ = codes.encode(halves, codes.mean(halves))
-    return signs, factors
 
 
 def _batches(vectors: Halves) -> Iterator[Vectors]:

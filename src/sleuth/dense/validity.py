@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.dense.encoding import BLOCK
 from sleuth.dense.late import begins_of
-from sleuth.dense.lists import BLOCK, NO_ROW, PREFIX
+from sleuth.dense.lists import NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS
 from sleuth.store import array_of, check_offsets, integer_of, let_go, number_of, require

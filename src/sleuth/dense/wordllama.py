@@ -25,6 +25,7 @@ from sleuth.dense.legibility import legible, legible_query
 from sleuth.dense.letters import LetterModel
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError, MissingPackageError
+from sleuth.store import let_go
 
 VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -228,7 +229,10 @@ def _token_letters(id: int) -> _TokenLetters:
 @cache
 def _single_precision() -> NDArray[np.float32]:
     """Return the table as the pooling kernel reads it: 32 MB, made once and only where documents are embedded."""
-    return load_model().table.astype(np.float32)
+    table = load_model().table
+    single = table.astype(np.float32)
+    let_go(table)
+    return single
 
 
 def read_vocabulary(path: Path) -> list[bytes]:

@@ -26,6 +26,9 @@ Report = TypeVar("Report", bound=AddReport)
 BATCH = 1_000
 """Documents per batch of lookups and writes."""
 
+BATCH_CHARACTERS = 1 << 21
+"""Characters of a batch: each text is in memory twice, whole and in passages, until the batch is written."""
+
 COMMIT_BYTES = 64_000_000
 """Bytes of text between two commits: limits memory, and the loss when a run is interrupted."""
 
@@ -93,6 +96,7 @@ class Adder(Generic[Report]):
         self.report = report
         self.kept = replace(report)
         self.batch: dict[str, tuple[PreparedDocument, State]] = {}
+        self.characters = 0
         self.committed = time.monotonic()
 
     def add(self, document: Document, state: State = UNKNOWN) -> None:
@@ -103,12 +107,13 @@ class Adder(Generic[Report]):
         """
         prepared = prepare(with_language(document, self.language))
         self.batch[prepared.id] = prepared, state
-        if len(self.batch) >= BATCH:
+        self.characters += len(document.page_content)
+        if len(self.batch) >= BATCH or self.characters >= BATCH_CHARACTERS:
             self.flush()
 
     def flush(self) -> None:
         """Write those of the added documents that have changed."""
-        documents, self.batch = self.batch, {}
+        documents, self.batch, self.characters = self.batch, {}, 0
         records = self.writer.known(documents)
         batch, passages = DocumentBatch(), _Passages()
         for prepared, state in documents.values():

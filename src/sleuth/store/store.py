@@ -207,7 +207,7 @@ class Store:
         """
         from sleuth.store.writing.writer import Writer
 
-        with self._database.locked(timeout, sweep=sweep) as connection:
+        with self._database.locked(timeout, sweep=sweep) as connection, self._watch.postponed():
             legs = [name for name in self._views.legs if name not in self._views.deferred]
             writer = Writer(connection, self.path, self._views, self._merges, legs)
             try:

@@ -6,8 +6,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final, Protocol
 
 from sleuth.errors import IndexDamagedError, StoreError
@@ -67,6 +67,8 @@ class Watch:
         self._names: Callable[[], set[str]] = set
         self._seen: object = None
         self._stopping = threading.Event()
+        self._at_leisure = threading.Event()
+        self._at_leisure.set()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         _WATCHES.add(self)
@@ -74,6 +76,18 @@ class Watch:
     def forget(self) -> None:
         """Forget damaged rows, which were repaired."""
         self.bad_rows = ""
+
+    @contextmanager
+    def postponed(self) -> Iterator[None]:
+        """Prove nothing for the length of a block, and do not count its time: a writer needs the memory."""
+        began = time.monotonic()
+        self._at_leisure.clear()
+        try:
+            yield
+        finally:
+            self._opened += time.monotonic() - began
+            self._due += time.monotonic() - began
+            self._at_leisure.set()
 
     def see(self, seen: object, names: Callable[[], set[str]]) -> None:
         """Begin to prove what a reader sees, if it was not proven yet. Takes no time.
@@ -83,7 +97,7 @@ class Watch:
             names: returns theirs.
         """
         self._names = names
-        if seen is self._seen or time.monotonic() < self._due:
+        if seen is self._seen or time.monotonic() < self._due or not self._at_leisure.is_set():
             return
         with self._lock:
             if self._thread is not None or self._stopping.is_set():
@@ -100,6 +114,7 @@ class Watch:
         """End the thread, in the middle of a segment; where none was due yet, take a glance at the segments."""
         is_first = not self._stopping.is_set()
         self._stopping.set()
+        self._at_leisure.set()
         if thread := self._thread:
             thread.join()
         if is_first and self._seen is None:
@@ -124,6 +139,8 @@ class Watch:
     def after_fork(self) -> None:
         """Run in a forked child: forget the parent's thread."""
         self._lock, self._thread, self._seen = threading.Lock(), None, None
+        self._at_leisure = threading.Event()
+        self._at_leisure.set()
 
     def _run(self, names: Sequence[str]) -> None:
         try:
@@ -143,11 +160,14 @@ class Watch:
             self._thread = None
 
     def _pause(self, size: int) -> None:
-        if self._stopping.wait(size / RATE):
-            raise _StoppedError
+        self._wait(size / RATE)
 
     def _rest(self, seconds: float) -> None:
-        if self._stopping.wait(seconds / SHARE):
+        self._wait(seconds / SHARE)
+
+    def _wait(self, seconds: float) -> None:
+        self._at_leisure.wait()
+        if self._stopping.wait(seconds):
             raise _StoppedError
 
 

@@ -54,7 +54,7 @@ class Growing:
         self._size = 0
 
     def append(self, piece: NDArray[Any]) -> None:
-        """Add values at its end.
+        """Add values at its end; where they are of a file, its memory is let go.
 
         Raises:
             StoreError: the disk is full or fails.
@@ -64,7 +64,8 @@ class Growing:
         try:
             if self._folder and self._size > ROOM and isinstance(self._file, BytesIO):
                 self._file = _spilled(self._file, self._folder)
-            self._file.write(data)
+            for some in pieces(data):
+                self._file.write(some)
         except OSError as error:
             raise StoreError(
                 f"cannot write into {self._folder}: {error.strerror}", path=str(self._folder)
