@@ -16,6 +16,7 @@ __all__: list[str]
 
 # Not public: for the other rooms and for tests.
 from sleuth.dense.embedding import Reading as Reading
+from sleuth.dense.encoding import encode as encode
 from sleuth.dense.late import match as match
 from sleuth.dense.leg import embedder_of as embedder_of
 from sleuth.dense.legibility import legible as legible

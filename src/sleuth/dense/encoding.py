@@ -18,7 +18,7 @@ PIECE = 1 << 14
 """Rows that are read at a time; whole blocks."""
 
 
-class Encoded(NamedTuple):
+class EncodedVectors(NamedTuple):
     """Vectors as codes.
 
     Attributes:
@@ -34,7 +34,7 @@ class Encoded(NamedTuple):
     spread: float
 
 
-def encode(halves: NDArray[np.uint16], scratch: Scratch = IN_MEMORY) -> Encoded:
+def encode(halves: NDArray[np.uint16], scratch: Scratch = IN_MEMORY) -> EncodedVectors:
     """Return codes around the mean of vectors, shape (n, dimension), the bits of float16."""
     n, dimension = halves.shape
     total = np.zeros(dimension, np.float64)
@@ -47,7 +47,9 @@ def encode(halves: NDArray[np.uint16], scratch: Scratch = IN_MEMORY) -> Encoded:
         bits.append(its_bits)
         factors.append(its_factors)
     shape = -(-n // BLOCK), -(-dimension // 8), BLOCK
-    return Encoded(centre, bits.array().reshape(shape), factors.array(), spread_of(left_out, n * dimension))
+    return EncodedVectors(
+        centre, bits.array().reshape(shape), factors.array(), spread_of(left_out, n * dimension)
+    )
 
 
 def spread_of(left_out: float, values: int) -> float:
