@@ -77,7 +77,7 @@ def craft_segment(path: Path, names: Any, rng: random.Random) -> None:
         name, leg, fingerprint, first, last, checksum, inline = rng.choice(rows)
         file = path / names.segments / f"{name}{segment_files.SUFFIX}"
         segment = segments.decode(
-            name, file.read_bytes() if inline is None else inline, checksum, most_rows=1 << 20
+            name, file.read_bytes() if inline is None else inline, checksum, most_rows=lambda: 1 << 20
         )
         data, keys = SegmentData(segment.arrays, segment.meta), segment.keys
         kind = rng.random()

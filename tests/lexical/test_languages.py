@@ -161,3 +161,31 @@ def test_ties_in_a_language_of_few_rows_are_in_order_of_id() -> None:
         terms = searcher._weigh("Hauses", "bm25", None)
         _, keys, _, _ = blockmax.search(terms, [(0, rows.keys, ranks)], k, [None])
         assert keys.tolist() == [199, 198, 197][:k]
+
+
+def test_a_new_version_reads_new_segments_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit in a further language opens the fields that its segment holds, and changes no score."""
+    reads: list[tuple[str, str]] = []
+    postings_of = LexicalLeg.postings_of
+
+    def noted(leg: LexicalLeg, segment: SegmentView, name: str) -> Any:
+        reads.append((segment.name, name))
+        return postings_of(leg, segment, name)
+
+    monkeypatch.setattr(LexicalLeg, "postings_of", noted)
+    parts = [view_of(LEG.build(rows_of(TEXTS[:2])), [0, 1], "a")]
+    first = LexicalSearcher(LEG, parts)
+    parts.append(view_of(LEG.build(rows_of(TEXTS[2:], 2)), [2, 3, 4, 5], "b"))
+    reads.clear()
+    second = LexicalSearcher(LEG, parts, previous=first)
+    assert reads == [("b", "text"), ("b", "text@de"), ("b", "text@fr")]
+    live = pack(np.array([False, True]))
+    parts[0] = view_of(LEG.build(rows_of(TEXTS[:2])), [0, 1], "a", live)
+    reads.clear()
+    third = LexicalSearcher(LEG, parts, previous=second)
+    assert not reads
+    assert third.lengths() == LexicalSearcher(LEG, parts).lengths()
+    for query in ("house", "Haus", "maison"):
+        assert (
+            third.search(query).scores.tolist() == LexicalSearcher(LEG, parts).search(query).scores.tolist()
+        )

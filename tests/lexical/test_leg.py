@@ -39,7 +39,7 @@ def content(data: SegmentData | SegmentView, n: int) -> dict[str, Any]:
 
 
 @settings(max_examples=examples(60), deadline=None)
-@given(rows=st.lists(row, max_size=60), cut=st.integers(0, 60), dead=st.sets(st.integers(0, 59)))
+@given(rows=st.lists(row, max_size=60), border=st.integers(0, 60), dead=st.sets(st.integers(0, 59)))
 def test_merging_is_building_at_once(rows: list[dict[str, str]], border: int, dead: set[int]) -> None:
     """Segments merged without their dead rows equal one build of the live rows."""
     border = min(border, len(rows))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -179,6 +180,11 @@ class LexicalLeg(RankingLeg[str | Terms]):
         builder = _FieldBuilder(self.fields[base_field(name)])
         builder.add({}, len(segment))
         return FieldPostings(builder.finish(self), f"segment {segment.name}, field {name!r}")
+
+    @cached_property
+    def no_postings(self) -> FieldPostings:
+        """The postings of a field that no row of a segment has, where only terms are looked up in it."""
+        return FieldPostings(_FieldBuilder(next(iter(self.fields.values()))).finish(self))
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,36 +37,40 @@ if TYPE_CHECKING:
     from sleuth.lexical.leg import LexicalLeg
     from sleuth.lexical.terms import Weighed
 
-_ABSENT: Final = {"total": 0, "filled": 0}
-"""Facts of a field in a segment that holds no row of its language."""
-
 
 class _Segment:
-    """One segment with its postings by field, and what is known of its live rows."""
+    """One segment with its postings by field, and what is known of its live rows.
 
-    def __init__(
-        self, view: SegmentView, leg: LexicalLeg, fields: Sequence[str], same: _Segment | None
-    ) -> None:
+    A field that it does not hold, since none of its rows has that language, has no postings here.
+    """
+
+    def __init__(self, view: SegmentView, leg: LexicalLeg, same: _Segment | None) -> None:
         """Read a segment.
 
         Args:
-            same: the segment with these bytes and fields in another searcher, where other rows are live.
+            same: the segment with these bytes in another searcher, where other rows are live.
         """
         self.view = view
         self.n = len(view)
+        names = leg.field_names([view])
+        self.facts = {
+            name: FieldLengths(view.meta[name]["total"], view.meta[name]["filled"]) for name in names
+        }
         self.postings: dict[str, FieldPostings] = (
-            same.postings if same else {name: leg.postings_of(view, name) for name in fields}
+            same.postings if same else {name: leg.postings_of(view, name) for name in names}
         )
-        self.facts = {name: view.meta.get(name, _ABSENT) for name in fields}
-        self.built = {name: _mean(facts["total"], facts["filled"]) for name, facts in self.facts.items()}
-        self.lengths = {name: self._lengths(name) for name in fields}
+        self.lengths = self.facts if view.live is None else self._live_lengths(unpack(view.live, self.n))
 
-    def _lengths(self, name: str) -> FieldLengths:
-        """Return the lengths of live rows."""
-        if self.view.live is None:
-            return FieldLengths(self.facts[name]["total"], self.facts[name]["filled"])
-        lengths = self.postings[name].arrays["lengths"][unpack(self.view.live, self.n)]
-        return FieldLengths(int(lengths.sum(dtype=np.int64)), int(np.count_nonzero(lengths)))
+    def _live_lengths(self, live: NDArray[np.bool_]) -> dict[str, FieldLengths]:
+        """Return the lengths of live rows: those of all rows without those of the dead ones, which are few."""
+        dead = np.flatnonzero(~live)
+        lengths = {}
+        for name, facts in self.facts.items():
+            gone = self.postings[name].arrays["lengths"][dead]
+            lengths[name] = FieldLengths(
+                facts.total - int(gone.sum(dtype=np.int64)), facts.filled - int(np.count_nonzero(gone))
+            )
+        return lengths
 
 
 class LexicalSearcher(TermSearcher[str | Terms]):
@@ -98,13 +102,13 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         self._ids = ids
         self._corpus = corpus
         names: tuple[str, ...] = tuple(leg.field_names(segments, corpus.totals if corpus else ()))
-        before = {s.view.name: s for s in previous._segments} if previous and names == previous._names else {}
+        before = {segment.view.name: segment for segment in previous._segments} if previous else {}
         self._names: tuple[str, ...] = names
         self._segments: list[_Segment] = []
         for view in segments:
             same = before.get(view.name)
-            is_unchanged = same is not None and same.view is view
-            self._segments.append(same if is_unchanged and same else _Segment(view, leg, names, same))
+            is_unchanged = same is not None and same.view.live is view.live
+            self._segments.append(same if is_unchanged and same else _Segment(view, leg, same))
         self.statistics = {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
         if corpus:
             lengths = {name: FieldLengths(**totals) for name, totals in corpus.totals.items()}
@@ -124,13 +128,12 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def lengths(self) -> dict[str, FieldLengths]:
         """Return the lengths of the live rows of these segments, by field."""
-        return {
-            name: FieldLengths(
-                sum(segment.lengths[name].total for segment in self._segments),
-                sum(segment.lengths[name].filled for segment in self._segments),
-            )
-            for name in self._names
-        }
+        lengths = dict.fromkeys(self._names, FieldLengths(0, 0))
+        for segment in self._segments:
+            for name, own in segment.lengths.items():
+                total, filled = lengths[name]
+                lengths[name] = FieldLengths(total + own.total, filled + own.filled)
+        return lengths
 
     # --- as a leg of an index
 
@@ -344,27 +347,25 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         return {name: checked[base_field(name)] for name in self._names}
 
     def _index(self, name: str) -> FieldIndex:
-        average = self.statistics[name].average
+        """Return what finds the terms of a field; segments that do not hold it have none."""
+        average, absent = self.statistics[name].average, self.leg.no_postings
+        facts = [segment.facts.get(name, FieldLengths(0, 0)) for segment in self._segments]
         return FieldIndex(
             name,
-            [segment.postings[name] for segment in self._segments],
+            [segment.postings.get(name, absent) for segment in self._segments],
             [segment.view.live for segment in self._segments],
             self.statistics[name].n,
             *self._norms[name],
-            [_drift(segment.built[name], average) for segment in self._segments],
-            [self._is_sparse(segment, name) for segment in self._segments],
+            [_drift(own, average) for own in facts],
+            # Whether so few rows have a field that none of its terms is dense, and these rows have no other.
+            [
+                len(self.leg.fields) == 1 and not is_dense(own.filled, segment.n)
+                for own, segment in zip(facts, self._segments, strict=True)
+            ],
             frequencies=self._corpus.counts.setdefault(name, {}) if self._corpus else None,
         )
 
-    def _is_sparse(self, segment: _Segment, name: str) -> bool:
-        """Return whether so few rows have a field that none of its terms is dense, and these rows have no other."""
-        return len(self.leg.fields) == 1 and not is_dense(segment.facts[name]["filled"], segment.n)
 
-
-def _mean(total: int, filled: int) -> float:
-    return total / filled if filled else 0.0
-
-
-def _drift(built: float, now: float) -> float:
+def _drift(built: FieldLengths, now: float) -> float:
     """Return how much greater an impact can be than when the segment was built: a longer average forgives length."""
-    return max(1.0, now / built) if built else 1.0
+    return max(1.0, now / FieldStatistics.of(built).average) if built.total else 1.0

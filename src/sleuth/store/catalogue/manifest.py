@@ -161,10 +161,12 @@ def open_segment(
 
 
 def _read_segment(connection: Connection, folder: Path, entry: SegmentEntry) -> Opened:
-    # Only a segment whose rows need no bytes, as where none has metadata, has more rows than bytes; each has a row in
-    # the record, which takes some there.
-    size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
-    most = connection.execute(size).fetchone()[0]
+    def most() -> int:
+        # Only a segment whose rows need no bytes, as where none has metadata, has more rows than bytes; each has a row
+        # in the record, which takes some there.
+        size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        return int(connection.execute(size).fetchone()[0])
+
     if entry.inline:
         stored = connection.execute("SELECT inline FROM segments WHERE name = ?", (entry.name,)).fetchone()[0]
         if not isinstance(stored, bytes):
@@ -328,9 +330,13 @@ class Views:
             if leg is not None and leg.fingerprint == entry.fingerprint:
                 by_leg[entry.leg].append(entry)
         views, holes = {}, {}
+        oldest = min((cached.generation for cached in self._cache.values()), default=generation)
+        dead = _tombstones(connection, "generation > ?", (oldest,))
         for name, leg in self.legs.items():
             found = [
-                (e.first, e.last, v) for e in by_leg[name] if (v := self._view(connection, e, generation))
+                (e.first, e.last, v)
+                for e in by_leg[name]
+                if (v := self._view(connection, e, generation, dead))
             ]
             left = tuple(gaps([(first, last) for first, last, _ in found], next_key))
             if name in self.deferred:
@@ -350,8 +356,14 @@ class Views:
             generation, self.losses, MappingProxyType(views), MappingProxyType(holes), MappingProxyType(files)
         )
 
-    def _view(self, connection: Connection, entry: SegmentEntry, generation: int) -> SegmentView | None:
-        """Return the view of an entry; None where it is damaged, which is noted."""
+    def _view(
+        self, connection: Connection, entry: SegmentEntry, generation: int, dead: NDArray[np.int64]
+    ) -> SegmentView | None:
+        """Return the view of an entry; None where it is damaged, which is noted.
+
+        Args:
+            dead: keys of all rows that were deleted since the generations of the segments that are open, ascending.
+        """
         if entry.name in self.damage:
             return None
         cached = self._cache.get(entry.name)
@@ -360,7 +372,8 @@ class Views:
                 opened = open_segment(connection, self.folder, entry, self.legs[entry.leg])
                 cached = self._cache[entry.name] = _read_dead(connection, opened, entry, generation)
             elif cached.generation < generation:
-                _add_dead(connection, cached, entry, generation)
+                _bury(cached, dead)
+                cached.generation = generation
             elif cached.generation > generation:  # a transaction older than what others have seen
                 cached = _read_dead(connection, cached.opened, entry, generation)
         except IndexDamagedError as error:
@@ -405,21 +418,21 @@ def _read_dead(connection: Connection, opened: Opened, entry: SegmentEntry, gene
     return cached
 
 
-def _add_dead(connection: Connection, cached: _Cached, entry: SegmentEntry, generation: int) -> None:
-    """Deletions since the cached generation. Tombstones stay while any segment in the manifest holds their row."""
-    newer = _tombstones(
-        connection, "generation > ? AND key BETWEEN ? AND ?", (cached.generation, entry.first, entry.last)
-    )
-    cached.generation = generation
-    _bury(cached, newer)
-
-
 def _bury(cached: _Cached, keys: NDArray[np.int64]) -> None:
-    """Mark rows as dead, in new arrays: views that are in use do not change."""
+    """Mark rows as dead, in new arrays: views that are in use do not change.
+
+    Args:
+        keys: ascending; those of other segments do not matter. Tombstones stay while any segment in the manifest holds
+            their row.
+    """
     own = cached.opened.keys
+    if not len(own) or not len(keys):
+        return
+    keys = keys[slice(*np.searchsorted(keys, (own[0], own[-1] + 1)))]
     at = np.searchsorted(own, keys)
-    at = at[at < len(own)]
-    at = at[np.isin(own[at], keys)]
+    at = at[own[at] == keys]
+    if cached.dead is not None:
+        at = at[~cached.dead[at]]
     if not len(at):
         return
     dead = np.zeros(len(own), bool) if cached.dead is None else cached.dead.copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 
@@ -18,7 +18,7 @@ SUFFIX = ".seg"
 TEMPORARY = ".tmp"
 
 
-def read(folder: Path, name: str, size: int, checksum: int, *, most_rows: int = 0) -> Opened:
+def read(folder: Path, name: str, size: int, checksum: int, *, most_rows: Callable[[], int] = int) -> Opened:
     """Map a segment file of the folder; `most_rows` as of `decode`.
 
     Raises:

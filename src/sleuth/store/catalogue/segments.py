@@ -139,13 +139,15 @@ def encode(  # noqa: PLR0917 - the header, in order
     return Encoded(name, leg, fingerprint, first, last, len(keys), size, checksum, tuple(parts))
 
 
-def decode(name: str, buffer: bytes | mmap.mmap, checksum: int, *, most_rows: int = 0) -> Opened:
+def decode(
+    name: str, buffer: bytes | mmap.mmap, checksum: int, *, most_rows: Callable[[], int] = int
+) -> Opened:
     """Return a segment's arrays as read-only views of its bytes. Verifies the header, not the arrays (see `verify`).
 
     A file can come from anybody, with checksums that fit: what the header says is checked before it sizes anything.
 
     Args:
-        most_rows: a segment without an array of keys may claim as many rows as it has bytes, or this many.
+        most_rows: a segment without an array of keys may claim as many rows as it has bytes, or as this returns.
 
     Raises:
         IndexDamagedError: the bytes are not those that were written under this name, or no writer wrote them.
@@ -154,7 +156,8 @@ def decode(name: str, buffer: bytes | mmap.mmap, checksum: int, *, most_rows: in
     try:
         entries = list(_entries(header["arrays"], header["base"]))
         stored = {entry.name: _view(buffer, entry) for entry in entries}
-        keys = _unpack_keys(header["start"], header["rows"], stored.get(_KEYS), max(most_rows, len(buffer)))
+        most = len(buffer) if header["rows"] <= len(buffer) else most_rows()
+        keys = _unpack_keys(header["start"], header["rows"], stored.get(_KEYS), most)
         ties = stored.get(_TIES)
         if ties is not None and (ties.dtype != np.uint32 or ties.shape != keys.shape):
             raise ValueError(f"{ties.dtype} tie ranks, shape {ties.shape}, of {len(keys)} rows")
