@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine
-from sleuth.engine import known_items, sample
+from sleuth.engine import CODE, PROSE, known_items, material_of, sample
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgkl" for b in "aeiou" for c in ("m", "n", "r", "st", "x")]
 
@@ -180,6 +181,58 @@ def test_copies_do_not_raise_a_weight(tmp_path: Path) -> None:
             estimate = json.loads(snapshot.notes()["weight of dense"])
         assert estimate["words"] < 0.2
         assert dense_weight(engine) == estimate["weight"] <= 0.4
+
+
+def code(n: int = 120) -> list[Document]:
+    """Return lines of code, each about seven words of its own."""
+    chance = random.Random(1)
+    texts = []
+    for _ in range(n):
+        one, two, three, *rest = chance.sample(WORDS, 7)
+        texts.append(f"{one} = {two} ( {three} , {' , '.join(rest * 2)} ) + [ {two} + {one} ]")
+    return [Document(text, id=f"c{place:03}") for place, text in enumerate(texts)]
+
+
+def test_symbols_mark_code(tmp_path: Path) -> None:
+    """Most passages decide; over code the same vectors weigh more, and those that find nothing still weigh nothing."""
+    prose = [document.text for document in documents()]
+    lines = [document.text for document in code()]
+    assert material_of(prose) is material_of([*prose, *lines[:100]]) is PROSE
+    assert material_of(lines) is material_of([*prose[:100], *lines]) is CODE
+    with Engine.open(tmp_path / "bags", create=True, embedder=Bags()) as engine:
+        engine.add(code())
+        with engine.store.reader() as snapshot:
+            estimate = json.loads(snapshot.notes()["weight of dense"])
+        ratio = estimate["meaning"] / estimate["words"]
+        as_prose, as_code = (np.interp(ratio, kind.ratios, kind.weights) for kind in (PROSE, CODE))
+        assert dense_weight(engine) == pytest.approx(as_code, abs=0.006)
+        assert as_code > as_prose
+    with Engine.open(tmp_path / "noise", create=True, embedder=Noise()) as engine:
+        engine.add(code())
+        assert dense_weight(engine) == 0
+
+
+@pytest.mark.parametrize(
+    ("query", "share"), [("get_item", 0.4), ("os.path main()", 0.4), ("how does get_item work", 1.25)]
+)
+def test_names_of_code_are_looked_up_by_their_letters(tmp_path: Path, query: str, share: float) -> None:
+    """Vectors weigh no more than the default for a query of names alone, whatever their own weight is."""
+    with Engine.open(tmp_path / "i", create=True, embedder=Measured()) as engine:
+        engine.add([Document(text) for text in ("get_item is here", "os.path and main()", "it works")])
+        item = engine.retrieve(query, 1, explain=True)[0]
+        assert item.explanation is not None
+        facts = next(part.facts for part in item.explanation.parts if part.name == "dense")
+        assert float(facts["weight"]) == pytest.approx(share * float(facts["trust"]))
+
+
+def test_known_items_of_code() -> None:
+    """Some words of a line are taken out, whatever stands between them; short lines give none."""
+    lines = ["x = sorted(table.items(), key=lambda pair: pair[1])", "a = b(c)"]
+    items = known_items(lines * 40, CODE)
+    assert {item.row % 2 for item in items} == {0}
+    for item in items:
+        assert item.query in lines[0]
+        assert 3 <= len(re.findall(r"\w+", item.query)) <= 6
 
 
 def test_known_items() -> None:

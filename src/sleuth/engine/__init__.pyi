@@ -75,6 +75,9 @@ from sleuth.engine.sources import SPELLINGS as SPELLINGS
 from sleuth.engine.spelling import suggestions as suggestions
 from sleuth.engine.trust import agreement as agreement
 from sleuth.engine.trust import trust_in as trust_in
+from sleuth.engine.weights import CODE as CODE
+from sleuth.engine.weights import PROSE as PROSE
 from sleuth.engine.weights import estimate_weights as estimate_weights
 from sleuth.engine.weights import known_items as known_items
+from sleuth.engine.weights import material_of as material_of
 from sleuth.engine.weights import sample as sample

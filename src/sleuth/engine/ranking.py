@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from sleuth.compose import Fused, best_places, fuse_hits
 from sleuth.engine.fusion import Fusion
-from sleuth.engine.trust import trust_in
+from sleuth.engine.trust import names_alone, trust_in
 from sleuth.errors import RetrievalError
 from sleuth.types import Explanation, PartReport
 
@@ -192,6 +192,8 @@ def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Seq
                 certain = hits if certain is None else certain
             elif certain is not None:
                 knowledge, trust = leg.knowledge(query), trust_in(hits, certain)
+                if names_alone(query):
+                    weights[name] = min(leg.weight, type(leg).weight)
                 weights[name] *= knowledge * trust
                 reasons[name] = {"knowledge": knowledge, "trust": trust}
     for name, matcher in version.matchers.items():

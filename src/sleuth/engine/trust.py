@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from sleuth.compose import overlap
@@ -14,6 +15,16 @@ _AMONG: Final = 100
 _ENOUGH: Final = 0.3
 _LEAST: Final = 0.25
 """Chosen over 31 collections and 14 whose vectors say nothing (docs/quality.md has the table)."""
+
+
+_NAME = re.compile(r"[a-z][A-Z]|_|\w\.\w|::|\w\(")
+"""Marks a name of code: getItem, get_item, os.path, std::map, main()."""
+
+
+def names_alone(query: str) -> bool:
+    """Return whether all words of a query are names of code, for which a reader looks by their letters."""
+    words = query.split()
+    return bool(words) and all(map(_NAME.search, words))
 
 
 def trust_in(hits: Hits, certain: Hits) -> float:

@@ -31,15 +31,41 @@ ITEMS: Final = 60
 FEWEST: Final = 20
 """Known items below which nothing is estimated."""
 LEAST: Final = 0.2
-"""Mean reciprocal rank of words below which known items cannot raise a weight, as with passages of one sentence or with
-many copies."""
-RATIOS: Final = (0.1, 0.8, 1.05)
-WEIGHTS: Final = (0.0, 0.4, 2.0)
-"""The weight by the mean reciprocal rank of meaning, divided by that of words; linear between these points. Chosen over
-collections and embedders, left out in turn (docs/neural-measured.md)."""
+"""Mean reciprocal rank of words below which known items of prose cannot raise a weight, as with passages of one
+sentence or with many copies."""
+GREATEST: Final = 2.0
+"""The greatest weight."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+_SYMBOLS = re.compile(r"[(){}\[\]<>=_+*/\\|&%$#@^~;]")
+_SYMBOL_SHARE = 0.04
+"""Of the visible characters of a text, above which it is code: 79 to 99 % of the passages of 9 collections of code, 1 %
+at most of those of 11 collections of prose."""
 _POOL = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """How known items are made of a kind of passages, and what they tell.
+
+    Attributes:
+        ratios, weights: the weight by the mean reciprocal rank of meaning, divided by that of words; linear between
+            these points. Chosen over collections and embedders, left out in turn (docs/neural-measured.md).
+        word: of a text that has not several sentences.
+        fewest: words of such a text.
+        spans: the least and the greatest number of words in a row that are taken out of it.
+    """
+
+    ratios: tuple[float, ...]
+    weights: tuple[float, ...]
+    word: re.Pattern[str]
+    fewest: int
+    spans: tuple[int, int]
+
+
+PROSE: Final = Material((0.1, 0.8, 1.05), (0.0, 0.4, GREATEST), re.compile(r"\S+"), 16, (4, 8))
+CODE: Final = Material((0.1, 0.8), (0.0, GREATEST), re.compile(r"\w+"), 9, (3, 6))
+"""Questions share few words with code, and parts of code share many: meaning is worth more than known items show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +105,7 @@ def apply_estimates(backend: Backend) -> None:
     for leg in legs:
         try:
             estimate = WeightEstimate(**json.loads(notes.get(_note_of(leg), "")))
-            weight = min(max(float(estimate.weight), WEIGHTS[0]), WEIGHTS[-1])
+            weight = min(max(float(estimate.weight), 0.0), GREATEST)
         except (ValueError, TypeError):  # there is none, or it was not written here
             continue
         if estimate.model == leg.model:
@@ -110,7 +136,8 @@ def estimate_weights(backend: Backend, *, timeout: float) -> None:
 
 def estimate_over(rows: Rows, words: RankingLeg[Any], leg: RankingLeg[Any]) -> WeightEstimate | None:
     """Return what a leg is worth among these rows; None where there are too few known items."""
-    items = known_items(rows.texts["text"]) if len(rows) else []
+    material = material_of(rows.texts["text"]) if len(rows) else PROSE
+    items = known_items(rows.texts["text"], material) if len(rows) else []
     if len(items) < FEWEST:
         return None
     texts = list(rows.texts["text"])
@@ -120,16 +147,22 @@ def estimate_over(rows: Rows, words: RankingLeg[Any], leg: RankingLeg[Any]) -> W
     by_words, by_meaning = (_found(each, rows, items) for each in (words, leg.apart()))
     if not by_words:
         return None
-    weight = round(float(np.interp(by_meaning / by_words, RATIOS, WEIGHTS)), 2)
-    if by_words < LEAST:
+    weight = round(float(np.interp(by_meaning / by_words, material.ratios, material.weights)), 2)
+    if by_words < LEAST and material is PROSE:
         weight = min(weight, type(leg).weight)
     return WeightEstimate(leg.model, weight, by_words, by_meaning, len(items))
 
 
-def known_items(texts: Sequence[str]) -> list[KnownItem]:
+def material_of(texts: Sequence[str]) -> Material:
+    """Return what most of some texts are."""
+    code = sum(len(_SYMBOLS.findall(text)) > _SYMBOL_SHARE * len("".join(text.split())) for text in texts)
+    return CODE if 2 * code > len(texts) else PROSE
+
+
+def known_items(texts: Sequence[str], material: Material = PROSE) -> list[KnownItem]:
     """Return known items of some texts, always the same ones.
 
-    What is taken out is a sentence of 5 to 40 words, or 4 to 8 words in a row of a text without several sentences.
+    What is taken out is a sentence of 5 to 40 words, or some words in a row of a text without several sentences.
     """
     chance = random.Random(5)  # noqa: S311 - the same items each time
     items: list[KnownItem] = []
@@ -141,13 +174,14 @@ def known_items(texts: Sequence[str]) -> list[KnownItem]:
             start = text.index(sentence := chance.choice(short))
             end = start + len(sentence)
         else:
-            words = list(re.finditer(r"\S+", text))
-            first = chance.randint(0, max(0, len(words) - 8))
-            if len(words) < 16:
+            words = list(material.word.finditer(text))
+            least, most = material.spans
+            first = chance.randint(0, max(0, len(words) - most))
+            if len(words) < material.fewest:
                 continue
-            start, end = words[first].start(), words[first + chance.randint(3, 7)].end()
+            start, end = words[first].start(), words[first + chance.randint(least, most) - 1].end()
         rest = f"{text[:start]} {text[end:]}"
-        if len(rest.split()) > 5:
+        if len(material.word.findall(rest)) > 5:
             items.append(KnownItem(row, text[start:end], rest))
         if len(items) == ITEMS:
             break
