@@ -51,7 +51,7 @@ class Grade(StrEnum):
     """How well an answer fits its question, in the words that every surface shows."""
 
     LIKELY = "likely answers"
-    """Quotes that are likely to answer; of a model, an answer whose statements are all supported by what they cite."""
+    """Quotes that are likely to answer; of a model, an answer whose statements are all supported by their citations."""
     MAY_HELP = "may help"
     """Quotes that may help; of a model, an answer with statements that nothing supports."""
     NOTHING_CLOSE = "nothing close"
@@ -117,8 +117,8 @@ class RetrieveResult(BaseResult):
 
     Attributes:
         items: best first.
-        extra: for plugins; `searched_query` is there where a hook rewrote the query, `notes` where there is
-            something to say to whoever wrote it.
+        extra: for plugins; `searched_query` is there where a hook rewrote the query, `notes` if there are notes for its
+            author.
     """
 
     query: str = ""

@@ -66,7 +66,7 @@ class IndexSettings:
 
     @property
     def tells_languages(self) -> bool:
-        """Whether documents are read in the language of each: whoever chooses an analyzer wants it for all of them."""
+        """Whether each document is read in its own language; an analyzer that a user names reads all documents."""
         return self.analyzer == _DEFAULT_ANALYZER
 
     def to_dict(self) -> dict[str, Any]:

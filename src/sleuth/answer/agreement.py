@@ -208,7 +208,7 @@ def _longest(names: Set[str]) -> list[str]:
 
 
 def _differ_in_a_word(one: Claim, other: Claim) -> bool:
-    """Return whether two sentences of one length differ in one word, which stands after "is" or the like."""
+    """Return whether two sentences of one length differ in one word, which follows "is" or the like."""
     if len(one.tokens) != len(other.tokens) or one.names != other.names:
         return False
     tokens = enumerate(zip(one.tokens, other.tokens, strict=True))

@@ -113,7 +113,7 @@ def check_citations(answer: str, passages: Sequence[Passage]) -> CitationReport:
 
 
 def support(statement: str, passage: str) -> float:
-    """Share of the numbers and longer words of a statement that a passage holds; 1 where there are none."""
+    """Share of the numbers and longer words of a statement that a passage holds; 1 without such words."""
     words = {word.casefold() for word in _WORD.findall(statement)}
     there = {word.casefold() for word in _WORD.findall(passage)}
     stems = {word[:5] for word in there if not word[0].isdigit()}

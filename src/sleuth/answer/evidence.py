@@ -51,8 +51,8 @@ class Evidence:
         meaning: cosine of the question with the quoted sentence; 0 without an embedder.
         lead: by how much the best passage beats the mean of the next three, as a share of its score, times `passage`:
             in a small corpus, a passage leads that has little to do with the question.
-        names: share of the idf of the question's names and numbers that the passage and its title hold as written; 1 if
-            it has none. A near word stands for no name: "Germany" does not answer for "France".
+        names: share of the idf of the question's names and numbers that the passage and its title hold as written; 1
+            without names. A near word does not replace a name: "Germany" does not answer for "France".
         defines: 1 if the question asks what something is, and the quote defines it.
         fits: 0 if the quote lacks the form that the question asks for, such as a number, or says the contrary, else 1.
     """

@@ -70,7 +70,7 @@ class Weights:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A part of a passage, a sentence for the most, as an answer to a question.
+    """A part of a passage, mostly a sentence, as an answer to a question.
 
     Attributes:
         item: its passage, by place in the ranking, from 0.
@@ -108,7 +108,7 @@ def score_sentences(
     embedder: Embedder | None = None,
     weights: Weights | None = None,
 ) -> list[Sentence]:
-    """Return the sentences of `items`, best first; equal ones as they stand.
+    """Return the sentences of `items`, best first; equal ones in their order.
 
     Only those that share a word with the question, or whose meaning is near it; no code.
 
@@ -121,7 +121,7 @@ def score_sentences(
     use = weights or Weights()
     kind = question_type(question)
     parts = _candidates(items, kind)
-    # Code that follows a colon answers by what is said above it.
+    # Code that follows a colon is judged by the sentence above it.
     texts = [part.text.split("\n", 1)[0] if part.kind == "code" else part.text for _, part, _, _ in parts]
     terms = [list(analyze(text)) for text in texts]
     question_terms = list(analyze(question))
@@ -193,9 +193,9 @@ def _score_context(
     analyze: Analyze,
     use: Weights,
 ) -> list[float]:
-    """Return for each part what the terms right around it and those of its page are worth.
+    """Return for each part the weight of the terms next to it and of those of its page.
 
-    A term counts once, at the nearest place where it stands.
+    A term counts once, at its nearest place.
     """
     texts = {text for candidate in parts for text in (candidate.page, candidate.part.heading)}
     terms_of = {text: frozenset(analyze(text)) for text in texts}

@@ -41,10 +41,10 @@ INTRODUCTIONS: Final = {
 """First line of an answer, by its grade."""
 
 NEAREST: Final = "The nearest titles:"
-"""Stands above titles where nothing is close."""
+"""Heading of the titles if nothing is close."""
 
 DISAGREEMENT: Final = "The sources disagree:"
-"""Stands above sentences that give different values of one thing, newest source first."""
+"""Heading of sentences that give different values of one thing, newest source first."""
 
 TITLES: Final = 3
 """Titles that are offered, at most."""
@@ -76,9 +76,8 @@ class ExtractiveSynthesizer:
     Args:
         sentences: parts to quote at most.
         analyze: text to terms; the analyzer that the passages were found with is best.
-        embedder: adds what sentences mean to which words they hold; a local one, since it sees every
-            sentence.
-        rarity: idf of terms in the corpus; without it, words weigh by what the embedder knows of them, or alike.
+        embedder: adds the meaning of sentences to their words; a local one, since it sees every sentence.
+        rarity: idf of terms in the corpus; without it, words weigh as the embedder says, or alike.
         by_language: whether a passage whose metadata names a `language` is read with the analyzer of that language.
     """
 

@@ -1,10 +1,9 @@
 """Parts of a passage that can stand alone as an answer.
 
 A part is a sentence, a list item, a row of a table with the names of its columns, or a block of code. A sentence before
-code takes the code along, and what ends with a colon takes the list or table that follows it along. A term above its
-description, such as an option of a manual page, stands before the first sentence of that description. Headings,
-questions, anchors, link definitions and pictures are left out; a question stands above what follows it as a heading
-does.
+code takes the code along, and a sentence that ends with a colon takes the list or table after it along. A term above
+its description, such as an option of a manual page, precedes the first sentence of that description. Headings,
+questions, anchors, link definitions and pictures are left out; a question is a heading of the text after it.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ Kind = Literal["sentence", "list", "table", "code", "definition"]
 BlockKind = Literal["prose", "item", "row", "code", "skip"]
 
 LONGEST = 600
-"""Characters of what follows a colon, at most."""
+"""Most characters of the part after a colon."""
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]|[ \t]*={3,}[ \t]*$|[ \t]*-{3,}[ \t]*$|[ \t]*[~^\"'`*+#]{4,}[ \t]*$")
@@ -66,7 +65,7 @@ _STARS = re.compile(r"(?<![\w*])(\*{1,3})(?=[^\s*])(.{1,200}?)(?<=[^\s*])\1(?![\
 _UNDERSCORES = re.compile(
     r"(?<![\w\"'(.])(?:_([a-z]+)_|(__?)(?=[^\s_])([^_\s]++\s[^_]*+)(?<=\S)\2)(?![\w\"'(.])"
 )
-"""Not around identifiers: `__init__` is one, and so is what stands in quotes or before a parenthesis."""
+"""Not around identifiers: `__init__` is one, as is text in quotes or before a parenthesis."""
 _TAG = re.compile(
     r"</?(?:a|abbr|b|br|code|dd|details|div|dl|dt|em|h[1-6]|hr|i|img|kbd|li|ol|p|pre|s|small|span|strong|sub|summary|sup|"
     r"table|tbody|td|th|thead|tr|tt|u|ul|var)(?:\s[^<>]*)?/?>",
@@ -91,7 +90,7 @@ class Part:
 
     Attributes:
         start, end: characters of the passage, half open.
-        text: what it says, without markup; code as it stands.
+        text: without markup; code unchanged.
         kind: what it is.
         heading: the heading or the question above it in the passage, and the term that it describes; of a definition,
             file and name; "" without one.
@@ -162,7 +161,7 @@ def _described(body: str) -> str:
 
 
 def _term(text: str, block: _Block, after: Sequence[_Block]) -> str:
-    """Return the term that a block of one line is, if what follows may describe it; "" if it is none."""
+    """Return the term in a block of one line if the next block may describe it, else ""."""
     line = text[block.start : block.end].strip()
     term = without_markup(line)
     if not after or not term or "\n" in line or after[0].kind not in ("prose", "item"):
@@ -214,7 +213,7 @@ def code_part(text: str, signature: str, doc: str = "") -> Part:
 
 
 def _documentation(text: str, name: re.Match[str] | None) -> str:
-    """Return a definition's docstring or the comment above it, without comment signs; "" if there is none.
+    """Return a definition's docstring or the comment above it, without comment signs, or "".
 
     Args:
         name: the definition's. What follows something else than its name is documentation of something inside of it.
@@ -374,7 +373,7 @@ def _literal_indent(lines: list[str], place: int) -> int:
 
 
 def _is_apart(lines: list[str], place: int) -> bool:
-    """Return whether a line is the first or stands below a blank one."""
+    """Return whether a line is the first or follows a blank one."""
     return place == 0 or not lines[place - 1].strip()
 
 

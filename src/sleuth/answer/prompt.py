@@ -1,7 +1,7 @@
 """Prompts that make a model answer from the passages, cite them, and obey no passage.
 
 Passages are other people's text. They stand between lines that carry a mark made from all of them, which no
-passage can contain, since it would have to contain its own hash. What stands between two marks is data.
+passage can contain, since it would have to contain its own hash. The text between two marks is data.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
  *
  * A code holds the signs s of a centred row x. The query's product with the row is estimated as f * (q . s), where
  * f = |x|^2 / |x|_1 makes the estimate of x itself exact (RaBitQ: Gao and Long, SIGMOD 2024). Four dimensions have 16
- * sums of signed query values, in a table of bytes; q . s is a sum of what the table says of each half byte, which one
+ * sums of signed query values, in a table of bytes; q . s is a sum of the table's entries for each half byte, which one
  * instruction looks up for 64 rows (Andre, Kermarrec, Le Scouarnec: "Quicker ADC", 2018). So codes lie in blocks of 64
  * rows, byte by byte, and one word of a filter serves a block.
  */
@@ -165,7 +165,7 @@ static Estimate best_estimate(int width) {
     return NULL;
 }
 
-/* The signs of one centred row into bytes, BLOCK apart; its factor, and the square of what they leave out. */
+/* The signs of one centred row into bytes, BLOCK apart; its factor, and the square of the remaining error. */
 WIDE static float encode_row(const uint16_t *row, const float *centre, size_t n, uint8_t *code, float *square_left) {
     float square[LANES] = {0}, absolute[LANES] = {0};
     uint8_t above[64];

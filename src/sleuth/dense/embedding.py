@@ -121,7 +121,7 @@ def mixed(embedder: str, recorded: int, current: int) -> EmbeddingError:
 
 
 def dimension_of(segments: Sequence[SegmentView]) -> int:
-    """Return the length of the vectors of these segments; 0 where there are none.
+    """Return the length of the vectors of these segments, or 0.
 
     Raises:
         EmbeddingError: there are several; names two.

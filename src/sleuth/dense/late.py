@@ -25,7 +25,7 @@ READ = 30
 """Hits that are read (docs/quality.md has the table)."""
 
 RARITY = 1.5
-"""The power of a vector's length by which its token counts: lengths grow with how rare a token is, but slowly."""
+"""Exponent of a vector's length in its token's weight: lengths grow with a token's rarity, but slowly."""
 
 
 class TokenReranker:

@@ -60,7 +60,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
     A segment holds `vectors`, shape (n, dimension), float16, of length 1; `centre`, their mean; and one bit
     per dimension and row around that mean, `codes` and `factors` (see codes.h). Half precision costs less
     recall than can be measured over the exact product, and half the bytes; the mean belongs to the segment,
-    so nothing is trained and a merge takes it anew. A large segment also lists its rows by clusters (lists.py).
+    so nothing is trained and a merge computes it again. A large segment also lists its rows by clusters (lists.py).
 
     Over a `TokenEmbedder` it also holds the tokens of each row, which fusion matches with those of a query
     (late.py): `tokens`, one set after the other, `sizes`, their bytes, and `begins`, where every 64th begins.
@@ -101,7 +101,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             cache: where vectors are looked up before they are made; worth it where embedding is slower than
                 reading.
             batch_size: texts per call of the embedder, and vectors put into the cache at a time; None for the
-                embedder's own `batch_size`, or 256 where it has none.
+                embedder's own `batch_size`, or 256 without one.
             threads: calls at a time.
             progress: see `progress`.
         """
@@ -132,7 +132,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     @classmethod
     def open(cls, context: LegContext) -> DenseLeg | None:
-        """Return the leg over the embedder of an index; None where it has none. Cheap vectors are not cached."""
+        """Return the leg over the embedder of an index, or None without an embedder. Cheap vectors are not cached."""
         if context.embedder is None:
             return None
         leg = cls(context.embedder, cache=context.cache)

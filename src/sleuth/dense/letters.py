@@ -14,7 +14,7 @@ _START: Final = "\u2581".encode()
 _RARE: Final = 0.1
 """Added to the number of times that three letters stand together."""
 _LIKELY, _UNLIKELY = -3.4, -3.9
-"""Mean log-probability of letters: what is above the first reads like a word, what is below the second is none."""
+"""Mean log-probability of letters: above the first it reads like a word, below the second it does not."""
 _MOST_SIGNS: Final = 0.25
 """Share of a text that may be digits and signs."""
 

@@ -3,7 +3,7 @@
 Clusters are those of spherical k-means in two steps: the rows are divided into about as many groups as each group has
 centres. A row is listed under its nearest centre. The half of the rows that lie farthest from theirs is listed a second
 time, under a centre that is near but lies little in the direction that the first leaves out (SOAR: Sun, Simcha, Dopson,
-Guo and Kumar, NeurIPS 2023), so that a query that comes from the far side of the first finds it under the second. Then
+Guo and Kumar, NeurIPS 2023), so that a query from the far side of the first finds it under the second. Then
 the middle of all rows of a list becomes its centre.
 """
 
@@ -79,7 +79,7 @@ class ClusterLists(NamedTuple):
 
 
 def lists_in(arrays: Mapping[str, NDArray[Any]]) -> ClusterLists | None:
-    """Return the lists of a segment with these arrays; None where it has none."""
+    """Return the lists of a segment with these arrays, or None."""
     if f"{PREFIX}rows" not in arrays:
         return None
     return ClusterLists(*(arrays[f"{PREFIX}{name}"] for name in ClusterLists._fields))
@@ -88,7 +88,7 @@ def lists_in(arrays: Mapping[str, NDArray[Any]]) -> ClusterLists | None:
 def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     """Return the lists of vectors of length 1, shape (n, dimension), and the error of estimates by them.
 
-    The error is the root mean square of what codes leave out of a row, per dimension.
+    The error is the root mean square of the difference between a row and its code, per dimension.
     """
     centres = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
     rows, owners = assign(vectors, centres)

@@ -94,7 +94,7 @@ WIDE static void greatest(const Met *met, const uint32_t *place, size_t n, const
 }
 
 /* best[row * m + query] = the greatest cosine of a query's token to one of the row's, rows of ids ids[starts[row]] up
- * to ids[starts[row + 1]]; -1 where there are none. Queries `first` to `first + count`, 64 at most. A row that holds a
+ * to ids[starts[row + 1]]; -1 without queries. Queries `first` to `first + count`, 64 at most. A row that holds a
  * token has cosine 1 to it, so that only what it does not hold is compared; each pair of tokens once. False without
  * memory. */
 static int match_some(const Match *x, const uint16_t *ids, const size_t *starts, size_t rows, size_t first,

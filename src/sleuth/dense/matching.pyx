@@ -242,7 +242,7 @@ cdef size_t distinct(const Match* x, const int32_t* ids, size_t n, double rarity
 
 
 cdef int locate(const Segment* segments, size_t n_segments, const int64_t* keys, size_t n, Set* sets) noexcept nogil:
-    """Find the tokens of each row; 0, or a code of the error. What is read next of all rows is fetched at once."""
+    """Find the tokens of each row; 0, or a code of the error. The next reads of all rows are prefetched together."""
     cdef size_t i, part, begin
     cdef int64_t row, j
     cdef const Segment* s

@@ -14,7 +14,7 @@ class MissingEmbedder:
 
     Attributes:
         fingerprint: of the embedder that it stands for.
-        missing: what is missing, and what to do.
+        missing: the name of the missing part, and what to do.
     """
 
     def __init__(self, fingerprint: str, missing: str) -> None:
@@ -25,11 +25,11 @@ class MissingEmbedder:
         return False
 
     def embed_query(self, text: str) -> NoReturn:
-        """Raise EmbeddingError, which says what is missing."""
+        """Raise EmbeddingError with the name of the missing part."""
         raise EmbeddingError(self.missing, service=self.fingerprint)
 
     def embed_documents(self, texts: Sequence[str]) -> NoReturn:
-        """Raise EmbeddingError, which says what is missing."""
+        """Raise EmbeddingError with the name of the missing part."""
         raise EmbeddingError(self.missing, service=self.fingerprint)
 
 
@@ -39,5 +39,5 @@ class MissingTokenEmbedder(MissingEmbedder):
     token_weight = 0.0
 
     def read(self, texts: Sequence[str]) -> Reading:
-        """Raise EmbeddingError, which says what is missing."""
+        """Raise EmbeddingError with the name of the missing part."""
         raise EmbeddingError(self.missing, service=self.fingerprint)

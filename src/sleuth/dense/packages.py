@@ -1,7 +1,7 @@
 """Embedding models of other packages that can replace the default.
 
 Nothing is downloaded unless the name asks for it: a folder is read from disk, a name is left to the package, which
-keeps what it fetched. No code that comes with a model is ever run.
+keeps what it fetched. The code of a model is never run.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
 #define WAITING 8  /* rows that are asked for before the first of them is scored */
 #define AHEAD   16 /* blocks between the one that is asked for and the one that is estimated */
 
-/* The best k exact scores so far, the least on top. A row that is to be among them has, with the certainty that
+/* The best k exact scores so far, the least on top. A row that belongs among them has, with the certainty that
  * `margin` buys, an estimate above the least of them less `margin`. */
 typedef struct {
     const float *query;
@@ -66,7 +66,7 @@ static ALWAYS_INLINE void fetch_block(const uint8_t *codes, const float *factors
     for (size_t r = 0; r < BLOCK; r += 16) FETCH_SECOND(factors + block * BLOCK + r);
 }
 
-/* What is found in one segment on the way: rows that wait to be scored exactly. */
+/* Rows of one segment that wait to be scored exactly. */
 typedef struct {
     const Part *part;
     uint32_t number;

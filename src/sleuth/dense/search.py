@@ -58,7 +58,7 @@ SPARSE = 96
 POOL_DEPTH = 5
 """Rows that are scored exactly for each hit of a pool, whose near end decides a fused ranking."""
 STEPS = 31
-"""Into which the greatest sum of four of a query's values is cut; the most that the kernel can add."""
+"""Steps of the greatest sum of four of a query's values; the largest number that the kernel can add."""
 
 
 class DenseSearcher(LegSearcher[Vector]):
@@ -79,7 +79,7 @@ class DenseSearcher(LegSearcher[Vector]):
         Args:
             leg: the leg that built them.
             segments: in order of key.
-            ids: names of rows, by which equal scores of two segments are ordered; in order of key where None.
+            ids: names of rows, which order equal scores of two segments; in order of key if None.
 
         Raises:
             EmbedderMismatchError: a segment was made with another embedder than the leg's.
@@ -186,8 +186,8 @@ class DenseSearcher(LegSearcher[Vector]):
             allowed: per segment, the rows that may answer; None for all of it.
             depth: scores exactly the rows of the `depth` best estimates, at least k, instead of all that may
                 be among the best k: cheaper for pools of hundreds, whose far end need not be certain.
-            ordered: whether equal scores are in order of id; which are among the best `k` goes by id in any case.
-            exact: score every row that may answer, so that no row is given up by its estimate.
+            ordered: whether equal scores are in order of id; ids always decide which of them are among the best `k`.
+            exact: score every row that may answer, instead of dropping some by an estimate.
             ids: names of rows, instead of those that the searcher was made with.
         """
         if depth is not None and depth < 1:
@@ -336,9 +336,9 @@ def _is_finite(vector: Vector) -> bool:
 def margin_of(spread: float, error: float, dimension: int) -> float:
     """Return how far below the k-th best score an estimate may lie before its row is given up.
 
-    The variances of two errors add: what a code leaves out of a row, `spread` for each direction of the query; and what
-    rounding leaves out of the query's product with signs, times the code's factor f: |f s| is at most the row's own
-    length, 1, and what is left out of it.
+    The variances of two errors add: the error of a row's code, `spread` for each direction of the query; and the
+        rounding error of the query's product with signs, times the code's factor f: |f s| is at most the row's own
+        length, 1, and its error.
     """
     return CERTAINTY * math.sqrt(spread**2 + error**2 * (spread**2 + 1 / dimension))
 

@@ -100,7 +100,7 @@ class WordLlamaEmbedder:
 
         Such pieces hold more than half of the letters in 98 of 100 queries of random letters or neighbouring keys, and
         in 1 of 300 queries of test collections, 1 of 20 where these are full of abbreviations
-        (`benchmarks.studies.unrelated`). Words in pieces, such as "puppies", are told by their letters.
+        (`benchmarks.studies.unrelated`). Words in pieces, such as "puppies", are judged by their letters.
         """
         return share_of_pieces(query) <= _GIBBERISH_SHARE or _letter_model().reads_like_words(query)
 

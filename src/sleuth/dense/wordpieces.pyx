@@ -238,7 +238,7 @@ cdef class Vocabulary:
             slot = (slot + 1) & self._mask
 
     cdef void offer(self, Scratch* s, int64_t* waiting, const uint8_t* p, int32_t place) noexcept nogil:
-        """Push the pair that starts at symbol `place` on the heap if it can merge."""
+        """Push the pair that starts at symbol `place` on the heap if the vocabulary merges it."""
         cdef Symbol left = s.symbols[place], right
         cdef Candidate new
         cdef int32_t whole

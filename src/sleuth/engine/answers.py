@@ -58,8 +58,8 @@ class Answering:
 
         Args:
             answer: finds the passages, without hooks.
-            embedder: returns what judges sentences.
-            rarity: tells how rare words are in the corpus; without it, they weigh by what the embedder knows, or alike.
+            embedder: returns the embedder that compares sentences.
+            rarity: returns how rare words are in the corpus; without it, words weigh as the embedder says, or alike.
             correct: spells the words of a question as the passages do; None for no correction.
             parent: whose plugins take part here, too; None where they are loaded here.
         """
@@ -75,8 +75,8 @@ class Answering:
         """The hooks: the built-in ones, and those of plugins that are installed or in the folder
         $SLEUTH_PLUGINS.
 
-        They load when they are first asked for. Other threads wait for that; a plugin that asks while it is
-        activated gets what there is so far.
+        They load when they are first asked for. Other threads wait for that; a plugin that asks during its activation
+        gets those loaded so far.
         """
         with self._lock:
             if self._registry is None:
@@ -173,7 +173,7 @@ class Answering:
         """Set who writes answers from now on: a generator, a name such as "llama3.1" or "openai:gpt-4o-mini", or
         None.
 
-        With None, the best sentences of the passages are quoted instead.
+        Without a model (None), the best sentences of the passages are quoted instead.
 
         Raises:
             ArgumentError: an empty name.
@@ -181,7 +181,7 @@ class Answering:
         self.model = as_generator(model)
 
     def synthesizer(self, model: Model = None) -> Synthesizer:
-        """Return what writes an answer with this model; with None, with the engine's own."""
+        """Return the synthesizer of this model; None is the engine's own model."""
         generator = as_generator(model if model is not None else self.model)
         if generator is not None:
             from sleuth.answer import LLMSynthesizer, budget_of
@@ -228,7 +228,7 @@ class Answering:
                 of `retrieve`.
 
         Returns:
-            The answer; an empty query, nothing found and invalid arguments are told in `detail`, not raised.
+            The answer; an empty query, an empty ranking and invalid arguments are explained in `detail`, not raised.
 
         Raises:
             RetrievalError: retrieval, the model or a plugin failed; chained to the cause.

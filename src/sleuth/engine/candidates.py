@@ -72,7 +72,7 @@ class Candidates:
         try:
             self._all = self._all.deeper(depth)
             self.ranked = self._admit(self._all)
-        except RetrievalError:  # the deadline has passed: what is there is ranked
+        except RetrievalError:  # after the deadline, the candidates so far are ranked
             pass
         self._depth = depth
 

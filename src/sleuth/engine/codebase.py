@@ -53,7 +53,7 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
     """Return the code index in folder `path`.
 
     Args:
-        create: make it where there is none.
+        create: make a missing one.
 
     Raises:
         IndexNotFoundError: none there, and `create` is False.

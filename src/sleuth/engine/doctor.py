@@ -259,7 +259,7 @@ def documents(path: Path, *, full: bool = False) -> list[Diagnosis]:
 
 
 def _version(package: str) -> str:
-    """Return the version of an installed package, "" if there is none."""
+    """Return the version of an installed package, or ""."""
     try:
         return version(package)
     except PackageNotFoundError:

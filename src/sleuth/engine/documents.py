@@ -181,7 +181,7 @@ class Documents:
     def _embed_committed(
         self, *, progress: Callable[[int, int], None] | None = None, timeout: float = 10.0
     ) -> None:
-        """Make the vectors of what was just committed; an error says that it is, and how to go on."""
+        """Make the vectors of documents that were just committed; an error says that it is, and how to go on."""
         try:
             self.embed(progress=progress, timeout=timeout)
         except (EmbeddingError, TimeoutError) as error:

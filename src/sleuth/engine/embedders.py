@@ -42,7 +42,7 @@ def is_slow(spelling: str) -> bool:
 
 
 def default_spelling() -> str:
-    """Return the spelling of the embedder that a new index has where none is named; "" where none is installed."""
+    """Return the spelling of the default embedder of a new index, or "" if it is not installed."""
     from sleuth.dense import has_wordllama
 
     return DEFAULT if has_wordllama() else ""
@@ -93,12 +93,12 @@ def open_embedder(
     answers: bool = False,
     required: bool = False,
 ) -> Embedder | None:
-    """Return the embedder of an index; None where it has none.
+    """Return the embedder of an index, or None.
 
     Args:
         spelling: what the index was made with.
         given: what its user asks for now; None for whatever the index has.
-        answers: whether to ask it for one vector, so that an embedder that gives none replaces none that does.
+        answers: whether to ask it for one vector, so that a broken embedder never replaces a working one.
         required: whether it must be installed. Else, and where `given` does not name it, a default embedder that is not
             installed is one that gives no vectors: the words of the index still answer.
 
@@ -128,7 +128,7 @@ def open_embedder(
 
 
 def stand_in(spelling: str, store: Store) -> Embedder | None:
-    """Return what stands for an embedder that is not here, over this store; None where `open_embedder` opens it."""
+    """Return the placeholder of a missing embedder, over this store; None if `open_embedder` can open it."""
     service, _, model = spelling.partition(":")
     if service == "custom":
         missing = _missing_custom(model)
@@ -203,7 +203,7 @@ class RecordCache:
         self._store, self._timeout = store, timeout
 
     def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """Return what there is of these."""
+        """Return the cached vectors among these."""
         with self._store.reader() as snapshot:
             return snapshot.embeddings(fingerprint, hashes)
 

@@ -103,14 +103,14 @@ class Engine(Answering):
         """Open the index in folder `path`, or the index of several shards there.
 
         Args:
-            create: make it where there is none.
+            create: make a missing one.
             settings: for a new index; an index that is there keeps its own, and other values are refused.
             embedder: an `Embedder`, or its spelling: "wordllama" (offline, nothing to download; the default where the
                 extra `hybrid` is installed), "" for words alone, "ollama:MODEL", "openai:MODEL", ... (see
                 `sleuth.engine.embedders`).
             re_embed: forget all vectors and take `embedder` from now on; where None, the index's own, as when a model
-                has changed under its name, or the default one where it has none. `embed`, `add` and `index` make the
-                new ones, and can be broken off.
+                has changed under its name, or the default one. `embed`, `add` and `index` make the new ones, and can be
+                broken off.
             scope: a filter that everything is limited to: searches, `get`, listings, counts, facets, changes and
                 deletions. See `scoped`.
             chunker: for a new index: what cuts documents into passages, or the name of an installed one; None for the
@@ -157,15 +157,15 @@ class Engine(Answering):
         A blank query and a `k` of 0 find nothing.
 
         Args:
-            k: 0 or more; a k above what there is gives all there is.
+            k: 0 or more; a k above the number of hits gives all.
             filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/filters.md`).
             legs: names of legs, such as lexical (words) or dense (meaning); all that rank where None.
             fusion: how several legs become one ranking: a `Fusion` or its printed form.
             expand: give each passage with its neighbours (how many on each side), its "section" or its "document";
                 hits that a better one then holds are left out.
-            explain: attach to every item how its score comes about.
-            exact: give up no passage by an estimate of its score: slower, and the ranking does not depend on how
-                passages lie in segments or shards, not even at the far end of a leg's pool.
+            explain: attach to every item how its score is computed.
+            exact: score every passage, instead of dropping some by an estimate: slower, and independent of segments and
+                shards, not even at the far end of a leg's pool.
             deadline: seconds that the search may take; None for no limit. A leg that has not answered by then is
                 abandoned.
             syntax: read phrases in quotes, `-word` and `field:word` in the query, and name words that no passage holds
@@ -178,7 +178,7 @@ class Engine(Answering):
             per_document: how many of the first ten passages one document may have, 0 for no limit. What gives way
                 follows behind them, so nothing is lost; if the other documents cannot fill ten places, it stays.
             rerank: orders the best passages again: a `Reranker`, or the name of a model that is installed
-                (`sleuth models`); "" for none. Where it is None, and neither `legs` nor `fusion` is named, a known
+                (`sleuth models`); "" for none. By default (None), if neither `legs` nor `fusion` is named, a known
                 encoder that is installed reranks an index without vectors of a model (`status` names it). An encoder
                 compares the first 20, a cross-encoder and a `Reranker` get 100. With a
                 `deadline`, a model takes as many of the best as fit, and a note says how many.
@@ -268,7 +268,7 @@ class Engine(Answering):
 
     @property
     def embedder(self) -> Embedder | None:
-        """What makes the vectors of the index; None where it has none."""
+        """The embedder of the index, or None."""
         return self.backend.embedder
 
     @property
@@ -308,7 +308,7 @@ class Engine(Answering):
     def repair(self) -> list[Repair]:
         """Check fully and mend what can be mended; documents that lost a part are removed, and named.
 
-        A record whose structure is damaged is rebuilt first from what can be read of it.
+        A record whose structure is damaged is rebuilt first from its readable rows.
         """
         self._view.check_unscoped("repair the index")
         return self.backend.repair()
@@ -343,7 +343,7 @@ class Engine(Answering):
         return view
 
     def close(self, *, finish: bool = True) -> None:
-        """Let go of the index, after its plugins. Closing twice is fine.
+        """Close the index, after its plugins. Closing twice is fine.
 
         Args:
             finish: do the merges first that adding and deleting have made due, which takes a second or so for every

@@ -141,7 +141,7 @@ def _default() -> Fusion:
 
 
 def as_fusion(value: Fusion | str | None) -> Fusion:
-    """Return a fusion from what users give: one, its printed form, or None for the default."""
+    """Return the fusion that a user names: a Fusion, its printed form, or None for the default."""
     if value is None:
         return _default()
     if isinstance(value, str):

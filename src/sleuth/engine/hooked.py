@@ -66,7 +66,7 @@ def retrieve_by_hooks(manager: RetrievalManager, request: SearchRequest) -> Rank
 
 
 def _check(result: RetrieveResult, k: int) -> None:
-    """Refuse a result that a hook refused to give; nothing found is none."""
+    """Raise if a hook returned an error; an empty result is fine."""
     if result.is_ok() or result.detail is None or result.detail.code in ("no_results", "empty"):
         return
     if result.detail.code == "invalid":

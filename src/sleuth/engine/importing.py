@@ -32,7 +32,7 @@ def import_chroma(
 ) -> AddReport:
     """Add all documents of a Chroma collection, with their vectors.
 
-    Each keeps its id and metadata. One that is longer than the index's `chunk_size` is cut and embedded anew.
+    Each keeps its id and metadata. One that is longer than the index's `chunk_size` is cut and embedded again.
 
     Args:
         engine: opened with the embedder that made the vectors.
@@ -41,8 +41,7 @@ def import_chroma(
         re_embed: leave the vectors behind, and embed with the index's own embedder.
 
     Raises:
-        ArgumentError: no such Chroma or collection, or an index whose embedder is none of the kind that made
-            vectors elsewhere.
+        ArgumentError: no such Chroma or collection, or an index whose embedder cannot take vectors from elsewhere.
         EmbedderMismatchError: the index's embedder makes other vectors of the same texts.
         EmbeddingError: the embedder does not answer.
     """

@@ -41,7 +41,7 @@ class OpenOptions:
 
 
 class OpenIndex(NamedTuple):
-    """The store of an index, and its embedder; None where the index has none."""
+    """The store of an index, and its embedder or None."""
 
     store: Store
     embedder: Embedder | None
@@ -105,7 +105,7 @@ def _named(settings: IndexSettings | Mapping[str, Any] | None) -> Mapping[str, A
 
 
 def _open_store(path: str | Path, settings: IndexSettings, *, create: bool) -> Store:
-    """Open the store; where there is none beside an index of code, say how documents get there."""
+    """Open the store; if the folder has only an index of code, the error says how to add documents."""
     try:
         return Store.open(path, create=create, settings=settings.to_dict())
     except IndexNotFoundError as error:

@@ -92,7 +92,7 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
     """Read the search syntax.
 
     Args:
-        fields: metadata keys; a word before a colon that is none of them is a plain word.
+        fields: metadata keys; any other word before a colon is a plain word.
     """
     text: list[str] = []
     words: list[str] = []

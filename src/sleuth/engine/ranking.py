@@ -32,8 +32,8 @@ class PoolRequest:
         depth: rows wanted of each leg, 1 or more.
         tree: which rows may answer; None for all.
         pooled: whether the rows are fused with those of other legs: the far end of a pool need not be certain.
-        ordered: whether equal scores must be in order of id; which rows are in the pool goes by id in any case.
-        exact: whether no row may be given up by an estimate.
+        ordered: whether equal scores must be in order of id; ids always decide ties at the end of the pool.
+        exact: whether every row is scored, instead of dropping some by an estimate.
         conditions: what rows must fulfil beside the filter.
     """
 
@@ -128,8 +128,8 @@ def rank(
 
     Args:
         legs: to search, at least one.
-        explain: whether explanations will be asked for: they tell ranks, which hits that tie have by id.
-        exact: give up no row by an estimate of its score.
+        explain: whether explanations will be requested: they hold ranks, which ids decide among ties.
+        exact: score every row, instead of dropping some by an estimate.
         conditions: what rows must fulfil beside the filter.
 
     Raises:

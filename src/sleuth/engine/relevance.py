@@ -22,7 +22,7 @@ def score_texts(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def score_hits(engine: Engine, query: str, hits: Sequence[RetrievedItem]) -> list[float]:
-    """Return the weighted mean of what each leg of the index says of a hit, each on a fixed scale from 0 to 1.
+    """Return the weighted mean of the scores that each leg gives a hit, each on a fixed scale from 0 to 1.
 
     The words count as their BM25 score divided by the greatest that any passage could reach, the sum of the idf of the
     query's tokens; the meaning as the cosine, 0 at least; the tokens, where the embedder matches them, as `score_texts`

@@ -102,7 +102,7 @@ def _note_on_case(tree: Filter, searchers: Searchers, snapshot: IndexSnapshot) -
 
     try:
         count = 0 if loose == tree or passages(tree) else passages(loose)
-    except RetrievalError:  # a shard is missing: nobody knows what it holds
+    except RetrievalError:  # a shard is missing: its documents are unknown
         return []
     note = f"no passage matches {to_text(tree)}; in another case {count:,} would: {to_text(loose)}"
     return [note] if count else []
@@ -118,7 +118,7 @@ def _notes_on(tree: Filter | None, view: IndexView, snapshot: IndexSnapshot) -> 
 
 
 class NotedQuery(NamedTuple):
-    """A query that was read, with notes for whoever wrote it."""
+    """A parsed query, with notes for its author."""
 
     query: SearchQuery
     notes: Sequence[str] = ()
@@ -141,7 +141,7 @@ def read_query(view: IndexView, query: str, snapshot: IndexSnapshot) -> NotedQue
         for condition in parsed.conditions:
             if condition.field and not condition.excluded and not searchers.fulfils(condition, snapshot):
                 notes.append(f"no passage has {condition.text!r} under {condition.field!r}")
-    except RetrievalError:  # a shard is missing, as the ranking says: nobody knows what it holds
+    except RetrievalError:  # a shard is missing, as the ranking says: its documents are unknown
         return NotedQuery(parsed, parsed.notes())
     return NotedQuery(parsed, notes)
 
@@ -231,5 +231,5 @@ def _holds_a_word(view: IndexView, query: str, snapshot: IndexSnapshot) -> bool:
     try:
         selection = view.searchers_of(snapshot).select(snapshot, None, query=query)
         return selection.count().passages > 0
-    except RetrievalError:  # a shard is missing: nobody knows what it holds
+    except RetrievalError:  # a shard is missing: its documents are unknown
         return True

@@ -134,7 +134,7 @@ class Searchers:
             for leg, views in self._views.items()
         ):
             return False
-        # What else the record holds has changed, such as cached vectors.
+        # Other parts of the record have changed, such as cached vectors.
         self.generation = snapshot.generation
         return True
 
@@ -342,7 +342,7 @@ class Pinned:
 
 
 class SearchersOfNewest:
-    """The searchers of the newest version that was asked for, made anew where the index has changed. Thread-safe."""
+    """The searchers of the newest requested version, rebuilt when the index has changed. Thread-safe."""
 
     def __init__(self, legs: Sequence[IndexLeg]) -> None:
         self._legs = legs
@@ -369,7 +369,7 @@ class SearchersOfNewest:
         return searchers
 
     def forget(self) -> None:
-        """Let go of them."""
+        """Close the searchers."""
         self._searchers = None
         self._of_scopes.clear()
 

@@ -51,7 +51,7 @@ class IndexSearch:
             exact: as in `retrieve`.
 
         Raises:
-            ArgumentError: an index without vectors, a vector that is none, or a k that is negative or not an int.
+            ArgumentError: an index without vectors, an invalid vector, or a k that is negative or not an int.
             FilterError: a filter that cannot be read; says where.
             EmbeddingError: a vector of another length.
         """

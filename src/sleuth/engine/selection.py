@@ -160,7 +160,7 @@ class Selection:
         return facets[:limit]
 
     def metadata_keys(self) -> list[MetadataKey]:
-        """Return the metadata keys of what is selected, by name."""
+        """Return the metadata keys of the selected documents, by name."""
         kinds: dict[str, set[str]] = {}
         owners: dict[str, NDArray[np.bool_]] = {}
         for part in self._parts:

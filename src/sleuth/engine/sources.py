@@ -64,7 +64,7 @@ class Sources(Answering):
     Attributes:
         retrievers: by name.
         engine: of the documents, None where they are no source.
-        warnings: how sources may differ from what they were read from, such as code from its worktree; a line each.
+        warnings: how sources may differ from their originals, such as code from its worktree; a line each.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Sources(Answering):
             retrievers: by name; a name's part before ":" is the label of its items, save for "kb:ID".
             engine: whose settings are used to write answers, and whose hooks of plugins apply to all sources.
             deadline: seconds that each source has; None waits for all.
-            warnings: how they may differ from what they were read from.
+            warnings: how they may differ from their originals.
             close: called by `close`.
         """
         self.retrievers = dict(retrievers)

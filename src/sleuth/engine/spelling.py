@@ -38,7 +38,7 @@ _word = re.compile(r"\w+")
 
 
 class Misspelling(NamedTuple):
-    """A word of a query that no passage holds, and the nearest word of the passages; "" if none is near."""
+    """A word of a query that no passage holds, and the nearest word of the passages, or ""."""
 
     word: str
     nearest: str

@@ -37,7 +37,7 @@ def trust_in(hits: Hits, certain: Hits) -> float:
 
 
 def agreement(one: Hits, other: Hits) -> float:
-    """Return which share of the first 20 hits of each leg is among the first 100 of the other; 1 if a leg has none."""
+    """Return the share of the first 20 hits of each leg among the first 100 of the other; 1 if a leg has no hits."""
     if not len(one.keys) or not len(other.keys):
         return 1.0
     return overlap(one, other, _FIRST, _AMONG)

@@ -1,4 +1,4 @@
-"""Tells which files differ from what the index holds of them."""
+"""Finds the files that differ from their documents in the index."""
 
 from __future__ import annotations
 

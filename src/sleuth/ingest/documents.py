@@ -191,7 +191,7 @@ class Adder(Generic[Report]):
 
 
 def _has_lines(document: Document) -> bool:
-    """Return whether the lines of the text are lines of what a reader can open."""
+    """Return whether the lines of the text are lines of the file that a reader can open."""
     metadata = document.metadata
     return "path" not in metadata or not ("member" in metadata or metadata.get("type") in WITHOUT_LINES)
 

@@ -19,7 +19,7 @@ _ITEMS: Final = 500
 
 
 def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the documents and skipped rows of a file, many at once, or the reason why there are none."""
+    """Yield the documents and skipped rows of a file, many at once, or the reason why it has no documents."""
     try:
         options = ReadOptions(**request["options"])
         for items, body in _batches(load_here(FileEntry(**request["entry"]), request["kind"], options)):
@@ -37,14 +37,12 @@ def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, An
         )
     except RecursionError:
         yield {"error": "nested too deeply", "kind": "invalid"}, b""
-    except Exception as error:  # noqa: BLE001  # an unforeseen error of ours, or of the disk
+    except Exception as error:  # noqa: BLE001  # an unforeseen error of Sleuth, or of the disk
         yield {"error": f"{type(error).__name__}: {error}", "kind": "unreadable"}, b""
 
 
 def _batches(items: Iterable[Document | Skipped]) -> Iterator[tuple[list[list[Any]], bytes]]:
-    """Yield lists of [bytes of text, metadata, id] of documents and [path, reason, kind] of what is skipped, with the
-    texts.
-    """
+    """Yield lists of [bytes of text, metadata, id] of documents and [path, reason, kind] of skipped files; texts."""
     batch: list[list[Any]] = []
     texts: list[bytes] = []
     size = 0

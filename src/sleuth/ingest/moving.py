@@ -31,7 +31,7 @@ def gone_roots(snapshot: IndexSnapshot, roots: Iterable[Root], read: Sequence[st
 
     Args:
         roots: those that the index remembers.
-        read: names of what was just indexed, where the folders are looked for.
+        read: names of documents that were just indexed, where the folders are searched.
     """
     gone = []
     roots = list(roots)
@@ -56,7 +56,7 @@ def _match(
     """Look for documents of a folder that is gone among those of a root, by name of the file and by text.
 
     Args:
-        away: names of roots that are gone: none of them is what the folder has become.
+        away: names of missing roots: the folder was not renamed to one of them.
     """
     by_name: dict[str, list[StoredDocument]] = defaultdict(list)
     for document in _files_below(snapshot, read):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sleuth.files import FileFormat
 
 AUTO: Final = "auto"
-"""The option for documents whose language is to be detected."""
+"""The option for documents whose language must be detected."""
 
 MAX_BYTES: Final = 64 << 20
 """Default limit of file size, 64 MiB; CSV and JSONL files are read row by row and have no such limit."""
@@ -133,7 +133,7 @@ class ReadOptions:
         return plain
 
     def reading(self, *, rows: bool) -> str:
-        """Return a digest of the options that change the documents of a file; "" if none is set.
+        """Return a digest of the options that change the documents of a file, or "".
 
         Args:
             rows: whether the file holds rows.

@@ -49,7 +49,7 @@ _base64 = re.compile(
     r"(?<![A-Za-z0-9+/=])(?:[A-Za-z0-9+/]{200,}+={0,2}|(?:[A-Za-z0-9+/]{60,100}\n){4,}[A-Za-z0-9+/]{0,100}={0,2})"
 )
 _SHORTEST: Final = 200
-"""Characters of the shortest run of base64 that is replaced; none is a blank."""
+"""Characters of the shortest run of base64, without blanks, that is replaced."""
 _upper, _lower, _digit = re.compile("[A-Z]"), re.compile("[a-z]"), re.compile("[0-9]")
 _LOCKS: Final = frozenset({
     "cargo.lock", "composer.lock", "gemfile.lock", "go.sum", "npm-shrinkwrap.json", "package-lock.json", "pdm.lock",

@@ -57,7 +57,7 @@ def rewrite(
 ) -> None:
     """Write a document with other metadata, its text unchanged.
 
-    The document counts as changed for whoever adds it again: its new content hash is made of the old one and of the
+    The document counts as changed when it is added again: its new content hash is made of the old one and of the
     new metadata.
 
     Args:

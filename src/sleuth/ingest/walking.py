@@ -182,7 +182,7 @@ class _Walk:
         return bool(self.exclude.verdict(entry.path[self.from_anchor :], is_folder=is_folder))
 
     def _is_due(self, path: str) -> bool:
-        """Return whether a path is to be looked at, or leads to one that is."""
+        """Return whether a path must be examined, or leads to such a path."""
         if self.only is None or path in self.towards:
             return True
         return any(folder in self.only for folder in _and_above(path))

@@ -38,7 +38,7 @@ def read_file(
         yield Skipped(entry.source, "nested too deeply", "invalid")
     except MemoryError:
         yield Skipped(entry.source, "too large for the memory there is", "limits")
-    except Exception as error:  # noqa: BLE001  # of a plugin's loader, or an unforeseen error of ours
+    except Exception as error:  # noqa: BLE001  # of a plugin's loader, or an unforeseen error of Sleuth
         yield Skipped(entry.source, f"{type(error).__name__}: {error}")
     else:
         yield FileRead(entry.source, entry.size, entry.modified_ns, count)

@@ -55,7 +55,7 @@ typedef struct {
     Path path;
 } Search;
 
-/* The sum of a row of a sparse field; `row` is its number plus 1, 0 where there is none. */
+/* The sum of a row of a sparse field; `row` is its number plus 1, or 0 without one. */
 typedef struct {
     uint32_t row;
     float sum;
@@ -254,7 +254,7 @@ static inline uint64_t list_from(const Term *t, uint32_t base) {
     return i;
 }
 
-/* The most that a row of a block can score. Lists tell which row each of their impacts belongs to, so those of
+/* The highest score of a row of a block. Lists tell which row each of their impacts belongs to, so those of
  * different rows need not be summed. Per term that may be in it: the most it adds to a row, and of a list the first
  * posting in the block.
  */

@@ -149,7 +149,7 @@ def _expand(runs: list[str]) -> list[str | list[str]]:
 
 
 def _prepare(text: str) -> str:
-    """Sigma has two lower cases, and which it is depends on more than the run that it stands in."""
+    """Sigma has two lower cases, and the right one depends on more than its run."""
     return " ".join(_words(text)) if "Σ" in text else text
 
 

@@ -3,7 +3,7 @@
  * A rare term is a list of `row << 4 | count`, with impacts beside it. A frequent one is dense: for every block of
  * BLOCK rows the greatest impact and the bytes its postings take, in one stream of `place << 4 | count`. Where a count
  * does not fit, its place is taken by a mark: 15 in a list, 0 in a stream, where it follows as a byte of its own, and
- * 255 there if that is too small as well; the count then stands in the table `large`. Impacts are BM25's tf / (tf + K),
+ * 255 there if that is too small as well; the count is then in the table `large`. Impacts are BM25's tf / (tf + K),
  * rounded up to 255ths.
  */
 #ifndef SLEUTH_POSTINGS_H
@@ -15,7 +15,7 @@
 #define BLOCK_SHIFT  4
 #define BLOCK        (1u << BLOCK_SHIFT)
 #define ANCHOR_SHIFT 4  /* blocks per absolute offset into the stream */
-#define LIST_MARK    15 /* the greatest count of a list's entry: it stands in `large` */
+#define LIST_MARK    15 /* the greatest count of a list's entry: it is in `large` */
 #define STREAM_MARK  255
 
 typedef struct {

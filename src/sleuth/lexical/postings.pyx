@@ -43,7 +43,7 @@ GROUP = 16
 """Blocks per anchor."""
 MOST_ROWS = 1 << 28
 LARGE = 15
-"""The least count that is stored in a table of its own: the mark of a list."""
+"""Smallest count that is stored in a separate table: the mark of a list."""
 STRIDE = 16
 """Blocks per dense term are padded to a multiple of this."""
 DENSE_SHARE = 0.25

@@ -29,7 +29,7 @@ _FOREIGN = 0.5
 """What a term counts in fields of another language than the query's. Over XQuAD in five languages in one index, MRR@10
 of English questions is .742 with 1, .779 with .7, .781 with .5 and .783 with .4."""
 _REMEMBERED = 1 << 13
-"""Words whose terms are kept; then it starts anew."""
+"""Most words whose terms are cached; then the cache is emptied."""
 
 
 class _Field(NamedTuple, Generic[T]):

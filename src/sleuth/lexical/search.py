@@ -94,7 +94,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         Args:
             leg: the leg that built them.
             segments: in order of key.
-            ids: names of rows, by which equal scores of two segments are ordered; in order of key where None.
+            ids: names of rows, which order equal scores of two segments; in order of key if None.
             previous: the searcher of the version before; what did not change is taken from it.
             corpus: what these segments are a part of; None where they are all of it.
         """
@@ -220,7 +220,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return the best `k` rows that hold a term of the query; scores are above 0.
 
         Args:
-            query: text, analysed per field; or terms that are weighed already. A word that comes twice counts twice.
+            query: text, analysed per field; or terms that are weighed already. A word that occurs twice counts twice.
             k: at least 0; more than there are gives all.
             allowed: per segment, the rows that may answer; None for all of it.
             weighting: "bm25" or "tfidf".

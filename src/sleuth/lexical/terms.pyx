@@ -46,7 +46,7 @@ cdef class Found:
 
     @property
     def numbers(self):
-        """Its number in each segment, -1 where it has none."""
+        """Its number in each segment, or -1."""
         cdef Py_ssize_t i
         return [self.terms[i].postings.number if self.terms[i].postings.df else -1 for i in range(len(self.postings))]
 

@@ -103,12 +103,12 @@ class Store:
         """Open the index at `path`.
 
         Args:
-            create: make it where there is none; an index that is there is opened as it is.
+            create: make a missing index; an existing one is opened as it is.
             settings: JSON values kept with a new index; not compared with those of an old one.
             immutable: read it as files that nobody changes, this process included.
 
         Raises:
-            ArgumentError: a path that can be none.
+            ArgumentError: an impossible path.
             IndexNotFoundError: no index there, and not asked to make one.
             FormatVersionError: made by another version of the format.
             IndexDamagedError: the record does not open; the message says what remains.
@@ -235,7 +235,7 @@ class Store:
     def remake(
         self, leg: str, settings: Mapping[str, Any], *, vectors_of: str = "", timeout: float = 10.0
     ) -> None:
-        """Forget what a leg holds, and keep other settings, in one commit; before `attach`, which makes it anew.
+        """Forget what a leg holds, and keep other settings, in one commit; before `attach`, which builds it again.
 
         Args:
             vectors_of: the fingerprint whose cached vectors stay; those of others are forgotten.
@@ -363,7 +363,7 @@ class Store:
         return DocumentChecks(self.path, self._connection, self._views)
 
     def _prove_rows(self, rest: Callable[[float], object]) -> str:
-        """Look at the record, a part at a time; return what is damaged."""
+        """Check the record, a part at a time; return its damage."""
         from sleuth.store.health.proofs import prove
 
         return prove(self._checks(), rest)
@@ -382,7 +382,7 @@ class Store:
         return check(self._checks(), full=full)
 
     def repair(self, *, timeout: float = 10.0) -> list[Repair]:
-        """Check fully, and mend what can be mended: segments from the record, then what is left of the record itself.
+        """Check fully, and mend what can be mended: segments from the record, then the record itself.
 
         Documents of which the record has lost a part are removed, and named, so that adding them again restores them.
 
@@ -419,7 +419,7 @@ class Store:
     # --- closing
 
     def close(self, *, finish: bool = True) -> None:
-        """Let go of everything. Closing twice is fine.
+        """Close everything. Closing twice is fine.
 
         Args:
             finish: do the merges first that commits of this process have made due: a large load leaves many. Else a

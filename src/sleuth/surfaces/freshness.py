@@ -32,7 +32,7 @@ class Stale:
     """What differs between files and index.
 
     Attributes:
-        files: how many; None where nobody knows, as the files were not compared since the call began.
+        files: how many; None if the files were not compared since the call began.
         paths: the first few of them.
         error: why the last refresh failed; "" where it did not.
     """
@@ -117,7 +117,7 @@ class Refresher:
             try:
                 index_changes(self._engine(), self._snapshots(), changes)
             except IndexLockedError:
-                pass  # whoever indexes now does it for us
+                pass  # another process indexes them now
             except SleuthError as failure:
                 error = str(failure)
             began = time.monotonic()

@@ -138,7 +138,7 @@ class Analyzer:
         return tokens_of_runs
 
     def tokens_of_each(self, runs: list[str]) -> list[tuple[str, ...]]:
-        """Return the tokens of each run in small letters; all are stemmed together, and none is remembered."""
+        """Return the tokens of each run in small letters; all are stemmed together, and not cached."""
         return [(tokens,) if isinstance(tokens, str) else tokens for tokens in self._expand(runs)]
 
     def word_rule(self) -> WordRule | None:

@@ -82,7 +82,7 @@ def read_argument(text: str) -> Argument | None:
 
 
 def parameter_types(signature: str) -> list[str]:
-    """Return the declared type of each parameter of a signature or function type, "" where none is declared."""
+    """Return the declared type of each parameter of a signature or function type, or ""."""
     signature = signature.replace("=>", "⇒")
     at = 0
     while at < len(signature) and signature[at] != "(":
@@ -168,7 +168,7 @@ def type_name(text: str) -> str:
 
 
 def element_of(text: str) -> str:
-    """Return the type of the elements of a collection's type, "" where it has none."""
+    """Return the type of the elements of a collection's type, or ""."""
     bare = _bare_type(text)
     if bare.startswith("[") and bare[1:2] == "]":
         return bare[2:]

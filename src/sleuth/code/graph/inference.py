@@ -1,4 +1,4 @@
-"""Infers the class of an expression: from declared types, from assigned values, and from what functions return."""
+"""Infers the class of an expression from declared types, assigned values and return values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BARE_MEMBERS: Final = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "c
 _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
 _EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
-"""What stands between two values of which either may be taken."""
+"""Separates two alternative values."""
 _APART: Final = frozenset({"member", "generic"})
 """Bindings that are no variables."""
 _DEPTH: Final = 6
@@ -118,7 +118,7 @@ class Inference:
         return resolved.definition if resolved is not None and kind in CONTAINERS else None
 
     def _bound_of(self, name: str, site: Site) -> str:
-        """Return the bound of a type parameter of the definitions around a place, "" where there is none."""
+        """Return the bound of a type parameter of the definitions around a place, or ""."""
         detail = self._snapshot.detail(site.file)
         generics = [binding for binding in detail.bindings.get(name, ()) if binding.kind == "generic"]
         at = site.symbol
@@ -227,7 +227,7 @@ class Inference:
         return Type(own[0], where) if own and own[0] else None
 
     def _named(self, step: Step, qualifier: str, site: Site, depth: int) -> Type | None:
-        """Return the type of what a name means that is no variable."""
+        """Return the type of a name's target that is not a variable."""
         resolved = self._names.resolve(
             site.file, Reference(step.name, qualifier, "value", site.line, site.symbol)
         )

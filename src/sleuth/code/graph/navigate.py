@@ -33,7 +33,7 @@ class Touched:
 
     Attributes:
         hops: how many uses away it is from the change; 1 uses it directly.
-        confidence: of the weakest link on the way.
+        confidence: of the weakest link between them.
         through: qualified name of the definition one hop nearer.
     """
 
@@ -169,7 +169,7 @@ class Navigator:
         """Return names of definitions that are spelled like this one, at most three.
 
         Of a dotted name each step may be misspelled: `Modle.save` and `Model.svae` give `Model.save`. If nothing is
-        called like its last step, what stands before that is looked for.
+        called like its last step, the part before it is looked up.
         """
         before, _, last = name.rpartition(".")
         if not before:

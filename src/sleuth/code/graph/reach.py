@@ -45,7 +45,7 @@ class Hop:
 
 
 def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[Hop]:
-    """Return a shortest chain of calls from one definition to another, both included; empty if there is none.
+    """Return a shortest chain of calls from one definition to another, both included, or an empty one.
 
     A class is reached by making an object of it, and reaches what its constructor calls. Calls of an unknown receiver
     count where the name has one meaning; their confidence is low.

@@ -6,7 +6,7 @@
     0.8   in a file that is imported whole, or of the same package where the language shares those
     0.5   the only definition of this name in the repository; 0.35 where it is a method of an unknown object
 
-Below that nothing is said: two guesses are none.
+Below that, an ambiguous name resolves to nothing.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _OVERLOAD = re.compile(r"^\s*@(?:\w+\.)?overload\b", re.MULTILINE)
 _OVERLOADED = frozenset({"typescript", "tsx"})
 """Languages in which functions of one name and scope are declarations of the last one."""
 _MODULES = frozenset({"python", "javascript", "typescript", "tsx"})
-"""Languages in which a module offers what stands at the top of its file."""
+"""Languages whose modules export the names at the top of their files."""
 _TYPES = frozenset({"interface", "type", "module"})
 """Kinds of definitions that are no values."""
 _OF_VALUES = frozenset({"call", "instantiation", "value"})
 """Roles in which a name that is a type and a value means the value."""
 CERTAIN = 0.5
-"""The least confidence of what is more than a guess by the name of a method."""
+"""Least confidence of a target that is more than a guess by a method's name."""
 _DEPTH = 4
 _REEXPORTS = 6
 """How many modules may lead from an import to what it means."""
@@ -104,7 +104,7 @@ class Resolver:
             definition = self._implementation(resolved.definition, role)
             resolved = replace(resolved, definition=definition)
         if not under_way:
-            # What was found on the way to something else may have been cut short by a circle.
+            # An intermediate result may be incomplete because of a cycle.
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[key] = resolved
@@ -284,7 +284,7 @@ class Resolver:
 
     def _globally(self, file: FileRow, name: str) -> Resolved | None:
         if name in _BUILTIN or self._is_module(file):
-            # A module has no names without a definition or an import: what is left is a local or a builtin.
+            # A module has no names without a definition or an import: everything else is a local or a builtin.
             return None
         return self._only(file, [d for d in self._by_name(name) if d.symbol.kind != "attribute"], 0.5)
 

@@ -90,7 +90,7 @@ def _is_candidate(symbol: Symbol) -> bool:
 
 
 def _inside(snapshot: Snapshot, file: FileRow, symbol: Symbol, name: bytes) -> int:
-    """Return how often a name stands in its own definition."""
+    """Return how often a name occurs in its own definition."""
     text = snapshot.lines(file, symbol.start, symbol.end).encode("utf-8", "surrogatepass")
     return sum(word == name for word in _WORD.findall(text))
 

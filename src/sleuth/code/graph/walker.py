@@ -211,7 +211,7 @@ def same(a: Definition, b: Definition) -> bool:
 
 
 def describe(file: FileRow, symbol: Symbol | None) -> dict[str, Any]:
-    """Return a definition for people and JSON; the top of the file where there is none."""
+    """Return a definition for people and JSON, or the top of the file."""
     if symbol is None:
         return {"name": "", "type": "module", "file_path": file.path, "line": 1}
     return {"name": symbol.qualified, "type": symbol.kind, "file_path": file.path, "line": symbol.line}

@@ -1,8 +1,8 @@
 """Where a file is cut into pieces that each say one thing.
 
 A definition is a chunk, with the comment and decorators before it. A long container becomes its own outline (all of it
-that is no member) and its members; a long body is cut where statements begin; what stands between definitions is
-kept as module-level code. Chunks are whole lines, do not overlap, and leave out blank lines only.
+that is no member) and its members; a long body is cut where statements begin; code between definitions is module-level
+code. Chunks are whole lines, do not overlap, and leave out blank lines only.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WHOLE_LINES = 80
 CONTAINER_LINES = 24
 """A container up to this long is one chunk, members and all."""
 PART_LINES = 50
-"""Pieces of what is longer hold about this many lines."""
+"""Longer bodies are cut into pieces of about this many lines."""
 
 CHUNK_KINDS: Final = ("definition", "outline", "part", "module", "text")
 """What a chunk can be, by number."""
@@ -137,7 +137,7 @@ class _Cutter:
 
 
 def _members(definitions: Sequence[ParsedDefinition]) -> dict[int, list[int]]:
-    """Return by container its members, with -1 those of the file; what stands inside a function is none."""
+    """Map a container to its members (-1 for the top level), without definitions inside functions."""
     members: dict[int, list[int]] = defaultdict(list)
     opaque: list[bool] = []
     for i, definition in enumerate(definitions):
@@ -178,7 +178,7 @@ def _trimmed(lines: LineIndex, first: int, last: int) -> tuple[int, int] | None:
 
 
 def _packed(first: int, last: int, borders: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield ranges of about `PART_LINES` lines that begin at borders, or where there are none at every such line."""
+    """Yield ranges of about `PART_LINES` lines that begin at borders, or, without borders, at any line."""
     at = first
     i = 0
     while last - at + 1 > PART_LINES:

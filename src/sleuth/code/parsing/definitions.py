@@ -1,4 +1,4 @@
-"""The definitions of a file: their names, extents, containers and documentation, from what the queries captured."""
+"""The definitions of a file: their names, extents, containers and documentation, from captures of the queries."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class ParsedDefinition:
 
     Attributes:
         own: the bytes of its node; `start` and `end` have its wrappers too.
-        body: where its body begins, -1 where it has none.
-        parent: position of its container, -1 where it has none.
+        body: where its body begins, or -1.
+        parent: position of its container, or -1.
         first, last: lines, with the comment before it.
     """
 
@@ -155,7 +155,7 @@ class _Wrapper(NamedTuple):
 
 
 def _wrappers(matches: Iterable[Match]) -> dict[Span, _Wrapper]:
-    """Return by what they wrap first the wrappers."""
+    """Map the node that a wrapper wraps first to its wrappers."""
     wrapped: dict[Span, set[Span]] = defaultdict(set)
     for match in matches:
         wrapped[Span.of(match["wrapper"][0])].add(Span.of(match["wrapped"][0]))

@@ -64,8 +64,8 @@ class Symbol:
         kind: class, interface, struct, enum, trait, impl, module, function, method, property, constant, attribute,
             type or macro.
         start, end: lines, 1-based, inclusive; decorators and the comment before it belong to it.
-        line: where its name stands.
-        parent: position of its container in the list of symbols, -1 where it has none.
+        line: of its name.
+        parent: position of its container in the list of symbols, or -1.
     """
 
     __slots__ = ("_at", "_detail", "_labels", "end", "kind", "line", "name", "parent", "qualified", "start")
@@ -112,9 +112,9 @@ class Reference(NamedTuple):
     """A name that is used.
 
     Attributes:
-        name: the last part, such as `charge`; `qualifier` is what stands before it, such as `stripe` or `self`.
+        name: the last part, such as `charge`; `qualifier` is the part before it, such as `stripe` or `self`.
         role: call, instantiation, inheritance, import or reference.
-        symbol: position of the definition it stands in, -1 at the file's top.
+        symbol: position of its enclosing definition, -1 at the file's top.
     """
 
     name: str
@@ -327,7 +327,7 @@ class Detail:
         )
 
     def uses(self) -> Iterator[tuple[str, int]]:
-        """Yield used names, imports left out, each with the position of the definition that it stands in, or -1."""
+        """Yield used names, imports left out, each with the position of its enclosing definition, or -1."""
         table = self._tables.references[:, (_USED, _USED_SIZE, _USED_IN)]
         for start, size, symbol in table.tolist():
             yield self.text(start, start + size), symbol
@@ -396,7 +396,7 @@ class Detail:
         return self._tables.chunks
 
     def chunk_symbols(self) -> list[int]:
-        """Return the position of the definition that each chunk is or stands in, -1 for none."""
+        """Return for each chunk the position of its own or its enclosing definition, or -1."""
         symbols: list[int] = self._tables.chunks[:, _CHUNK_SYMBOL].tolist()
         return symbols
 

@@ -17,7 +17,7 @@ from sleuth.code.parsing.tables import ChunkRow, Table, empty_tables
 
 
 class SourceText(NamedTuple):
-    """A text that is to be taken apart.
+    """A text to analyse.
 
     Attributes:
         text: UTF-8.
@@ -36,7 +36,7 @@ class Facts(NamedTuple):
         content: the text, compressed.
         packed: read by `Detail.read`.
         names: of definitions without attributes; `defines` has those too, `uses` has names that are used or imported.
-        symbols: the qualified name of the definition that each chunk is or stands in, or "".
+        symbols: for each chunk, the qualified name of its own or its enclosing definition, or "".
         chunks: rows of `ChunkRow`, shape (n, 4).
         failure: why it was not parsed though it has a language; "" otherwise.
     """

@@ -7,10 +7,10 @@ language:
 
 - `@definition.KIND`: the node of a definition; `@name` is its name and `@scope` what the name belongs to, such as a
   receiver. Where C hides the name, `@declarator` is what it is inside of. `@body` is where its signature ends. After
-  `(#set! reaches "end of file")` what follows the definition stands in it.
+  `(#set! reaches "end of file")` the rest of the file belongs to the definition.
 - `@wrapper` around `@wrapped`: what belongs to a definition, such as decorators or `export`.
-- `@doc`: a string that documents the definition it stands in.
-- `@reference.call`, `.instantiation`, `.inheritance`, `.type`, `.value`: a use of `@name`, which stands after
+- `@doc`: a string that documents its enclosing definition.
+- `@reference.call`, `.instantiation`, `.inheritance`, `.type`, `.value`: a use of `@name`, which follows
   `@qualifier`. `.mention`, a name that may be a variable, `.elsewhere` and `.quoted` are decided by
   `sleuth.code.parsing.mentions`.
 - `@binding.variable`, `.element`, `.member`, `.assigned`, `.outer`, `.argument`, `.generic`, `.part`: `@name` gets a
@@ -61,8 +61,8 @@ class Pattern:
 
     Attributes:
         subject: the capture that says what it finds, such as `definition.class` or `import`.
-        group: its first word; `kind` is the rest, "" where there is none.
-        to_the_end: whether what follows a definition stands in it.
+        group: its first word; `kind` is the rest, or "".
+        to_the_end: whether the rest of the file belongs to the definition.
     """
 
     subject: str
@@ -138,7 +138,7 @@ def grammar(name: str) -> Grammar:
 
 
 def query_text(language: str, purpose: str) -> str:
-    """Return the query of a language for a purpose, with those it inherits before it; "" where it has none."""
+    """Return the query of a language for a purpose, with those it inherits before it, or ""."""
     path = _QUERIES / language / f"{purpose}.scm"
     if not path.is_file():
         return ""

@@ -25,7 +25,7 @@ ROLES: Final = ("inheritance", "instantiation", "call", "reference")
 """What a reference can do, by number; the first of these wins where several patterns find the same name."""
 
 PARSED_ROLES: Final = (*ROLES, "quoted", "elsewhere", "mention")
-"""What a query can find, by number. What comes after `ROLES` becomes a reference or is left out: see `mentions`."""
+"""What a query can find, by number. Kinds after `ROLES` become references or are left out: see `mentions`."""
 
 ROLE_NUMBERS: Final = {
     f"reference.{name}": PARSED_ROLES.index(role)

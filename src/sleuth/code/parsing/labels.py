@@ -48,7 +48,7 @@ _SCHEMA_HEAD = re.compile(
     rb"|#\[derive\([^\[\]]*\b(?:Serialize|Deserialize)\b"
 )
 MODULE_LABEL = "module_code"
-"""Label of code that stands in no definition."""
+"""Label of code outside definitions."""
 _PURPOSES = (
     "public_api",
     "test_case",

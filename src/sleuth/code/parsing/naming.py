@@ -13,7 +13,7 @@ _SEPARATORS = re.compile(r"\.|::|->|\\|\?\.")
 _OPERATOR = re.compile(
     r"((?:\w+(?:<[^<>]*>)?::)*)operator\b\s*(?:(\(\s*\)|[^\w\s(][^\w(]*)|([^(]+?)\s*(?:\(.*)?$)", re.S
 )
-"""What stands before `operator` in a name of C++, and the sign or the type after it."""
+"""The part before `operator` in a name of C++, and the sign or the type after it."""
 _GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _MAX_QUALIFIER = 80
 
@@ -31,7 +31,7 @@ class Name(NamedTuple):
 
 
 OUTSIDE: Final = Name("", "", "")
-"""What stands around the definitions at a file's top."""
+"""The container of definitions at a file's top."""
 
 
 def name_of(source: bytes, language: str, row: DefinitionRow, outer: Name) -> Name:
@@ -55,7 +55,7 @@ def name_of(source: bytes, language: str, row: DefinitionRow, outer: Name) -> Na
 
 
 def _split_name(name: str, language: str) -> tuple[str, str]:
-    """Return what stands before a name, joined with dots, and the name itself."""
+    """Return the qualifiers before a name, joined with dots, and the name itself."""
     operator_match = _OPERATOR.match(name) if language == "cpp" and "operator" in name else None
     if operator_match is not None:
         parts = [part for part in _SEPARATORS.split(_GENERIC.sub("", operator_match[1])) if part]

@@ -29,7 +29,7 @@ class NotebookCode(NamedTuple):
 
 
 def code_of_notebook(text: str) -> NotebookCode | None:
-    """Return the code of a notebook, also of one that this function has read; None where a text is none.
+    """Return the code of a notebook, also of one that this function has read; None if the text is not a notebook.
 
     The text decides, and not the name of its file: equal files are kept once.
     """

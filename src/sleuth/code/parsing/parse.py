@@ -45,7 +45,7 @@ def parse_source(source: bytes, language: str, path: str = "") -> Detail:
 
 
 def tables_of(source: bytes, language: str) -> Tables:
-    """Return what stands in a source.
+    """Return the definitions and references of a source.
 
     Args:
         source: UTF-8.

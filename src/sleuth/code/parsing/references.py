@@ -1,4 +1,4 @@
-"""The used names and import statements of a file, from what the queries captured."""
+"""The used names and import statements of a file, from captures of the queries."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _mark_instantiations(source: bytes, table: Table) -> None:
 def imports_of_matches(
     matches: Sequence[Match], lines: LineIndex, definitions: Sequence[ParsedDefinition]
 ) -> Table:
-    """Return the import statements in order of place; what stands inside another is part of it.
+    """Return the import statements in order of place; one inside another is part of it.
 
     Args:
         definitions: in order of start, containers first.

@@ -27,10 +27,10 @@ class DefinitionRow(NamedTuple):
         name, name_size: its name, as written.
         first: the line where the comment before it begins.
         line, last: the lines of its name and of its end.
-        parent: row of its container, -1 where it has none.
-        body: where its body begins, -1 where it has none.
-        doc, doc_size: the string that documents it; size 0 where there is none.
-        scope, scope_size: what its name belongs to, such as a receiver; size 0 where there is none.
+        parent: row of its container, or -1.
+        body: where its body begins, or -1.
+        doc, doc_size: the string that documents it, or size 0.
+        scope, scope_size: what its name belongs to, such as a receiver, or size 0.
     """
 
     kind: int
@@ -54,12 +54,11 @@ class ReferenceRow(NamedTuple):
     """A used name.
 
     Attributes:
-        line: where it stands.
+        line: of its name.
         name, name_size: its bytes.
-        qualifier, qualifier_size: what stands before it, such as `self`; `qualifier` counts back from `name`, and
-            the size is 0 where there is none.
+        qualifier, qualifier_size: the part before it, such as `self`, or size 0; `qualifier` counts back from `name`.
         role: position in `ROLES`.
-        symbol: row of the definition it stands in, -1 at the file's top.
+        symbol: row of its enclosing definition, -1 at the file's top.
     """
 
     line: int
@@ -76,7 +75,7 @@ class BindingRow(NamedTuple):
 
     Attributes:
         name, name_size: its bytes.
-        type, type_size: its declared type; `type` counts from `name`, and the size is 0 where there is none.
+        type, type_size: its declared type, or size 0; `type` counts from `name`.
         value, value_size: what it is assigned, likewise.
         kind: position in `BINDINGS`.
         symbol: row of the definition around it, or of the definition that has this name; -1 at the file's top.

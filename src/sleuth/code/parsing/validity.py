@@ -56,7 +56,7 @@ def validate_tables(tables: Tables, source: bytes) -> None:
 def _check(
     table: Table, kind: type[Any], usual: tuple[int, int], special: Mapping[str, tuple[int, int]]
 ) -> None:
-    """Check that each column of a table is within its bounds, which are `usual` where none are named."""
+    """Check that each column of a table is within its bounds, by default `usual`."""
     if not len(table):
         return
     columns = zip(kind._fields, table.min(axis=0).tolist(), table.max(axis=0).tolist(), strict=True)

@@ -44,7 +44,7 @@ _FORM: Final = (
     "--submodule=short",
     "--ignore-submodules=none",
 )
-"""What is read must not depend on settings."""
+"""Options that make git's output independent of settings."""
 _PATHS: Final = ("--raw", "--no-abbrev")
 _LINES: Final = ("--patch", "--unified=0", "--inter-hunk-context=0", "--diff-algorithm=myers")
 _ESCAPE: Final = re.compile(rb'\\([0-7]{3}|[abtnvfr"\\])')
@@ -79,8 +79,8 @@ class ReadCommit:
     Attributes:
         parents: their ids.
         time: when it was committed, in seconds since the epoch.
-        paths: that differ from its only parent; a merge has none.
-        changes: the first lines that it added and removed, and what git says they stand in.
+        paths: that differ from its only parent; empty for a merge.
+        changes: the first lines that it added and removed, and their enclosing definitions as git names them.
     """
 
     commit: Commit
@@ -123,8 +123,8 @@ def cut_commits(root: Path) -> frozenset[str]:
 def read_commits(root: Path, ids: Sequence[str], *, with_changes: bool) -> list[ReadCommit]:
     """Return commits, in the order asked for.
 
-    Where git cannot list the paths of these commits, as in a partial clone, or takes too long, they have none. The same
-    goes for changed lines; a commit that touches over `MOST_FILES` files has none either.
+    Where git cannot list the paths of these commits, as in a partial clone, or takes too long, their paths are empty.
+    The same goes for changed lines, also of a commit that touches over `MOST_FILES` files.
 
     Args:
         ids: in full, so few that git takes a second or two.

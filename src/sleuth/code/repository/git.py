@@ -95,7 +95,7 @@ def names_of(root: Path, commit: str) -> Iterator[Callable[[], list[str]]]:
 
 
 def origin_of(root: Path) -> str:
-    """Return the URL of the remote `origin` without its secrets; "" where there is none."""
+    """Return the URL of the remote `origin` without its secrets, or ""."""
     try:
         url = run(root, "config", "--get", "remote.origin.url").decode("utf-8", "replace").strip()
     except CodeError:
@@ -121,7 +121,7 @@ class Index:
         stamp: of the files that git keeps it in, and what is checked out; None where it changed while it was read.
         tracked: object id in hex by path of plain files that are in sight.
         others: paths of anything else: links, submodules, unmerged, left out of sight.
-        unwatched: object id in hex by path of those plain files at which git was told not to look.
+        unwatched: object id in hex by path of plain files that git must not look at.
         odd: the bytes of tracked paths that are not UTF-8, by their text.
     """
 
@@ -150,7 +150,7 @@ class Worktree:
     """A worktree beside what is checked out.
 
     Attributes:
-        head: the commit that is checked out; "" where there is none yet.
+        head: the commit that is checked out, or "" before the first one.
         clean: whether nothing is changed, untracked files included.
         changed: paths whose content may be other than the index says, and untracked ones; `touched` has besides what
             differs between the index and the commit.
@@ -236,7 +236,7 @@ def _untracked(process: subprocess.Popen[bytes], root: Path, index: Index) -> It
 
 
 def stamp_of(root: Path) -> Stamp | None:
-    """Changes whenever git writes its index, checks something else out, commits, or is told to ignore other files."""
+    """Changes whenever git writes its index, checks something else out, commits, or gets other ignore rules."""
     try:
         folder, common = _git_folders(root)
         head = (folder / "HEAD").read_text("utf-8").strip()

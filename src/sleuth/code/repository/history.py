@@ -29,7 +29,7 @@ def commits_of(
     Args:
         path: relative to `root`.
         revision: a commit, branch or tag; only its ancestors are listed.
-        lines: the first and last line, 1-based, as they stand in `revision`; the whole file where None.
+        lines: the first and last line, 1-based, in `revision`; None for the whole file.
         text: only commits that added or removed this text; any where empty.
         most: how many.
 

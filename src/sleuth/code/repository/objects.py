@@ -34,7 +34,7 @@ class Objects:
         self._end: Callable[[], object] = object
 
     def close(self) -> None:
-        """End what runs; the next question starts it anew."""
+        """End the process; the next question starts another one."""
         self._end()
         self._process = None
 

@@ -22,7 +22,7 @@ class Recall:
 
     Attributes:
         index: of git.
-        known: the file versions that were known, which `trusted` and `unknown` are told by.
+        known: the file versions that were known, which divide files into `trusted` and `unknown`.
         trusted: tracked files whose content, as the index says, is known; in order.
         unknown: the other tracked files.
         head: the commit that was checked out; `touched` are names that may be other than there.

@@ -43,7 +43,7 @@ class Source(Protocol):
 
     @property
     def url(self) -> str:
-        """Of its origin, "" where it has none."""
+        """Of its origin, or ""."""
         ...
 
     def listing(self, past: Past | None = None) -> Listing:
@@ -78,7 +78,7 @@ def source_at(path: str | Path, revision: str | None = None) -> Source:
 
 
 _SKIPPED = {"120000": "a link", "160000": SUBMODULE}
-"""What is left out of a commit, by mode."""
+"""Entries of a commit that are left out, by mode."""
 
 
 class CommitSource:

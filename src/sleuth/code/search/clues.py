@@ -29,7 +29,7 @@ Values = NDArray[np.float32]
 
 
 def quoted_shares(snapshot: Snapshot, query: Query, functions: Sequence[Function]) -> Values:
-    """Return how much of what the query quotes stands in each function, rarer texts counting more; the best has 1."""
+    """Return the share of the query's quotations that each function holds. Rarer texts count more; the best has 1."""
     quoted = [text.encode("utf-8", "replace") for text in sorted(query.quoted)]
     in_file: dict[int, list[bytes]] = {}
     lines: dict[int, list[bytes]] = {}
@@ -76,7 +76,7 @@ def calls_among(
     A name that several functions have counts for each of them by its share.
 
     Args:
-        outer: by file, the outermost function that each of its symbols stands in, or -1.
+        outer: by file, the outermost function around each of its symbols, or -1.
         good: what speaks for each function otherwise.
     """
     used: dict[Function, set[str]] = defaultdict(set)

@@ -38,7 +38,7 @@ class RetrievedContext:
         symbol: qualified name of the definition, "" for code between definitions.
         signature: its head on one line.
         related: by kind (`callers`, `callees`, `siblings`, `implementations`, `tests`), where asked for.
-        explanation: how the score comes about.
+        explanation: how the score is computed.
     """
 
     file_path: str

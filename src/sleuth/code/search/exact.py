@@ -1,7 +1,7 @@
-"""Definitions and lines that a whole query names: a qualified name, a path, or a path with a line.
+"""Definitions and lines that a query is the name of: a qualified name, a path, or a path with a line.
 
-A question is ranked by what speaks for it. A name is not a question: whoever types `Model.save` or `app/views.py:40`
-wants that definition or that line first, whatever else mentions it.
+A question is ranked by many signals. A name is not a question: a person who types
+`Model.save` or `app/views.py:40` wants that definition or that line first, before other mentions of it.
 """
 
 from __future__ import annotations

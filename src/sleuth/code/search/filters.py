@@ -82,7 +82,7 @@ def read_filter(
 def read_tree(snapshot: Snapshot, tree: Filter | None) -> CodeFilter:
     """Read a filter tree over the metadata of pieces of code (`file_metadata`, `chunk_metadata`).
 
-    What can be told from the files alone is tested on them; only files that pass are opened for the rest.
+    Conditions on files are tested first; only files that pass are opened for the other conditions.
     """
     parts = tree.parts if isinstance(tree, And) else () if tree is None else (tree,)
     of_files = all_of(*(part for part in parts if _keys(part) <= FILE_KEYS))

@@ -5,7 +5,7 @@
     text        its chunks answer the query (BM25); `title_text` and `prose_text` those parts of it
     symbol      its qualified name holds words of the title (BM25); `any_symbol` of the whole query
     share       how good its best chunk is among those of its file
-    frame       it stands in a stack trace of the query, later ones count more
+    frame       it is in a stack trace of the query, later ones count more
     named       the query names it by an identifier; `told` in prose; rarer names count more
     owner       the query names its class
     lines       it holds a line that the query names by a link, a place or a stack frame
@@ -152,7 +152,7 @@ class _SignalReader:
     """Reads the signals of the functions of files, for one query.
 
     Attributes:
-        outer: by file that was read, the outermost function that each of its symbols stands in, or -1.
+        outer: by file that was read, the outermost function around each of its symbols, or -1.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class _SignalReader:
 
 
 def outer_functions(symbols: Sequence[Symbol]) -> list[int]:
-    """Return by symbol the outermost function that it is or stands in, -1 where it stands in none."""
+    """Map each symbol to itself or its outermost enclosing function, or to -1."""
     outer: list[int] = []
     for at, symbol in enumerate(symbols):
         above = outer[symbol.parent] if symbol.parent >= 0 else -1

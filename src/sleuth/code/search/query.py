@@ -72,7 +72,7 @@ class Query:
         files: paths that it mentions.
         frames: of stack traces, in the order of the text.
         lines: those that links, places such as `a.py:10`, and stack frames name.
-        quoted: what stands in quotes or backticks, on one line.
+        quoted: texts in quotes or backticks, each on one line.
         wants_tests: whether it asks for tests; `wants_docs` for documentation.
     """
 

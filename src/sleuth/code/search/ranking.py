@@ -66,7 +66,7 @@ def rank_files(
     """Score all files that may answer.
 
     Args:
-        meaning: of the vector leg, scaled as signals are; None where there is none.
+        meaning: of the vector leg, scaled as signals are, or None.
     """
     weights = WEIGHTS if meaning is None else WEIGHTS | {"meaning": MEANING}
     signals = Signals(snapshot, query, allowed)

@@ -46,7 +46,7 @@ _IMPORTED = 1.0
 _BARE_TYPE = 0.5
 _BARE_NAME = 0.1
 _OF_UNKNOWN_OBJECT = 0.02
-"""What a use counts: of what an import brings in, of a type or another name by the bare name, of a member."""
+"""Weight of a use: of an imported name, of a type or another name by its bare name, of a member."""
 _AS_BASE = 5.0
 """How many uses a class counts for that extends another one."""
 _BUILTINS = frozenset(

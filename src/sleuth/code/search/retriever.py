@@ -47,8 +47,8 @@ _POOL = 20
 class GraphStorage(Protocol):
     """Where a retriever finds repositories and their snapshots. `CodeStorage` is the embedded one.
 
-    Contract: `repository` and `snapshot` raise `UnknownRepositoryError` and `UnknownSnapshotError` that list what there
-    is; `snapshot` gives completed ones only; what `open_snapshot` gives never changes.
+    Contract: `repository` and `snapshot` raise `UnknownRepositoryError` and `UnknownSnapshotError`, which list the
+    known ones; `snapshot` gives completed ones only; what `open_snapshot` gives never changes.
     """
 
     def repository(self, name: str) -> Repository:
@@ -100,7 +100,7 @@ class CodeRetriever:
         Args:
             embedding_provider: text to vectors; None where only the strategy "keyword" is used.
             weights: of the legs "keyword" and "vector" in a hybrid search, as {"vector": 0.5} or "vector=0.5". Where
-                one is left out, words weigh 1, and vectors `code_weight` of the embedder, or .25 if it has none.
+                one is left out, words weigh 1, and vectors `code_weight` of the embedder, or .25 without one.
 
         Raises:
             ArgumentError: weights that break their rule.
@@ -132,11 +132,11 @@ class CodeRetriever:
             query: a question, identifiers, code, a stack trace or a whole report.
             repo_id: a repository's id, path or URL.
             snapshot_id: a commit, branch, tag or content id that was indexed; the newest completed one for None.
-            limit: 0 or more; a limit above what there is gives all there is.
+            limit: 0 or more; a limit above the number of hits gives all.
             strategy: "hybrid", "vector" or "keyword".
             filters: by `path_prefix`, `language`, `exclude_language`, `category`, `exclude_category`, `labels`.
             expand: relations to add to each hit: callers, callees, siblings, implementations, tests.
-            explain: attach how each score comes about.
+            explain: attach how each score is computed.
             weights: of the legs "keyword" and "vector" in a hybrid search; those of the constructor where left out.
             granularity: what a hit is: "lines", a piece of a file; "function", a whole function or method; "file", the
                 best piece of each file.
@@ -145,7 +145,7 @@ class CodeRetriever:
 
         Raises:
             ArgumentError: an argument that breaks its rule, or a strategy that needs an embedder.
-            UnknownRepositoryError, UnknownSnapshotError: list what there is.
+            UnknownRepositoryError, UnknownSnapshotError: list the known ones.
             FilterError: an unknown key or value.
             RetrievalError: every leg failed.
             IndexDamagedError: the index on disk does not read.

@@ -49,7 +49,7 @@ class Similar:
 def similar_chunks(
     snapshot: Snapshot, query: str, allowed: CodeFilter, provider: EmbeddingProvider | None
 ) -> Similar:
-    """Cosines of the query's title and all chunks; those that may not answer have none."""
+    """Cosines of the query's title and of all chunks that may answer."""
     from sleuth.code.search.query import title_of
     from sleuth.code.search.vectors import chunk_vectors, query_vector
 

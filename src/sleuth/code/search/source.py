@@ -69,7 +69,7 @@ class SnapshotRetriever:
         Raises:
             ArgumentError: a query that is not a string, or a wrong k.
             FilterError: a filter that cannot be read; says where.
-            UnknownRepositoryError, UnknownSnapshotError: list what there is.
+            UnknownRepositoryError, UnknownSnapshotError: list the known ones.
             RetrievalError: every leg failed.
         """
         k = check_count(k)

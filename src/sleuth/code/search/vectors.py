@@ -45,7 +45,7 @@ def fingerprint(provider: EmbeddingProvider) -> str:
 def chunk_vectors(
     snapshot: Snapshot, provider: EmbeddingProvider
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    """Vectors of all chunks of a snapshot; those of files that have none yet are made and kept.
+    """Return vectors of all chunks of a snapshot; missing ones are made and cached.
 
     Returns:
         (positions of files, places of chunks in them, unit vectors), shapes (m,), (m,) and (m, dimension).

@@ -63,7 +63,7 @@ def keys_of_commits(connection: Connection) -> NDArray[np.int64]:
     """Return the keys of all commits, ascending.
 
     Raises:
-        IndexDamagedError: a key is none that a run gives.
+        IndexDamagedError: no run gives such a key.
     """
     keys = np.array([key for (key,) in connection.execute("SELECT key FROM commits ORDER BY key")], np.int64)
     if len(keys) and not 0 <= keys[0] <= keys[-1] < _LAST:
@@ -249,7 +249,7 @@ def bad_histories(connection: Connection, first: int, end: int) -> dict[int, str
 
 
 def forget_commits(connection: Connection, keys: Collection[int]) -> None:
-    """Remove commits, given by key, and what is known to be whole; the next run reads again what is missing."""
+    """Remove commits, given by key, and the list of complete ones; the next run reads the missing ones again."""
     connection.executemany("DELETE FROM commits WHERE key = ?", ((key,) for key in keys))
     if keys:
         connection.execute("DELETE FROM histories")

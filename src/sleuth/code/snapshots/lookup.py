@@ -25,7 +25,7 @@ def repository_named(name: str | UUID, repositories: Sequence[Repository], place
 
     Raises:
         ArgumentError: a name that is no text, or empty.
-        UnknownRepositoryError: there is none; lists those there are.
+        UnknownRepositoryError: no such repository; lists the known ones.
     """
     name = str(name) if isinstance(name, UUID) else name
     if not isinstance(name, str) or not name:
@@ -72,7 +72,7 @@ def snapshot_named(
 
     Raises:
         ArgumentError: a name that is no text.
-        UnknownSnapshotError: there is none, or it is not completed; lists those there are.
+        UnknownSnapshotError: no such completed snapshot; lists the known ones.
     """
     listed = ", ".join(
         " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])])

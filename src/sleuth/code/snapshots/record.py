@@ -76,7 +76,7 @@ class Repository:
     Attributes:
         id: a UUID.
         path: its folder, absolute.
-        url: of its origin, "" where it has none.
+        url: of its origin, or "".
     """
 
     id: str
@@ -93,7 +93,7 @@ class SnapshotInfo:
         base: the commit it is or is based on, "" outside git.
         names: branches and tags at that commit when it was indexed.
         status: indexing, completed or failed.
-        started, finished: seconds since the epoch; `finished` is None until it is.
+        started, finished: seconds since the epoch; `finished` is None before the end.
         files: how many files it lists, skipped ones included.
         error: why it failed, "" otherwise.
     """
@@ -263,7 +263,7 @@ def forget_unlisted(connection: Connection, repository: str) -> None:
 
 
 def insert_contents(connection: Connection, files: Sequence[tuple[str, Analysed]]) -> None:
-    """Write the contents of files, given with their hashes, and let go of them."""
+    """Write the contents of files, given with their hashes, and free them."""
     contents = [(hash, file.content) for hash, file in files if file.content]
     connection.executemany("INSERT OR REPLACE INTO blobs VALUES (?, ?)", contents)
     for _, file in files:
@@ -288,7 +288,7 @@ def insert_files(
 
 
 def access_to(folder: Path, *, create: bool) -> Access:
-    """Return what this process may do with the code index of a folder; `create` makes one where there is none."""
+    """Return what this process may do with the code index of a folder; `create` makes a missing one."""
     access = schema.probe(folder, CODE_SCHEMA, lambda: schema.is_whole(folder, CODE_SCHEMA))
     if access.whole:
         return access

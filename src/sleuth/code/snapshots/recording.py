@@ -57,7 +57,7 @@ class Ahead(NamedTuple):
 
     Attributes:
         whole: the commits whose history is whole, in the clone as it is cut now.
-        commits: the few since those, read by a thread; None where there are none of either kind.
+        commits: the few since those, read by a thread; None without commits of either kind.
     """
 
     whole: Tips
@@ -69,7 +69,8 @@ class History:
     """How much of a history a run records.
 
     Attributes:
-        is_recent: record only the commits since what is recorded; nothing where they are many, or none are recorded.
+        is_recent: record only the commits since what is recorded; nothing if they are many, or if no commit is
+            recorded.
         seconds: begin to read no more commits after so long; the next run goes on.
         progress: called with (commits read, commits to read).
     """

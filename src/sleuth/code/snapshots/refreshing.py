@@ -1,6 +1,6 @@
-"""The snapshot of what a worktree holds now: taken where little changed, else the newest one and how much it lacks.
+"""The snapshot of a worktree's current files: a new one if few files changed, else the newest one and its gaps.
 
-Also the history of a snapshot: what is not recorded of it is, as far as that takes seconds.
+Also the history of a snapshot: missing commits are recorded, within a few seconds.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Current:
 def current_snapshot(
     storage: CodeStorage, repository: Repository, *, most: int = MOST, timeout: float = 1.0
 ) -> Current:
-    """Return the snapshot of what the repository's folder holds now; of a bare repository, of its HEAD.
+    """Return the snapshot of the current files of the repository's folder; of a bare repository, of its HEAD.
 
     Args:
         most: index at most so many new files; 0 only looks.
@@ -128,7 +128,7 @@ def snapshot_at(
 
 
 def refresh_history(storage: CodeStorage, snapshot: Snapshot, *, timeout: float = 1.0) -> str:
-    """Record what is missing of a snapshot's history; return in a line what is still missing, "" for nothing.
+    """Record missing commits of a snapshot's history; return a line that names those still missing, or "".
 
     Args:
         timeout: seconds to wait for another run that indexes.

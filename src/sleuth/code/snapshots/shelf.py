@@ -194,7 +194,7 @@ class Shelf:
             return set(self._opened)
 
     def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
-        """Read every byte of an open segment; return whether all is as it was written. A damaged one is noted.
+        """Read every byte of an open segment; return whether it is undamaged. A damaged one is noted.
 
         Args:
             pause: as of `verify`.
@@ -222,7 +222,7 @@ class Shelf:
         *,
         whole: bool,
     ) -> merging.Merged | None:
-        """Make the next merge of a leg, not yet in the manifest; None where none is due.
+        """Make the next merge of a leg, not yet in the manifest; None if no merge is due.
 
         Args:
             live: gives the keys of rows that a file version has.

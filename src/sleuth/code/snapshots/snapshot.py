@@ -31,7 +31,7 @@ _REMEMBERED = 4_096
 
 
 class Definition:
-    """A symbol and the file it stands in."""
+    """A symbol and its file."""
 
     __slots__ = ("file", "index", "symbol")
 

@@ -65,7 +65,7 @@ class CodeStorage:
 
         Args:
             words: the legs that search words.
-            create: make it where there is none.
+            create: make a missing one.
 
         Raises:
             IndexNotFoundError: none there, and `create` is False.
@@ -87,7 +87,7 @@ class CodeStorage:
         self._run: _Run | None = None
         self.watch = Watch(self.shelf.prove, self._prove_rows, self.shelf.damage)
         noted = state = mark.read(self.path, CODE_SCHEMA.names)
-        with suppress(StoreError):  # what is damaged is told by whatever reads it
+        with suppress(StoreError):  # the first read reports damage
             state = self._state()
         mark.refuse_other(self.path, state.salt, noted, CODE_SCHEMA.names)
         self.lost = _LOST if (noted.version or 0) > (state.version or 0) else ""
@@ -96,7 +96,7 @@ class CodeStorage:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Yield a connection for a few statements; a run reads what it has written.
+        """Yield a connection for a few statements; a run reads its own changes.
 
         Raises:
             StoreError: the database is damaged, or cannot be read now.
@@ -167,7 +167,7 @@ class CodeStorage:
                 self._run = None
 
     def close(self) -> None:
-        """Let go of the database. Closing twice is fine."""
+        """Close the database. Closing twice is fine."""
         if "analyser" in vars(self):
             self.analyser.close()
         self.watch.stop()
@@ -198,7 +198,7 @@ class CodeStorage:
         return CodeChecks(self.database, self.words, self.shelf, self.live, self.lost)
 
     def _prove_rows(self, rest: Callable[[float], object]) -> str:
-        """Look at the database, a part at a time; return what is damaged."""
+        """Check the database, a part at a time; return its damage."""
         return prove(self.checks(), rest)
 
     # repositories and snapshots
@@ -288,7 +288,7 @@ class CodeStorage:
             lifecycle.fail(connection, repository, id, error)
 
     def _fail_abandoned(self) -> None:
-        """Whoever holds the lock is the only one who indexes: what is still `indexing` was killed."""
+        """Only the holder of the lock indexes: a snapshot that is still `indexing` was killed."""
         with self.reading() as connection:
             is_any_begun = lifecycle.is_any_begun(connection)
         if is_any_begun:
@@ -464,7 +464,7 @@ class CodeStorage:
         return len(gone)
 
     def forget(self) -> None:
-        """Open snapshots and segments anew: something was removed or repaired."""
+        """Reopen snapshots and segments: something was removed or repaired."""
         with self._guard:
             self._snapshots.clear()
         self.shelf.forget()

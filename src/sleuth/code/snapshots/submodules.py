@@ -36,7 +36,7 @@ def index_submodules(
 
     Args:
         index: makes a snapshot of a source.
-        revision: what the report is of; submodules are then indexed at the commit that it names. None is the worktree.
+        revision: what the report is of; submodules are then indexed at the commit that it names. The worktree if None.
         changed: absolute paths, as in `index_path`; submodules that hold none of them are left as they are.
     """
     home = git.common_folder(Path(report.path))

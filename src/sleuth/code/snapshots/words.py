@@ -1,4 +1,4 @@
-"""The protocols by which code search uses the lexical family without importing it.
+"""Protocols through which code search uses the lexical family without importing it.
 
 `Words` is the seam: two legs over the files of a snapshot, one row per file and one row per chunk, and a leg over the
 commits that led to it. The engine gives an implementation; statistics are taken over the rows that a snapshot holds.

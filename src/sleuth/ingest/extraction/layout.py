@@ -154,7 +154,7 @@ def in_reading_order(lines: Sequence[Line]) -> list[Line]:
 
 
 def _gutter(lines: Sequence[Line]) -> float | None:
-    """Return the left edge of a column of prose that has another one at its left; None if there is none."""
+    """Return the left edge of a column of prose that has another one at its left, or None."""
     edges = sorted(line.left for line in lines)
     crossed: dict[float, int] = {}
     end = float("-inf")

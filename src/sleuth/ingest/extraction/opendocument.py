@@ -95,7 +95,7 @@ class _OdfBody:
             self.parts.append(" " * (min(int(count), _MOST_BLANKS) if count.isdecimal() else 1))
 
     def _before(self, name: str, attributes: Mapping[str, str]) -> str:
-        """Return what stands before an element: the name of a sheet, cells that are left blank."""
+        """Return the text before an element: the name of a sheet, or empty cells."""
         if name == "table" and self.is_sheets:
             return f"<h2>{escape(attributes.get('table:name', ''))}</h2>"
         return "<td></td>" * (_repeats(attributes) - 1) if name == "table-cell" else ""

@@ -1,4 +1,4 @@
-"""The result of extracting a file: its text, or the reason why there is none."""
+"""The result of extracting a file: its text, or the reason why it has no text."""
 
 from __future__ import annotations
 

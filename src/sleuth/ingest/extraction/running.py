@@ -31,7 +31,7 @@ class _Place(NamedTuple):
 
 
 def without_running(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
-    """Return the pages without running heads and page numbers; a head stays where it stands first."""
+    """Return the pages without running heads and page numbers; the first occurrence of a head stays."""
     dropped: set[_Place] = set()
     for from_top in (True, False):
         outer = {

@@ -107,7 +107,7 @@ def _lines(rows: Iterator[Sequence[Any]]) -> Iterator[str]:
 
 
 def _header(rows: Sequence[Sequence[Any]]) -> int | None:
-    """Return the position of the header among the topmost rows; None if there is none."""
+    """Return the position of the header among the topmost rows, or None."""
     widths = [sum(cell not in ("", None) for cell in row) for row in rows]
     for number, row in enumerate(rows[:-1]):
         texts = sum(isinstance(cell, str) and bool(cell.strip()) for cell in row)

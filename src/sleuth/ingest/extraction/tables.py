@@ -9,7 +9,7 @@ from typing import Final
 _LONG: Final = 1_200
 """Characters of a table that surely fits a passage together with its header."""
 _MOST_COLUMNS: Final = 100
-"""Columns of a row at most that are named: each row repeats all names."""
+"""Most columns of a row with names: each row repeats all names."""
 _table = re.compile(r"^\|[^\n]*(?:\n\|[^\n]*)+", re.MULTILINE)
 _fence = re.compile(r"^(```|~~~)\n.*?^\1$", re.MULTILINE | re.DOTALL)
 _rule = re.compile(r"\|(?: ?:?-+:? ?\|)+")

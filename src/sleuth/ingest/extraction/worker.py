@@ -32,7 +32,7 @@ def extract(kind: str, data: bytes, limit: int) -> Extracted:
 
 
 def answers(request: Mapping[str, Any], data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-    """Yield the text of a file or the picture of a page, or the reason why there is none."""
+    """Yield the text of a file or the picture of a page, or the reason of the failure."""
     try:
         if "page" in request:
             from sleuth.ingest.extraction.picture import page_picture

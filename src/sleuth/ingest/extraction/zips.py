@@ -1,4 +1,4 @@
-"""Opens documents that are zip archives, within a limit of what they unpack to. Nothing is unpacked to disk."""
+"""Opens documents that are zip archives, within a limit of their unpacked size. Nothing is unpacked to disk."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from sleuth.types import Document
 _SMALL_PAGE: Final = 8 << 10
 """Larger HTML pages are parsed in another process: with elements reopened in each paragraph, this size needs 100 MB."""
 HEAD_BYTES: Final = 8 << 10
-"""Bytes from which the kind of a file is told."""
+"""Bytes that decide the kind of a file."""
 MOST_MEMBERS: Final = 10_000
 """Members of one file that are read, those of files inside it included."""
 

@@ -67,7 +67,7 @@ def _headers(ole: OleFileIO) -> dict[str, Any]:
 
 
 def _string(ole: OleFileIO, tag: str, folder: str = "") -> str:
-    """Return a property that is text: Unicode, else in the encoding of whoever wrote it."""
+    """Return a property that is text: Unicode, else in the encoding of its author."""
     wide = _stream(ole, f"{folder}__substg1.0_{tag}001F")
     if wide:
         return wide.decode("utf-16-le", "replace").rstrip("\0")

@@ -61,7 +61,7 @@ _blank_ends = re.compile(r"\s+")
 
 
 def _title(scan: Callable[[str], Outline], text: str) -> str:
-    """Return the first heading; "" if there is none."""
+    """Return the first heading, or ""."""
     for span in _TITLE_SPANS:
         whole_lines = text if len(text) <= span else text[: text.rfind("\n", 0, span) + 1]
         if paths := scan(whole_lines).paths:

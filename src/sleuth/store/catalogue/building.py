@@ -57,7 +57,7 @@ def keep(encoded: Encoded, folder: Path, inline_bytes: int | None = None) -> Bui
     """Write a segment to where it will live: a file, or the record if it is small.
 
     Args:
-        inline_bytes: the most that counts as small; `INLINE_BYTES` where None.
+        inline_bytes: largest small size; `INLINE_BYTES` if None.
     """
     if encoded.size <= (INLINE_BYTES if inline_bytes is None else inline_bytes):
         return Built(encoded, None)
@@ -73,7 +73,7 @@ def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
 
 
 class Flight:
-    """A batch on its way into the index: what it becomes is made in another thread, while the writer goes on.
+    """A batch that is being indexed: another thread builds its segments, while the writer goes on.
 
     Few rows are left to `land`, in the caller's thread: another one would cost more than it saves.
 
@@ -83,7 +83,7 @@ class Flight:
         pool: of one thread.
     """
 
-    def __init__(  # noqa: PLR0917 - what is made, and of what
+    def __init__(  # noqa: PLR0917 - the inputs and settings of a segment
         self, batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path,
         pool: Callable[[], ThreadPoolExecutor],
     ) -> None:  # fmt: skip
@@ -98,7 +98,7 @@ class Flight:
             self._future.exception()
 
     def land(self) -> Prepared:
-        """Return what it has become.
+        """Return its segments.
 
         Raises:
             Exception: what a leg raised; nothing is left on disk then.
@@ -108,7 +108,7 @@ class Flight:
     def discard(self) -> None:
         """Remove the files that were written for it."""
         if self._future and not self._future.cancel():
-            with suppress(Exception):  # who waits for it is told; here it is given up
+            with suppress(Exception):  # the waiter gets the exception; ignore it here
                 for segment in self._future.result().built:
                     segment.discard()
 
@@ -126,7 +126,7 @@ class Prepared:
     tables: tuple[TableRows, TableRows]
 
 
-def _prepare(  # noqa: PLR0917 - what is made, and of what
+def _prepare(  # noqa: PLR0917 - the inputs and settings of a segment
     batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path
 ) -> Prepared:
     built: list[Built] = []

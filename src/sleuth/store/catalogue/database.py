@@ -79,7 +79,7 @@ class Database:
 
         Raises:
             IndexDamagedError: the file is shorter than it says itself.
-            StoreError: another file has taken its place. Where there is none any more, the open one is read on.
+            StoreError: another file has taken its place. If its name is gone, the open file is still read.
         """
         self._check_file()
         try:
@@ -201,7 +201,7 @@ class Database:
             _checkpoint(connection)
 
     def close(self) -> None:
-        """Let go of all connections. Closing twice is fine."""
+        """Close all connections. Closing twice is fine."""
         self.readers.close()
         self.writers.close()
 

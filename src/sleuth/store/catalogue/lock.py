@@ -1,8 +1,8 @@
 """The lock of the one writer of an index, and who holds it.
 
-One writer at a time, over all threads and processes: `flock` on a file, which the kernel lets go of when its holder
-dies. What the holder wrote into the file is for people, not for the lock. Who waits holds the lock of a second file,
-the queue, so that a writer that comes back at once does not overtake everybody else.
+One writer at a time, over all threads and processes: `flock` on a file, which the kernel releases when its holder dies.
+The text that the holder writes into the file is for people, not for the lock. A waiting writer holds the lock of a
+second file, the queue, so that a writer that returns at once does not overtake all others.
 """
 
 from __future__ import annotations

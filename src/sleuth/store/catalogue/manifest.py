@@ -265,7 +265,7 @@ class Views:
             self._memory.clear()
 
     def forget(self, names: Sequence[str]) -> None:
-        """Open these segments anew if they are asked for again."""
+        """Reopen these segments at the next request."""
         with self._lock:
             self._newest = None
             for name in names:
@@ -273,7 +273,7 @@ class Views:
                 self.damage.pop(name, None)
 
     def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
-        """Read every byte of an open segment; return whether all is as it was written.
+        """Read every byte of an open segment; return whether it is undamaged.
 
         A damaged one is noted, and served from memory from the next query on.
 

@@ -45,7 +45,7 @@ class Merged:
     Attributes:
         inputs: the segments that it replaces.
         first, last: the range of keys that they answer for.
-        built: what replaces them; None where no row of theirs is left.
+        built: the new segment; None if no row is live.
         settled: set once it is published or given up.
     """
 
@@ -162,7 +162,7 @@ class Merges:
     """Merges of one store, between those who make them and those who publish them.
 
     Args:
-        work: does one piece of work in the background; False where there is none left.
+        work: does one piece of work in the background; returns False after the last one.
     """
 
     def __init__(self, work: Callable[[], bool]) -> None:
@@ -176,7 +176,7 @@ class Merges:
         self._thread: threading.Thread | None = None
         self._again = False
 
-    # --- publishing, by whoever holds the writer's lock
+    # --- publishing, by the holder of the writer's lock
 
     def offer(self, merged: Merged) -> None:
         """Have it published by the next commit."""
@@ -203,7 +203,7 @@ class Merges:
         self._ready.extend(merged)
 
     def forget(self, merged: Sequence[Merged]) -> None:
-        """Nobody knows whether the commit stands: leave the files to a sweep."""
+        """The outcome of the commit is unknown: leave the files to a sweep."""
         for item in merged:
             if item.built:
                 item.built.release()

@@ -174,7 +174,7 @@ def _refuse_others(connection: sqlite3.Connection, path: Path, schema: Schema) -
 
 @contextmanager
 def readable(folder: Path) -> Iterator[None]:
-    """Provide a folder that this process may not look into as an error of ours."""
+    """Raise a Sleuth error for a folder that this process may not read."""
     try:
         yield
     except OSError as error:
@@ -188,7 +188,7 @@ class Access(NamedTuple):
     Attributes:
         whole: False for what a crash left of its creation.
         immutable: it must be read as a file that nobody changes. This is the way into a folder on a read-only disk,
-            where SQLite cannot make the files by which readers and writers take turns.
+            where SQLite cannot make the files that readers and writers share.
     """
 
     whole: bool

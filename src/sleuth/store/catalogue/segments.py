@@ -47,7 +47,7 @@ _MALFORMED = (AttributeError, KeyError, OverflowError, RecursionError, SyntaxErr
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A segment as bytes, on its way to a file or into the record.
+    """A segment as bytes, before it is in a file or in the record.
 
     Attributes:
         first, last: the range of keys that it answers for, inclusive; every row in it is here or deleted.

@@ -229,7 +229,7 @@ def union(
 
 
 def select(const code_t[::1] codes, const uint8_t[::1] table):
-    """Return the bitmap of the rows whose code has a 1 in `table`; a code beyond the table has none."""
+    """Return the bitmap of the rows whose code has a 1 in `table`; a code beyond the table counts as 0."""
     cdef Py_ssize_t n = codes.shape[0], size = table.shape[0], word, i, end
     cdef uint64_t bits
     bitmap = np.zeros((n + 63) // 64, np.uint64)

@@ -2,7 +2,7 @@
 
 A comparison becomes intervals of codes, or where there are lists a table of codes, and one pass over the rows; And, Or
 and Not work on bitmaps. Bitmaps are of all rows, deleted ones included: they depend on the segment's bytes alone, so
-they can be kept for as long as the segment lives, and whoever searches ands them with the rows that are live.
+they can be kept for as long as the segment lives, and the searcher ands them with the live rows.
 """
 
 from __future__ import annotations

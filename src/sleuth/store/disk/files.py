@@ -17,7 +17,7 @@ from typing import NamedTuple
 from sleuth.errors import IndexUnsafeError, StoreError
 
 FILE_MODE, FOLDER_MODE = 0o600, 0o700
-"""Of what Sleuth makes: texts of documents are for their owner."""
+"""Mode of files that Sleuth makes: only their owner may read the texts of documents."""
 
 _SAFE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 """Not blocking: opening a pipe would wait for its other end."""
@@ -115,7 +115,7 @@ def open_file(path: Path, flags: int, *, within: int | None = None) -> int:
     """Open a plain file, made with `FILE_MODE` where `flags` create it; the descriptor.
 
     Args:
-        within: the descriptor of its folder, as `opened_folder` gives it: no folder on the way is a link then.
+        within: the descriptor of its folder, as `opened_folder` gives it: so no folder in the path is a link.
 
     Raises:
         IndexUnsafeError: a link, or not a plain file.
@@ -147,7 +147,7 @@ def opened_file(path: Path, within: int | None = None) -> Iterator[int]:
 
 
 def make_database(path: Path) -> None:
-    """Make an empty database that only this user may read, if there is none: SQLite would let everybody read it.
+    """Make a missing database, empty, that only this user may read: SQLite would let everybody read it.
 
     One that is there is not opened: closing it would release the locks that SQLite holds on it in this process.
     """

@@ -1,7 +1,7 @@
 """Builds arrays that are larger than memory, and releases the memory of mapped ones.
 
 A merge makes arrays of hundreds of megabytes out of others. It appends them piece by piece to files without a name and
-lets go of what it has read, so that it takes the memory of a piece, whatever the size of a segment.
+frees the pages that it has read, so that it takes the memory of a piece, for segments of any size.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PIECE = 4 << 20
 
 
 class Scratch:
-    """Where a merge puts its arrays: in files without a name in a folder, or in memory where there is none."""
+    """Where a merge puts its arrays: in files without a name in a folder, or in memory without a folder."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder

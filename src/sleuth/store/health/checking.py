@@ -1,4 +1,4 @@
-"""Checks whether the index is as it was written, and counts what it holds."""
+"""Checks that the index is undamaged, and counts its documents."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class DocumentChecks(Checks):
 
 
 def repair(path: Path, connections: Connections, writer: Writer, views: Views) -> list[Repair]:
-    """Remove documents that have lost a part, forget what is damaged; what legs lack then is mended afterwards.
+    """Remove documents that have lost a part, and forget the damage; missing parts of legs are built afterwards.
 
     Raises:
         IndexDamagedError: the structure of the record is damaged, or no document has its checksum.

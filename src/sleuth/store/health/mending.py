@@ -79,7 +79,7 @@ def fault(connection: Connection, folder: Path, entry: SegmentEntry, leg: Leg | 
 
 
 def in_memory(problems: Sequence[Problem], reason: str) -> list[Repair]:
-    """Return what is told where nothing can be written."""
+    """Return the message for an index that cannot be written."""
     return [
         Repair(problem.leg.name, f"{problem.why}: served from the memory of this process, since {reason}")
         for problem in problems
@@ -110,7 +110,7 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
     return messages
 
 
-def remake(  # noqa: PLR0917 - where, and what becomes of it
+def remake(  # noqa: PLR0917 - the place and the outcome
     connection: Connection,
     writer: Writer,
     views: Views,
@@ -138,7 +138,7 @@ def _drop(
     bad: Sequence[SegmentEntry],
     also: Callable[[Connection], None] | None = None,
 ) -> None:
-    """Take segments out of the manifest, with what else is to change, and then off the disk."""
+    """Remove segments from the manifest, with other changes in one commit, and then from the disk."""
     names = [entry.name for entry in bad]
 
     def change(connection: Connection) -> list[Built]:

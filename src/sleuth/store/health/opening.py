@@ -50,7 +50,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def is_missing(folder: Path) -> bool:
-    """Return whether an index is to be made here before it can be opened; on a read-only disk none can be.
+    """Return whether an index must be created here before it can be opened; impossible on a read-only disk.
 
     Raises:
         IndexDamagedError, IndexUnsafeError, FormatVersionError: as `is_whole`.
@@ -129,7 +129,7 @@ def shrink(connection: Connection) -> None:
 
 
 def _remains(folder: Path) -> str:
-    """Return what there is of an index besides its record."""
+    """Return the files of an index besides its record."""
     files = len(list((folder / SEGMENTS).glob(f"*{SUFFIX}"))) if (folder / SEGMENTS).is_dir() else 0
     noted = mark.read(folder).version
     if not files and noted == 0:

@@ -254,7 +254,7 @@ def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg],
     what a later manifest still names is lost.
 
     Args:
-        legs: by name; arrays of theirs are validated, at length where `full`.
+        legs: by name; their arrays are validated, with `full` in detail.
     """
     missing: set[str] = set()
     while True:

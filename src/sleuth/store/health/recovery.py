@@ -140,7 +140,7 @@ def _program(folder: Path, kind: Schema, problem: str) -> str:
     """Return the path of a program that recovers.
 
     Raises:
-        IndexDamagedError: none is installed, or it cannot recover; the message says how to get one.
+        IndexDamagedError: it is not installed, or cannot recover; the message says how to get it.
     """
     program = shutil.which(_PROGRAM)
     if program is None:
@@ -258,7 +258,7 @@ def _recovered(program: str, file: Path, kind: Schema) -> Connection:
             if most < 0:
                 raise hopeless(file.parent, kind)
             if statement.startswith((b"INSERT ", b"CREATE TABLE lost_and_found(")):
-                with suppress(sqlite3.DatabaseError, ValueError):  # a row that is no row of ours
+                with suppress(sqlite3.DatabaseError, ValueError):  # not a row of Sleuth
                     source.execute(statement.decode(errors="replace"))
     source.set_authorizer(None)
     _sort_lost(source, kind)

@@ -1,7 +1,7 @@
 """Checks of a segment's arrays and facts, whose file can come from anybody.
 
-Checksums show that bytes are as somebody wrote them, not that a leg wrote them. Each check raises ValueError with
-what is wrong; whoever opens the segment makes an `IndexDamagedError` of it.
+Checksums show that bytes did not change, not that a leg wrote them. Each check raises ValueError
+with the reason; the caller that opens the segment turns it into an `IndexDamagedError`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The protocol of a leg: what the store asks of a family that searches its rows.
 
 A *leg* is one way to search the same rows: postings, vectors, metadata columns. The store keeps rows and files and
-knows nothing of what is in them; a leg turns rows into arrays, merges arrays, and searches them.
+does not know their content; a leg turns rows into arrays, merges arrays, and searches them.
 
 A *row* is a chunk, named inside the package by its `key`: an int64 that SQLite gives in order of arrival and never
 gives again. Inside a segment a row is an *ordinal*, 0 to n - 1, in order of key. Neither is ever shown to users.
@@ -150,7 +150,7 @@ class Leg(Protocol):
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays of a file that this leg cannot have made, so that its kernels may trust the others.
 
-        Costs little where not `full`: what then is not looked at must be checked when it is used.
+        Cheap without `full`: kernels must then bounds-check the parts that were not validated.
 
         Args:
             n: how many rows the segment has.

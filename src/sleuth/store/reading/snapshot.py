@@ -214,7 +214,7 @@ class IndexSnapshot:
         return _in_order(numbers, order)
 
     def key_of(self, chunk_id: str) -> int | None:
-        """Return the key of the chunk `document_id#n`; None where there is none."""
+        """Return the key of the chunk `document_id#n`, or None."""
         document_id, mark, n = check_text(chunk_id, "chunk_id").rpartition("#")
         if not mark or not n.isascii() or not n.isdigit() or (n[0] == "0" and n != "0"):
             return None
@@ -229,7 +229,7 @@ class IndexSnapshot:
         return _Extent._make(row) if row else _Extent(0, 0)
 
     def document(self, document_id: str) -> StoredDocument | None:
-        """Return a document without its text; None where there is none."""
+        """Return a document without its text, or None."""
         row = self._connection.execute(
             f"{_DOCUMENT} WHERE id = ?", (check_text(document_id, "document_id"),)
         ).fetchone()
@@ -276,7 +276,7 @@ class IndexSnapshot:
         return [stored.value() for stored in self._chunks_of(document_id)]
 
     def notes(self) -> dict[str, str]:
-        """Return what `Writer.note` was told, by name."""
+        """Return the notes of `Writer.note`, by name."""
         rows = self._connection.execute("SELECT substr(name, 6), value FROM meta WHERE name GLOB 'note *'")
         return dict(rows.fetchall())
 

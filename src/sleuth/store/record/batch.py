@@ -65,7 +65,7 @@ class BatchColumn(list[T]):
 
 
 class DocumentFacts(TypedDict, total=False):
-    """What else is stored of a document.
+    """Stored facts of a document besides its text.
 
     Attributes:
         metadata: JSON values; `source` and `title` need not be repeated in it.
@@ -257,7 +257,7 @@ class DocumentBatch:
         return self.pages, self.starts, self.lines, self.breaks, self.fields, self.own
 
     def known(self, row: int) -> Known:
-        """Return what tells whether the document in this row has changed."""
+        """Return the facts that show whether the document in this row has changed."""
         return Known(self.digests[row].hex(), self.sizes.at(row), self.modified.at(row))
 
     def chunk_counts(self) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""The hash by which equal texts are found."""
+"""The hash that finds equal texts."""
 
 from __future__ import annotations
 

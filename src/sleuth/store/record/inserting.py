@@ -23,7 +23,7 @@ class TableRows(NamedTuple):
     Attributes:
         into: the table, and which of its columns.
         marks: the values of a row in SQL.
-        columns: what stands for the marks, each of length n.
+        columns: the values for the marks, each of length n.
     """
 
     into: str

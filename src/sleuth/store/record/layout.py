@@ -2,7 +2,7 @@
 
 One SQLite database. A document's key is the key of its first chunk and its chunks have consecutive keys, so a chunk
 needs no column for its document (`key - n`) and neither table needs an index besides the one on ids. Keys are given
-once and never again, by the counter in `state`. Each row carries a CRC-32 of its values, since SQLite has none.
+once and never again, by the counter in `state`. Each row carries a CRC-32 of its values, since SQLite has no checksums.
 
 Values reach SQLite as parameters only. The texts of statements are the constants of this package.
 """
@@ -177,7 +177,7 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
     `sqlite3.connect` itself sets the busy timeout before anything else runs. Checkpoints are left to the store.
 
     Args:
-        shared: a reader that may make the files by which readers and writers take turns.
+        shared: a reader that may make the files that readers and writers share.
     """
     check_database(path)
     mode = "immutable=1&mode=ro" if immutable else ("mode=rw" if write or shared else "mode=ro")
@@ -235,7 +235,7 @@ def read_version(connection: sqlite3.Connection, path: Path) -> int:
     """Return the newest committed version of the index at `path`.
 
     Raises:
-        IndexDamagedError: the state is none that a commit writes.
+        IndexDamagedError: no commit writes this state.
     """
     row = connection.execute("SELECT version, generation, next_key, documents, chunks FROM state").fetchone()
     if row is None or not all(isinstance(value, int) and 0 <= value < _MOST for value in row):
@@ -254,7 +254,7 @@ def _odd(path: Path, what: str, value: object) -> IndexDamagedError:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Provide SQLite's failures, and those of a folder that is gone, as ours."""
+    """Raise SQLite's errors, and those of a missing folder, as Sleuth errors."""
     try:
         yield
     except sqlite3.Error as error:
@@ -268,7 +268,7 @@ def translated(path: Path) -> Iterator[None]:
 
 @contextmanager
 def failing_disk(path: Path) -> Iterator[None]:
-    """Provide the failures of the file system as ours."""
+    """Raise errors of the file system as Sleuth errors."""
     try:
         yield
     except OSError as error:
@@ -280,7 +280,7 @@ UNREADABLE = StoreError
 
 
 _WITHOUT_SPACE = {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN}
-"""What SQLite also says where it finds no room for the file by which readers and writers take turns."""
+"""SQLite's message, among others, if the disk has no room for the file that readers and writers share."""
 _SHARED_BYTES = 1 << 16
 
 
@@ -292,7 +292,7 @@ def _is_full(path: Path) -> bool:
 
 
 def translate(error: sqlite3.Error, path: Path) -> StoreError:
-    """Return the error of ours that says what SQLite's means for the index at `path`."""
+    """Return the Sleuth error for an error of SQLite in the index at `path`."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG) or code in (1, 0):
         return IndexDamagedError(
@@ -335,7 +335,7 @@ def check_text(text: str, argument: str) -> str:
     """Return the text, if it is one that UTF-8 can hold.
 
     Raises:
-        ArgumentError: it is none, or has a lone surrogate.
+        ArgumentError: it is not a valid id, or has a lone surrogate.
     """
     if not isinstance(text, str):
         raise ArgumentError(f"{argument} must be a string, got {text!r}")

@@ -1,4 +1,4 @@
-"""Metadata as JSON, made once on its way into the record, and what a hit shows of it."""
+"""Metadata as JSON, encoded once for the record, and its form in a hit."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def fit_values(metadata: Mapping[str, Any], argument: str) -> tuple[Mapping[str,
 
 
 def joined(parts: Mapping[str, str], left_out: Container[str] = ()) -> str:
-    """Return the JSON object of what `encode_values` gave."""
+    """Return the JSON object of a result of `encode_values`."""
     members = [f"{encode_basestring(name)}:{part}" for name, part in parts.items() if name not in left_out]
     return f"{{{','.join(members)}}}"
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 
 class Known(NamedTuple):
-    """What tells whether a document has changed, without reading it.
+    """Facts that show whether a document has changed, without its text.
 
     Attributes:
         content_hash: hex, as it was put.
@@ -105,7 +105,7 @@ class LegStatus(NamedTuple):
     """One leg of one version.
 
     Attributes:
-        fingerprint: of its newest segment; empty where it has none.
+        fingerprint: of its newest segment, or empty.
         rows: rows in its segments, dead ones included.
         dead: rows in its segments that are deleted.
         uncovered: rows of the record that are in none of its segments.

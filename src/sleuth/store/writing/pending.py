@@ -77,7 +77,7 @@ class PendingDocuments:
         return {**self._preparing.known(ids), **self._growing.known(ids)}
 
     def add(self, batch: DocumentBatch) -> None:
-        """Add documents that are not pending; a large batch is sent on its way."""
+        """Add documents that are not pending; a large batch is handed to the builder."""
         self._transaction.begin()
         self._transaction.rows_changed = True
         self._growing.extend(batch)
@@ -110,7 +110,7 @@ class PendingDocuments:
         return True
 
     def flush(self) -> None:
-        """Send the growing batch on its way, and write into the record what the one before it has become."""
+        """Hand the growing batch to the builder, and write the segments of the batch before it into the record."""
         flight = self._landed()
         batch = self._growing.batch
         self._preparing, self._growing = self._growing, _Growing()
@@ -122,7 +122,7 @@ class PendingDocuments:
                 self._write(flight.batch, prepared)
 
     def settle(self) -> None:
-        """Write into the record what is on its way."""
+        """Write the batch of the builder into the record."""
         flight = self._landed()
         self._preparing = _Growing()
         with self._transaction.whole():
@@ -131,7 +131,7 @@ class PendingDocuments:
                 self._write(flight.batch, prepared)
 
     def committed(self) -> None:
-        """Begin anew after a commit."""
+        """Start again after a commit."""
         self._forget()
 
     def discard(self) -> None:
@@ -142,7 +142,7 @@ class PendingDocuments:
         self._forget()
 
     def end(self) -> None:
-        """Let go of the thread."""
+        """Release the thread."""
         if self._pool:
             self._pool.shutdown()
 
@@ -162,7 +162,7 @@ class PendingDocuments:
         return flight
 
     def _prepared(self, flight: Flight | None) -> Prepared | None:
-        """Return what it has become; from here on its segments are the transaction's."""
+        """Return its segments, which now belong to the transaction."""
         if flight is None:
             return None
         prepared = flight.land()

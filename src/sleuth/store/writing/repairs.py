@@ -18,7 +18,7 @@ class Repairs:
         self._commit = commit
 
     def forget_documents(self, keys: Sequence[int]) -> None:
-        """Remove documents that the record has lost a part of, with what is left of them."""
+        """Remove documents of which the record has lost a part."""
         counters, connection = self._transaction.begin(), self._transaction.connection
         ranges = []
         with record.translated(self._transaction.path):

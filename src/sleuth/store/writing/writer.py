@@ -44,7 +44,7 @@ class Writer:
         self._absent: set[str] = set()  # names that `known` did not find in the record
         self.repairs = Repairs(self._transaction, self.commit)
 
-    # --- what is there
+    # --- reading
 
     def known(self, ids: Iterable[str]) -> dict[str, Known]:
         """Return what is stored of these documents, by id, changes of this writer included; absent where unknown."""

@@ -172,7 +172,7 @@ def whole(engine: Engine, name: str) -> Document:
     """Return a document of the index, joined from its passages.
 
     Raises:
-        ArgumentError: there is none of this name.
+        ArgumentError: no such model.
     """
     from sleuth.answer import join_overlapping
     from sleuth.types import Document

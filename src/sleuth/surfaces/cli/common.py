@@ -67,7 +67,7 @@ def open_index(option: Path | None, *, create: bool = False) -> Engine:
     """Open the index of a command.
 
     Args:
-        create: make it if there is none.
+        create: make a missing one.
     """
     from sleuth.engine import Engine
 

@@ -39,7 +39,7 @@ def shown(names: FileNames, name: str) -> str:
 
 
 def names_of(engine: Answering) -> FileNames:
-    """Return the names of files among the documents of an engine or of sources; all absolute where there are none."""
+    """Return the names of files among the documents of an engine or of sources; all absolute without documents."""
     from sleuth.ingest import FileNames
 
     documents: Any = getattr(engine, "engine", engine)
@@ -64,7 +64,7 @@ def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
 
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:
-    """Return the passages of the file at a path, of its rows or lines, or of what an id names."""
+    """Return the passages of the file at a path, of its rows or lines, or of the document of an id."""
     from sleuth.ingest import file_of, printable
 
     file = engine.files.name_of(name)
@@ -144,7 +144,7 @@ def _resolved(engine: Answering, part: Compare) -> Filter:
     if here == part:
         return part
     count = getattr(engine, "count", None)
-    if count is None:  # several sources, each with paths of its own kind
+    if count is None:  # several sources with different kinds of paths
         return any_of(part, here)
     return here if count(here).passages else part
 

@@ -62,7 +62,7 @@ def chroma(
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Import a collection of an embedded Chroma with its vectors; creates the index if there is none."""
+    """Import a collection of an embedded Chroma with its vectors; creates a missing index."""
     from sleuth.engine import import_chroma
     from sleuth.vector_store import read_chroma
 
@@ -89,7 +89,7 @@ def vectors(
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Import rows with vectors from files of any size. The index is made where there is none."""
+    """Import rows with vectors from files of any size. Creates a missing index."""
     from sleuth.engine import import_vectors
 
     target = index_folder(index)

@@ -140,7 +140,7 @@ def fields_of(
     """Return options of `ReadOptions` by name, None where they are not set.
 
     Raises:
-        ArgumentError: a size that is none.
+        ArgumentError: an invalid size.
     """
     if max_size is not None and not 0 < max_size < math.inf:
         raise ArgumentError(f"--max-size must be a number of MB above 0, got {max_size}")
@@ -278,7 +278,7 @@ def read_options(fields: Mapping[str, Any], *, defaults: bool) -> ReadOptions | 
     """Return the options of reading: all of them, changes to those that are remembered, or None for the latter.
 
     Args:
-        fields: options that are None where they are not set.
+        fields: options, None if not set.
         defaults: whether to forget what is remembered.
     """
     from sleuth.ingest import ReadOptions
@@ -401,7 +401,7 @@ def print_left_out(report: IndexReport) -> None:
 
 
 def print_gone(report: IndexReport, names: FileNames) -> None:
-    """Print what is gone and still in the index, and the commands that mend it."""
+    """Print missing files that are still in the index, and the commands that mend it."""
     if report.gone:
         files = "1 file is" if report.gone == 1 else f"{report.gone:,} files are"
         say(f"{files} gone, and still in the index: --prune deletes their documents.", err=True)

@@ -53,7 +53,7 @@ def client_of(
 ) -> Iterator[Any]:
     """Yield None for AWS, whose clients are made later, or else the index as a knowledge base.
 
-    A folder to read makes the index if there is none.
+    A folder to read creates a missing index.
     """
     if aws:
         yield None

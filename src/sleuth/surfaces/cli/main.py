@@ -56,7 +56,7 @@ NO_MEMORY = ("can't start new thread", "failed to map segment from shared object
 
 
 def register(arguments: list[str]) -> None:
-    """Import the module of the command in `arguments`, or all modules if the names are to be listed."""
+    """Import the module of the command in `arguments`, or all modules to list the names."""
     command = next((argument for argument in arguments if not argument.startswith("-")), None)
     names = [command] if command in COMMANDS and "_SLEUTH_COMPLETE" not in os.environ else COMMANDS
     for module in dict.fromkeys(COMMANDS[name] for name in names):
@@ -73,7 +73,7 @@ def run(arguments: list[str]) -> None:
 
     values = {name: each.value for name, each in settings().items()}
     if os.environ.get("SLEUTH_INDEX"):
-        values.pop("index", None)  # the environment stands above files
+        values.pop("index", None)  # the environment overrides files
     if not values:
         app()
         return

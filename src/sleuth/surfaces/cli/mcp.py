@@ -77,7 +77,7 @@ def serve(
 
 
 def _index_folder(index: Path | None) -> Path:
-    """Return the index folder; where there is none yet, that of the whole worktree."""
+    """Return the index folder; before the first index, that of the whole worktree."""
     folder, here = index_folder(index), Path.cwd()
     if index is None and folder == here / NAME and not folder.exists():
         top = next((above for above in (here, *here.parents) if (above / ".git").exists()), here)

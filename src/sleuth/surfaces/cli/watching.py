@@ -70,7 +70,7 @@ def changes_below(
 
 
 def _inside(path: Path, places: Sequence[Path], apart: Path | None) -> Path | None:
-    """Return a path relative to the root that it is at or below; None where there is none."""
+    """Return a path relative to the root that is the path or contains it, or None."""
     if apart is not None and path.is_relative_to(apart):
         return None
     for place in places:

@@ -56,7 +56,7 @@ class Extension:
 
 
 class _Application(FastAPI):
-    """FastAPI behind the gate, which also stands before FastAPI's own middleware.
+    """FastAPI behind the gate, which also precedes FastAPI's own middleware.
 
     Attributes:
         outermost: what gets every request first.

@@ -45,15 +45,15 @@ class AskResponse(BaseModel):
     """An answer.
 
     Attributes:
-        status: "error" where there is none, as for an empty question; `detail` says why.
+        status: "error" without an answer, as for an empty question; `detail` says why.
         response: the answer; its citations are numbers in brackets, as [1].
         grade: how well it fits the question; null where a plugin wrote it, or for an error.
         synthesizer: "llm" or "extractive".
         sources: what was read, by number, with path, title and heading.
         citations: where `response` cites which source; without a model these are the quotes.
-        unsupported: sentences that nothing they cite supports.
+        unsupported: sentences without support in their citations.
         used_source_ids: ids of the passages that are cited.
-        notes: sentences for whoever wrote the question.
+        notes: sentences for the author of the question.
         items: the passages, where they were asked for.
     """
 

@@ -25,7 +25,7 @@ _REQUEST_ID = re.compile(rb"[\w.-]{1,64}")
 
 
 class Gate:
-    """Stands before the whole application.
+    """The outermost middleware of the application.
 
     Args:
         public: paths that need no key.
@@ -47,7 +47,9 @@ class Gate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            if scope["type"] == "websocket":  # there are none, and their origins would not be checked
+            if (
+                scope["type"] == "websocket"
+            ):  # the server has no websockets, and would not check their origins
                 await send({"type": "websocket.close", "code": 1008})
                 return
             await self.app(scope, receive, send)
@@ -125,7 +127,7 @@ class Gate:
             raise _BrokenError
         response = self.dialects.get(scope["path"], problem)(refusal, scope["sleuth.call"].id)
         if refusal.status_code in {408, 413}:
-            response.headers["connection"] = "close"  # what is left of the body is not read
+            response.headers["connection"] = "close"  # the rest of the body is not read
         await response(scope, _nothing, answer.send)
 
     def _record(self, call: Call, scope: Scope, status: int, seconds: float) -> None:

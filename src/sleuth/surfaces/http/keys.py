@@ -127,7 +127,7 @@ def read_entries(path: Path) -> list[dict[str, Any]]:
     """Read and check the entries of a keys file.
 
     Raises:
-        ArgumentError: a file that is none; says what is wrong.
+        ArgumentError: a malformed file; says what is wrong.
     """
     try:
         entries = json.loads(path.read_text("utf8"))["keys"]

@@ -110,7 +110,7 @@ _PROTOCOL_DETAILS = {
 """What mends a request that no handler takes; those of handlers say more themselves."""
 
 FAILED = "the server failed; its log has the request id"
-"""What clients are told of a failure that is not for them."""
+"""Message to clients for an internal failure."""
 
 RETRY_SECONDS = 1
 

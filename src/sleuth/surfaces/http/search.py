@@ -76,7 +76,7 @@ class LegReport(BaseModel):
 
 
 class Item(BaseModel):
-    """A passage. Higher scores are better; `metadata` says where it stands."""
+    """A passage. Higher scores are better; `metadata` has its place."""
 
     id: str
     text: str

@@ -36,7 +36,7 @@ BACKLOG = 512
 """Connections that the system keeps until they are accepted."""
 
 GRACE = 30
-"""Seconds that requests have to end when the server is told to."""
+"""Seconds that requests have to end when the server shuts down."""
 
 _RESTART_SECONDS = 1.0
 
@@ -50,7 +50,7 @@ def bind(settings: ServerSettings, *, open_to_all: bool = False) -> socket.socke
     """Return a socket that listens where the settings say.
 
     Raises:
-        ArgumentError: others could reach a server without keys; an address that is taken or is none of ours;
+        ArgumentError: others could reach a server without keys; an address that is taken or not of this machine;
             a keys file that is missing or malformed.
     """
     if settings.keys is None and not open_to_all and not is_loopback(settings.host):
@@ -104,7 +104,7 @@ def build_server(engine: Engine, settings: ServerSettings, *, extensions: Sequen
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, which returns when it was told to end, so that its caller can close the index."""
+    """uvicorn's server, which returns at shutdown, so that its caller can close the index."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -55,10 +55,10 @@ class Service:
     Attributes:
         reads, writes, answers: the queues of searches, of changes (one at a time, since the index has one writer) and
             of answers that a model writes.
-        keys: None where the server has none.
+        keys: None without a keys file.
         sessions: of readers of the page; None without keys.
         tokens: checks access tokens for agents; None where keys alone are accepted.
-        warming: the queue of what is loaded before the first request.
+        warming: the queue of resources that load before the first request.
         is_warm: whether all of that is loaded.
         cache: answers of the newest version.
         freshness: compares worktrees with the newest snapshots; it does not index.
@@ -103,7 +103,7 @@ class Service:
         """Return the code of the index, opened at the first call.
 
         Raises:
-            UnknownRepositoryError: the server does not offer code, or the index holds none.
+            UnknownRepositoryError: the server does not offer code, or the index has no code.
         """
         if not any(source.partition(":")[0] == "code" for source in self.settings.sources):
             raise UnknownRepositoryError(
@@ -132,7 +132,7 @@ class Service:
         """
         storage, opened = self.code(), []
         for repository in filter(self.offers_repository, storage.repositories()):
-            with suppress(UnknownSnapshotError):  # none is completed yet
+            with suppress(UnknownSnapshotError):  # no snapshot is complete yet
                 opened.append(storage.open_snapshot(repository, storage.snapshot(repository)))
         return opened
 
@@ -188,7 +188,7 @@ class Call:
     Attributes:
         id: of the log and of the answer's `x-request-id`; no secret, so that no system call is made for it.
         ends: when its deadline passes, by `time.monotonic`.
-        facts: what the log tells of it besides, such as `k` and `hits`.
+        facts: further values for the log, such as `k` and `hits`.
     """
 
     service: Service

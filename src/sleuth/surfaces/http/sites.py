@@ -55,7 +55,7 @@ def host_name(host: str) -> str:
 
 
 def _place_of(origin: str) -> str:
-    """Return the host and port of an origin, "" where it has none."""
+    """Return the host and port of an origin, or ""."""
     try:
         return urlsplit(origin).netloc.lower()
     except ValueError:  # such as http://[

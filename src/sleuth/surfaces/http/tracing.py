@@ -65,7 +65,7 @@ def retrieval_span(source: str, query: str | None, attributes: Mapping[str, Any]
 
     Args:
         source: names the index.
-        query: None where its text is not to be told.
+        query: None if its text must not appear.
         attributes: further ones, such as `gen_ai.request.top_k`.
     """
     if trace is None or not _is_recording():

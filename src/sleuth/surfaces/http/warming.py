@@ -32,7 +32,7 @@ async def warm(service: Service, warmers: Sequence[Warmer]) -> None:
 
 
 def sample_query(service: Service) -> str:
-    """Return the first words of a document of the index; a common word where it has none."""
+    """Return the first words of a document of the index, or a common word."""
     for document in service.engine.list_documents(limit=1).documents:
         for item in service.engine.get(document.id)[:1]:
             return item.text[:_QUERY_CHARACTERS]

@@ -20,7 +20,7 @@ class Graded:
 
     Attributes:
         whole: with its text.
-        outline: with what tells whether the text is worth reading.
+        outline: with facts that show whether the text is worth reading.
         name: with what is needed to ask for it.
     """
 

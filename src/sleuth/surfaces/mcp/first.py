@@ -106,7 +106,7 @@ class FirstIndex:
 
 def load() -> None:
     """Import the modules that index and search code."""
-    with suppress(ImportError):  # the first call says what is missing
+    with suppress(ImportError):  # the first call names the missing package
         from sleuth.code import SnapshotRetriever
         from sleuth.code.snapshots import FirstRun
         from sleuth.engine import Sources

@@ -21,7 +21,7 @@ class ToolSchema(NamedTuple):
     """A tool as clients see it.
 
     Attributes:
-        properties: of its arguments, JSON Schema; the first one is required unless there is none.
+        properties: of its arguments, JSON Schema; the first one, if any, is required.
     """
 
     name: str

@@ -48,7 +48,7 @@ def build_server(
     """Return a server of the SDK.
 
     Args:
-        tools_of: returns the tools of whoever sent a request; called in the event loop, so it must not block.
+        tools_of: returns the tools for the sender of a request; called in the event loop, so it must not block.
         run: runs their functions.
     """
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 LIMIT = "MAX_MCP_OUTPUT_TOKENS"
-"""Environment variable by which agents limit the answers of all servers."""
+"""Environment variable with which agents limit the answers of all servers."""
 
 
 def serve(workspace: Workspace) -> None:

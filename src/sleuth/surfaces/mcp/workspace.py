@@ -77,9 +77,9 @@ class Workspace:
             THREADS.submit(load)
 
     def ready(self, texts: Iterable[str]) -> bool:
-        """Return whether something can answer; where nothing is indexed, begin with what these texts are about.
+        """Return whether something can answer; if nothing is indexed, begin with the files about these texts.
 
-        Without `index_first` this is always true, and each call says itself what is missing.
+        Without `index_first` this is always true, and each call names the missing part itself.
         """
         with self._guard:
             if self._index_first and (self._first is None or self._first.is_over):
@@ -97,11 +97,11 @@ class Workspace:
 
     @property
     def indexing(self) -> str:
-        """How far the first index is, or why there is none; "" where there is nothing to say."""
+        """Progress of the first index, or why it does not exist, or ""."""
         return "" if self._first is None else self._first.note
 
     def documents(self) -> Engine | None:
-        """Return the engine over the documents, or None if the index has none, or none of the root's worktree."""
+        """Return the engine over the documents, or None if the index has no documents of the root's worktree."""
         from sleuth.engine import Engine
 
         with self._guard:
@@ -115,7 +115,7 @@ class Workspace:
             return self._engine
 
     def code(self) -> CodeStorage | None:
-        """Return the storage of code, or None if the index has none.
+        """Return the storage of code, or None if the index has no code.
 
         Raises:
             ArgumentError: it is of another worktree than the root's, and has no code of the root's.
@@ -212,7 +212,7 @@ class Workspace:
         return self.refresher.check(wait) if self._first is None else Stale()
 
     def close(self) -> None:
-        """Wait for a refresh that is under way, and let go of the index."""
+        """Wait for a running refresh, and close the index."""
         if self._first is not None:
             self._first.close()
         self.refresher.finish()
@@ -224,7 +224,7 @@ class Workspace:
             self._engine = self._storage = None
 
     def _made_code(self) -> CodeStorage:
-        """Return the storage of code; it is made where there is none."""
+        """Return the storage of code; a missing one is created."""
         from sleuth.engine import open_code
 
         with self._guard:
@@ -257,7 +257,7 @@ class Workspace:
         return self._top(root) or root
 
     def _is_of_another_worktree(self) -> bool:
-        """Return whether the index stands in another worktree than the root's."""
+        """Return whether the index is in another worktree than the root's."""
         if self.root is None:
             return False
         its = self._top(self.index.parent)

@@ -34,7 +34,7 @@ def lines_of(text: str, spans: Sequence[Span] = (), *, language: str = "") -> li
     """Return the lines of a text as pieces; invisible characters are shown as escapes.
 
     Args:
-        spans: start and end of what is marked, ascending, without overlap.
+        spans: start and end of marked text, ascending, without overlap.
         language: of the syntax, as Pygments names it; none where it is unknown.
     """
     lines: list[list[LinePiece]] = [[]]

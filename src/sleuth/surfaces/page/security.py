@@ -33,9 +33,9 @@ HEADERS = {
 
 
 def admit(request: Request, call: Call) -> bool:
-    """Give a call the key of its reader's session; False where the server wants one and there is none.
+    """Give a call the key of its reader's session; return False if the server requires a session and none exists.
 
-    The paths of the page need no `Authorization`, since a browser sends none.
+    The paths of the page need no `Authorization`, since a browser does not send it.
     """
     keys, sessions = call.service.keys, call.service.sessions
     if keys is None or sessions is None:
@@ -50,7 +50,7 @@ def admit(request: Request, call: Call) -> bool:
 
 
 def signed_in(request: Request, session: str, target: str) -> Response:
-    """Begin a session and go on to a page of ours."""
+    """Begin a session and redirect to a page of this server."""
     response = RedirectResponse(target, 303, headers=HEADERS)
     response.set_cookie(
         COOKIE,

@@ -125,5 +125,5 @@ class PageState:
 
 
 def _number(text: str) -> int:
-    """Return the number that a parameter is; 0 where it is none."""
+    """Return the number in a parameter, or 0."""
     return int(text) if len(text) < MOST_DIGITS and text.isascii() and text.isdigit() else 0
