@@ -27,8 +27,9 @@ _UNASKED_TEXT: Final = 0.75
 """What a source counts where the query asks for the other kind (docs/sources.md has the table)."""
 
 _ASKS_FOR_CODE = re.compile(
-    r"\b(?:functions?|class(?:es)?|methods?|modules?|decorators?|dataclass|def|implement(?:ed|ation|s)?|defined"
-    r"|source code|code (?:that|which|where|for|of)|where (?:is|are|do|does)|how (?:is|are|does))\b",
+    r"\b(?:(?:functions?|class(?:es)?|methods?|modules?|decorators?)(?![- ]based\b)|dataclass|def"
+    r"|implement(?:ed|ation|s)?|defined|source code|code (?:that|which|where|for|of)"
+    r"|where (?:is|are|do|does)|how (?:is|are|does))\b",
     re.IGNORECASE,
 )
 _ASKS_FOR_TEXT = re.compile(
@@ -86,10 +87,12 @@ def _kinds(query: str, items: Iterable[RetrievedItem]) -> _Kinds:
     Args:
         items: among them the definitions that the query may name.
     """
-    names = {str(item.metadata["name"]) for item in items if "name" in item.metadata and _is_code(item)}
+    names = {
+        str(item.metadata["name"]).lstrip("_") for item in items if "name" in item.metadata and _is_code(item)
+    }
     tokens = [query.strip(), *filter(_LOOKS_LIKE_CODE.search, _TOKEN.findall(query))]
     asks_for_code = bool(_ASKS_FOR_CODE.search(query)) or any(
-        not names.isdisjoint(token.split(".")) for token in tokens
+        not names.isdisjoint(part.lstrip("_") for part in token.split(".")) for token in tokens
     )
     if not asks_for_code:
         return _Kinds(_UNASKED_CODE, 1.0)
