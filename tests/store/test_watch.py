@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.store import Store
+from sleuth.store import ProofNotes, Store
 from sleuth.store.catalogue import building, watch
+from sleuth.store.disk import DOCUMENTS
 from tests.store.words import SumsLeg, contents, put
 from tests.waiting import wait_until
 
@@ -210,7 +211,7 @@ def test_one_answer_pays_for_a_glance(
     assert all("sums not as written; `sleuth doctor --repair`" in message for message in messages)
 
 
-def test_a_glance_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_glance_ends_with_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """After a twentieth of the time for which it was open, a watch looks at no further piece."""
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
@@ -224,7 +225,7 @@ def test_a_glance_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
             now += 0.001
         return True
 
-    once = watch.Watch(prove, lambda _: "", {})
+    once = watch.Watch(prove, lambda _: "", {}, ProofNotes(tmp_path, DOCUMENTS, lambda _: None))
     once.see(object(), lambda: {"a", "b"})
     now += 0.26
     once.stop()
@@ -232,7 +233,7 @@ def test_a_glance_ends_with_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(set(names)) == 2
 
 
-def test_commands_together_look_at_every_segment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_together_look_at_every_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one glance has time for one of many segments, glances begin with different ones."""
     clock = iter(range(10**9))
     monkeypatch.setattr(time, "monotonic_ns", lambda: next(clock) * 1000)
@@ -245,7 +246,7 @@ def test_commands_together_look_at_every_segment(monkeypatch: pytest.MonkeyPatch
         return True
 
     for _ in range(8):
-        once = watch.Watch(prove, lambda _: "", {})
+        once = watch.Watch(prove, lambda _: "", {}, ProofNotes(tmp_path, DOCUMENTS, lambda _: None))
         once.see(object(), lambda: set("abcdefgh"))
         once.stop()
     assert names == set("abcdefgh")

@@ -4,6 +4,7 @@ from sleuth.store.catalogue.building import keep as keep
 from sleuth.store.catalogue.database import Database as Database
 from sleuth.store.catalogue.manifest import SegmentEntry as SegmentEntry
 from sleuth.store.catalogue.manifest import SegmentMissingError as SegmentMissingError
+from sleuth.store.catalogue.proof_notes import ProofNotes as ProofNotes
 from sleuth.store.catalogue.schema import Access as Access
 from sleuth.store.catalogue.schema import Schema as Schema
 from sleuth.store.catalogue.segment_files import sync_folder as sync_folder

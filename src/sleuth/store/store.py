@@ -29,6 +29,7 @@ from sleuth.store.catalogue import manifest, merging, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
+from sleuth.store.catalogue.proof_notes import ProofNotes
 from sleuth.store.catalogue.watch import Watch
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
@@ -75,7 +76,8 @@ class Store:
         self._connection = database.connection
         self._views = Views(database.segments)
         self._merges = Merges(self._merge_once)
-        self._watch = Watch(self._views.prove, self._prove_rows, self._views.damage)
+        notes = ProofNotes(path, DOCUMENTS, self._views.opened)
+        self._watch = Watch(self._views.prove, self._prove_rows, self._views.damage, notes)
         self._lost = ""
         _STORES.add(self)
 

@@ -193,13 +193,17 @@ class Shelf:
         with self._guard:
             return set(self._opened)
 
+    def opened(self, name: str) -> segments.Opened | None:
+        """Return a segment that is open; None for others."""
+        return self._opened.get(name)
+
     def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
         """Read every byte of an open segment; return whether it is undamaged. A damaged one is noted.
 
         Args:
             pause: as of `verify`.
         """
-        opened = self._opened.get(name)
+        opened = self.opened(name)
         wrong = segments.verify(opened, pause) if opened else ""
         if wrong:
             with self._guard:

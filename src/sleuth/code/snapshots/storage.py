@@ -31,7 +31,7 @@ from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.code.snapshots.validity import check_files, check_ranges
 from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
-from sleuth.store import Built, Connection, Database, Watch, prove, select_in, translated
+from sleuth.store import Built, Connection, Database, ProofNotes, Watch, prove, select_in, translated
 from sleuth.store.catalogue import schema
 from sleuth.store.record import mark
 
@@ -77,19 +77,19 @@ class CodeStorage:
         access = record.access_to(self.path, create=create)
         self.words = words
         self.writable = access.writable
-        self.database = Database(
-            self.path, CODE_SCHEMA.names, writable=access.writable, immutable=access.immutable
-        )
+        names = CODE_SCHEMA.names
+        self.database = Database(self.path, names, writable=access.writable, immutable=access.immutable)
         self._guard = threading.Lock()
         self._snapshots: dict[tuple[str, str], Snapshot] = {}
         self.shelf = Shelf(self.database, words)
         self.memory = Memory()
         self._run: _Run | None = None
-        self.watch = Watch(self.shelf.prove, self._prove_rows, self.shelf.damage)
-        noted = state = mark.read(self.path, CODE_SCHEMA.names)
+        proofs = ProofNotes(self.path, names, self.shelf.opened)
+        self.watch = Watch(self.shelf.prove, self._prove_rows, self.shelf.damage, proofs)
+        noted = state = mark.read(self.path, names)
         with suppress(StoreError):  # the first read reports damage
             state = self._state()
-        mark.refuse_other(self.path, state.salt, noted, CODE_SCHEMA.names)
+        mark.refuse_other(self.path, state.salt, noted, names)
         self.lost = _LOST if (noted.version or 0) > (state.version or 0) else ""
 
     # connections

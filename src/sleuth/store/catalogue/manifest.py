@@ -272,6 +272,11 @@ class Views:
                 self._cache.pop(name, None)
                 self.damage.pop(name, None)
 
+    def opened(self, name: str) -> Opened | None:
+        """Return a segment that is open; None for others."""
+        cached = self._cache.get(name)
+        return cached.opened if cached else None
+
     def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
         """Read every byte of an open segment; return whether it is undamaged.
 
@@ -280,10 +285,10 @@ class Views:
         Args:
             pause: as of `verify`.
         """
-        cached = self._cache.get(name)
-        if cached is None:
+        opened = self.opened(name)
+        if opened is None:
             return name not in self.damage
-        wrong = verify(cached.opened, pause)
+        wrong = verify(opened, pause)
         if not wrong:
             return True
         self._note(name, wrong)

@@ -7,6 +7,7 @@ import mmap
 import os
 from collections.abc import Callable, Collection
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from sleuth.errors import IndexDamagedError, IndexUnsafeError, StoreError
@@ -28,11 +29,13 @@ def read(folder: Path, name: str, size: int, checksum: int, *, most_rows: Callab
     """
     path = folder / f"{name}{SUFFIX}"
     with opened_folder(folder) as within, opened_file(path, within) as fd:
-        length = os.fstat(fd).st_size
+        status = os.fstat(fd)
+        length = status.st_size
         if length != size or not length:
             raise IndexDamagedError(f"{path}: {length} bytes where {size} were written", path=str(path))
         mapped = mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
-        return decode(name, mapped, checksum, most_rows=most_rows)
+        opened = decode(name, mapped, checksum, most_rows=most_rows)
+        return replace(opened, inode=(status.st_dev, status.st_ino))
 
 
 class Held:

@@ -76,6 +76,7 @@ class Opened:
         checksums: CRC-32 of each of them.
         padding: the bytes between them, which are 0.
         file: the mapped file; None where the bytes are in the record.
+        inode: its device and its number there.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Opened:
     checksums: Mapping[str, int]
     padding: tuple[bytes, ...]
     file: mmap.mmap | None = None
+    inode: tuple[int, int] | None = None
 
     @property
     def is_cut_off(self) -> bool:

@@ -1,4 +1,4 @@
-"""Proves the segments and rows of an index that stays open, a little at a time."""
+"""Proves the segments and rows of an index that stays open, a little at a time and once for all processes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final, Protocol
 
 from sleuth.errors import IndexDamagedError, StoreError
 from sleuth.logs import logger_of
+from sleuth.store.catalogue.proof_notes import ProofNotes
 
 logger = logger_of("damage")
 
@@ -48,6 +50,7 @@ class Watch:
         prove: Prove,
         prove_rows: Callable[[Callable[[float], object]], str],
         damage: Mapping[str, str],
+        notes: ProofNotes,
     ) -> None:
         """Creates a watch that is due after `PATIENCE` seconds.
 
@@ -55,12 +58,14 @@ class Watch:
             prove_rows: looks at all rows and returns what is wrong with them; calls its argument with the seconds of
                 CPU time that a part took.
             damage: what `prove` has noted, by name.
+            notes: what other processes have proven.
         """
         self.proven: set[str] = set()
         self.bad_rows = ""
         self._prove = prove
         self._prove_rows = prove_rows
         self._damage = damage
+        self._notes = notes
         self._rows_are_proven = False
         self._opened = time.monotonic()
         self._due = self._opened + PATIENCE
@@ -141,15 +146,17 @@ class Watch:
         self._lock, self._thread, self._seen = threading.Lock(), None, None
         self._at_leisure = threading.Event()
         self._at_leisure.set()
+        self._notes.after_fork()
 
     def _run(self, names: Sequence[str]) -> None:
         try:
-            for name in names:
-                self._prove(name, self._pause)
-                self.proven.add(name)
-            if not self._rows_are_proven:
-                self.bad_rows = self._prove_rows(self._rest)
-                self._rows_are_proven = True
+            with self._notes.turn(self._wait):
+                for name in names:
+                    self._notes.segment(name, partial(self._prove, name, self._pause))
+                    self.proven.add(name)
+                if not self._rows_are_proven:
+                    self._notes.record(self._are_rows_whole)
+                    self._rows_are_proven = True
         except _StoppedError:
             pass
         except IndexDamagedError as error:
@@ -158,6 +165,10 @@ class Watch:
             self._rows_are_proven = True
         finally:
             self._thread = None
+
+    def _are_rows_whole(self) -> bool:
+        self.bad_rows = self._prove_rows(self._rest)
+        return not self.bad_rows
 
     def _pause(self, size: int) -> None:
         self._wait(size / RATE)

@@ -33,10 +33,11 @@ class Names(NamedTuple):
     lock: str
     queue: str
     mark: str
+    proofs: str
 
 
-DOCUMENTS = Names("record.sqlite", "segments", "writer.lock", "writer.queue", "version")
-CODE = Names("code.db", "code", "code.lock", "code.queue", "code.version")
+DOCUMENTS = Names("record.sqlite", "segments", "writer.lock", "writer.queue", "version", "proofs")
+CODE = Names("code.db", "code", "code.lock", "code.queue", "code.version", "code.proofs")
 
 
 def check_parts(folder: Path) -> None:
@@ -48,7 +49,7 @@ def check_parts(folder: Path) -> None:
     """
     owners = _owners(folder)
     for names in (DOCUMENTS, CODE):
-        for name in (names.lock, names.queue, names.mark):
+        for name in (names.lock, names.queue, names.mark, names.proofs):
             _check(folder / name, stat.S_ISREG, owners)
         _check(folder / names.segments, stat.S_ISDIR, owners)
         for ending in _LOGS:
