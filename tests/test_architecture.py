@@ -502,3 +502,14 @@ def test_fields_have_names() -> None:
         if isinstance(node, ast.Subscript) and is_field_by_number(node)
     }
     assert lines == set()
+
+
+def test_functions_are_short() -> None:
+    """No function has more than 60 lines."""
+    lengths = {
+        f"{path.relative_to(SRC)} {node.name}": node.end_lineno - node.lineno + 1
+        for path in modules()
+        for node in ast.walk(ast.parse(path.read_text("utf8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
+    }
+    assert {name: length for name, length in lengths.items() if length > 60} == {}

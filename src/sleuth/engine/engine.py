@@ -161,33 +161,26 @@ class Engine(Answering):
             filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/filters.md`).
             legs: names of legs, such as lexical (words) or dense (meaning); all that rank where None.
             fusion: how several legs become one ranking: a `Fusion` or its printed form.
-            expand: give each passage with its neighbours (how many on each side), its "section" or its "document";
-                hits that a better one then holds are left out.
+            expand: give each passage with its neighbours (how many on each side), its "section" or its "document".
             explain: attach to every item how its score is computed.
-            exact: score every passage, instead of dropping some by an estimate: slower, and independent of segments and
-                shards, not even at the far end of a leg's pool.
-            deadline: seconds that the search may take; None for no limit. A leg that has not answered by then is
-                abandoned.
+            exact: score every passage, instead of dropping some by an estimate: slower, and independent of segments.
+            deadline: seconds that the search may take; None for no limit. A leg that is late is abandoned.
             syntax: read phrases in quotes, `-word` and `field:word` in the query, and name words that no passage holds
                 in `Ranking.notes`, with the nearest word of the index (`docs/search.md`).
-            min_score: leave out passages that have less in common with the query, from 0, which leaves out those that
-                have nothing in common, to 1, all words or the same meaning. None leaves out no single passage; where
-                none has anything in common with the query, as with gibberish, nothing is found.
-            all_copies: show also passages whose text repeats that of a better one, such as a page as HTML and as plain
-                text. Else a hit names its copies (`RetrievedItem.copies`), which are left out.
+            min_score: leave out passages that have less in common with the query, from 0 (nothing) to 1 (all words or
+                the same meaning). None leaves out no single passage; a query of gibberish finds nothing all the same.
+            all_copies: show also passages whose text repeats that of a better one. Else a hit names its copies
+                (`RetrievedItem.copies`), which are left out.
             per_document: how many of the first ten passages one document may have, 0 for no limit. What gives way
-                follows behind them, so nothing is lost; if the other documents cannot fill ten places, it stays.
-            rerank: orders the best passages again: a `Reranker`, or the name of a model that is installed
-                (`sleuth models`); "" for none. By default (None), if neither `legs` nor `fusion` is named, a known
-                encoder that is installed reranks an index without vectors of a model (`status` names it). An encoder
-                compares the first 20, a cross-encoder and a `Reranker` get 100. With a
-                `deadline`, a model takes as many of the best as fit, and a note says how many.
+                follows behind them; if the other documents cannot fill ten places, it stays.
+            rerank: orders the best passages again: a `Reranker`, or the name of an installed model; "" for none.
+                By default (None), if neither `legs` nor `fusion` is named, a known encoder that is installed reranks an
+                index without vectors of a model (`docs/neural.md`).
 
         Returns:
             The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in
             `Ranking.failures`, while the words still answer. `Ranking.notes` names keys of the filter that no document
-            has. Heads of rankings agree: the one for k begins the one for
-            k + 1, as long as k is within the fusion's pool.
+            has. The ranking for k begins the one for k + 1, as long as k is within the fusion's pool.
 
         Raises:
             ArgumentError: a query that is not a string, a k that is negative or not an int, an unknown leg.
@@ -196,21 +189,10 @@ class Engine(Answering):
             RetrievalError: no leg answered before the deadline, or a hook of a plugin failed.
         """
         request = SearchRequest(
-            query=query,
-            k=k,
-            filter=filter,
-            legs=legs,
-            fusion=fusion,
-            expand=expand,
-            explain=explain,
-            exact=exact,
-            deadline=deadline,
-            syntax=syntax,
-            min_score=min_score,
-            all_copies=all_copies,
-            per_document=per_document,
+            query=query, k=k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain, exact=exact,
+            deadline=deadline, syntax=syntax, min_score=min_score, all_copies=all_copies, per_document=per_document,
             rerank=rerank,
-        )
+        )  # fmt: skip
         return self.run(request)
 
     aretrieve = async_twin(retrieve)

@@ -33,8 +33,6 @@ from sleuth.text import get_analyzer
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage
-    from sleuth.code.snapshots import Repository
     from sleuth.engine.engine import Engine
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder, Retriever
@@ -281,8 +279,7 @@ def open_sources(
         extra: retrievers of your own, by name.
         deadline: seconds that each source has; None waits for all.
         engine: an open engine of `path`, used for "docs" and left open; None opens one where it is needed.
-        refresh: look at the worktrees of code, and index them first where little changed; `Sources.warnings` says where
-            it was more.
+        refresh: index worktrees of code first where little changed; `Sources.warnings` says where it was more.
 
     Raises:
         ArgumentError: an unknown source, or none; lists those there are.
@@ -292,31 +289,20 @@ def open_sources(
     names = [sources] if isinstance(sources, str) else list(dict.fromkeys(sources))
     if not names and not extra:
         raise ArgumentError(f"sources must name at least one of {SPELLINGS}, got none")
-    for name in names:
-        if not isinstance(name, str) or not _SPELLING.fullmatch(name):
-            raise ArgumentError(f"sources must be among {SPELLINGS}, got {name!r}")
+    if wrong := [name for name in names if not isinstance(name, str) or not _SPELLING.fullmatch(name)]:
+        raise ArgumentError(f"sources must be among {SPELLINGS}, got {wrong[0]!r}")
     retrievers: dict[str, Retriever] = {}
     warnings: list[str] = []
     with ExitStack() as stack:
         for name in names:
             kind, _, which = name.partition(":")
             if kind == "docs":
-                if engine is None:
-                    from sleuth.engine.engine import Engine
-
-                    engine = stack.enter_context(Engine.open(path))
+                engine = engine or stack.enter_context(_opened(path))
                 retrievers[name] = engine.unhooked  # these sources have the hooks
             elif kind == "code":
-                from sleuth.code import SnapshotRetriever, current_snapshot
-
-                storage, repositories = _code(stack, path, which)
-                embedder = embedder_for()
-                if refresh:
-                    warnings += [current_snapshot(storage, one).warning(one) for one in repositories]
-                retrievers |= {
-                    f"code:{one.path}": SnapshotRetriever(storage, one.id, embedder=embedder)
-                    for one in repositories
-                }
+                by_repository, stale = _code(stack, path, which, refresh=refresh)
+                retrievers |= by_repository
+                warnings += stale
             elif kind == "web":
                 from sleuth.web import WebRetriever
 
@@ -330,7 +316,7 @@ def open_sources(
             retrievers,
             engine=engine,
             deadline=deadline,
-            warnings=list(filter(None, warnings)),
+            warnings=warnings,
             close=stack.pop_all().close,
         )
 
@@ -338,15 +324,29 @@ def open_sources(
 aopen_sources = async_twin(open_sources)
 
 
-def _code(stack: ExitStack, path: str | Path, which: str) -> tuple[CodeStorage, list[Repository]]:
-    """Open the code of an index; return it, and one of its repositories, or all where `which` is ""."""
+def _opened(path: str | Path) -> Engine:
+    from sleuth.engine.engine import Engine
+
+    return Engine.open(path)
+
+
+def _code(
+    stack: ExitStack, path: str | Path, which: str, *, refresh: bool
+) -> tuple[dict[str, Retriever], list[str]]:
+    """Open the code of an index: retrievers of one of its repositories, or all where `which` is "", and warnings."""
+    from sleuth.code import SnapshotRetriever, current_snapshot
     from sleuth.engine.codebase import open_code
 
     storage = stack.enter_context(open_code(path))
     repositories = [storage.repository(which)] if which else storage.repositories()
     if not repositories:
         raise UnknownRepositoryError(f"no code in {path} yet: `sleuth code index PATH` adds a repository")
-    return storage, repositories
+    embedder = embedder_for()
+    warnings = [current_snapshot(storage, each).warning(each) for each in repositories] if refresh else []
+    retrievers: dict[str, Retriever] = {
+        f"code:{each.path}": SnapshotRetriever(storage, each.id, embedder=embedder) for each in repositories
+    }
+    return retrievers, list(filter(None, warnings))
 
 
 def label_of(name: str) -> str:

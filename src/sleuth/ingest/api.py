@@ -132,14 +132,18 @@ def index_paths(
     report.documents, report.passages = counts.documents, counts.chunks
     report.hidden, report.ignored = left_out.hidden, left_out.ignored
     report.seconds = time.monotonic() - started
-    logger.info(
-        "indexed %d roots in %.1f s: %d documents added, %d updated, %d unchanged, %d deleted, %d pruned; %d skipped",
-        *(len(readings), report.seconds, report.added, report.updated, report.unchanged),
-        *(report.deleted, report.pruned, len(report.skipped)),
-    )
+    _log(report, len(readings))
     if report.interrupted:
         raise IndexInterrupted(report)
     return report
+
+
+def _log(report: IndexReport, roots: int) -> None:
+    logger.info(
+        "indexed %d roots in %.1f s: %d documents added, %d updated, %d unchanged, %d deleted, %d pruned; %d skipped",
+        *(roots, report.seconds, report.added, report.updated, report.unchanged),
+        *(report.deleted, report.pruned, len(report.skipped)),
+    )
 
 
 def _until_interrupted(entries: Iterator[_Record], report: IndexReport) -> Iterator[_Record]:

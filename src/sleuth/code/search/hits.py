@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.parsing.labels import MODULE_LABEL
 from sleuth.code.search.context import RetrievedContext, piece_id
 from sleuth.code.search.fusion import Piece
 from sleuth.code.search.pieces import FunctionPiece
 from sleuth.code.snapshots.snapshot import Definition
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
-    from sleuth.code.graph.walker import GraphWalker
     from sleuth.code.snapshots.snapshot import Snapshot
 
 
-def context_of(
+def contexts_of(
+    snapshot: Snapshot, pieces: Sequence[Piece | FunctionPiece], expand: Sequence[str], *, explain: bool
+) -> Iterator[RetrievedContext]:
+    """Yield pieces as hits, with the relations in `expand`."""
+    walker = GraphWalker(snapshot)
+    for piece in pieces:
+        check_cancelled()
+        yield _context_of(snapshot, walker, piece, expand, explain=explain)
+
+
+def _context_of(
     snapshot: Snapshot,
     walker: GraphWalker,
     piece: Piece | FunctionPiece,
@@ -24,7 +35,6 @@ def context_of(
     *,
     explain: bool,
 ) -> RetrievedContext:
-    """Return a piece as a hit, with the relations in `expand`."""
     file = snapshot.files[piece.file]
     detail = snapshot.detail(file)
     if isinstance(piece, FunctionPiece):

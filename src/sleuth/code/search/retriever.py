@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
 from sleuth.arguments import check_count, check_query
-from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.search.context import RetrievedContexts
 from sleuth.code.search.exact import MOST, definitions_meant, spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.functions import function_of, functions_at, rank_functions
 from sleuth.code.search.fusion import Piece, fuse
-from sleuth.code.search.hits import context_of
+from sleuth.code.search.hits import contexts_of
 from sleuth.code.search.keyword import keyword_search
 from sleuth.code.search.pieces import Function, FunctionPiece
 from sleuth.code.search.query import read_query
@@ -25,7 +24,7 @@ from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunk
 from sleuth.code.search.weights import weights_of
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.logs import logger_of
-from sleuth.remote import async_twin, check_cancelled
+from sleuth.remote import async_twin
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
@@ -138,10 +137,8 @@ class CodeRetriever:
             expand: relations to add to each hit: callers, callees, siblings, implementations, tests.
             explain: attach how each score is computed.
             weights: of the legs "keyword" and "vector" in a hybrid search; those of the constructor where left out.
-            granularity: what a hit is: "lines", a piece of a file; "function", a whole function or method; "file", the
-                best piece of each file.
-            per_file: hits of one file at most; where None, 1 for "file", 3 by words for "lines", and any number
-                of functions.
+            granularity: what a hit is: "lines", a piece of a file; "function", a whole one; "file", its best piece.
+            per_file: hits of one file at most; where None, 1 for "file", 3 by words for "lines", all for "function".
 
         Raises:
             ArgumentError: an argument that breaks its rule, or a strategy that needs an embedder.
@@ -169,12 +166,8 @@ class CodeRetriever:
             weights=shares,
             per_file=per_file or PER_FILE[granularity],
         )
-        walker = GraphWalker(snapshot)
-        contexts = RetrievedContexts(parts=answer.parts)
-        for piece in answer.best(snapshot, query, limit, strategy=strategy):
-            check_cancelled()
-            contexts.append(context_of(snapshot, walker, piece, expand, explain=explain))
-        return contexts
+        best = answer.best(snapshot, query, limit, strategy=strategy)
+        return RetrievedContexts(contexts_of(snapshot, best, expand, explain=explain), answer.parts)
 
     aretrieve = async_twin(retrieve)
 
@@ -249,9 +242,6 @@ def search(
         IndexDamagedError: the index on disk does not read.
     """
     shares = weights_of(provider, weights)
-    reports: dict[str, PartReport] = {}
-    failures: list[Exception] = []
-    answers: dict[str, list[Piece]] = {}
     similar: list[Similar] = []
 
     def by_meaning() -> list[Piece]:
@@ -263,23 +253,12 @@ def search(
         return keyword_search(snapshot, read_query(query), pool, allowed, meaning)
 
     legs = {"vector": by_meaning, "keyword": by_words}
-    for name in legs if strategy == "hybrid" else (strategy,):
-        began = time.perf_counter()
-        try:
-            answers[name] = legs[name]()
-        except StoreError:
-            raise  # an index that is damaged is no matter of one leg
-        except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
-            failures.append(error)
-            reports[name] = _failed(name, error, began)
-        else:
-            reports[name] = _answered(name, answers[name], began)
-    report = tuple(reports[name] for name in sorted(reports))
+    answers, report = _asked(legs if strategy == "hybrid" else {strategy: legs[strategy]})
     if not answers:
         raise RetrievalError(
             f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in report)}",
             context={"query": query, "pool": pool, "strategy": strategy},
-        ) from failures[-1]
+        ) from report[0].exception
     if similar and not similar[0].is_related and not _holds_words(snapshot, query, allowed):
         return RankedCode([], report)
     if len(answers) == 1:
@@ -289,6 +268,25 @@ def search(
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
     return RankedCode(_first_of_files(pieces, per_file), report, next(iter(similar), None))
+
+
+def _asked(
+    legs: Mapping[str, Callable[[], list[Piece]]],
+) -> tuple[dict[str, list[Piece]], tuple[PartReport, ...]]:
+    """Return what each leg gives, asked one after the other, and a report of each, by name."""
+    answers: dict[str, list[Piece]] = {}
+    reports: dict[str, PartReport] = {}
+    for name, ask in legs.items():
+        began = time.perf_counter()
+        try:
+            answers[name] = ask()
+        except StoreError:
+            raise  # an index that is damaged is no matter of one leg
+        except Exception as error:  # noqa: BLE001 - reported; raised where no other leg answers
+            reports[name] = _failed(name, error, began)
+        else:
+            reports[name] = _answered(name, answers[name], began)
+    return answers, tuple(reports[name] for name in sorted(reports))
 
 
 def _holds_words(snapshot: Snapshot, query: str, allowed: CodeFilter) -> bool:

@@ -7,21 +7,23 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, RayAddressOption, open_index
+from sleuth.surfaces.cli.options import with_options
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say, say_row
+from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
 
 if TYPE_CHECKING:
     import socket
 
     from sleuth.engine import Engine
-    from sleuth.surfaces.http import Extension, ServerSettings
+    from sleuth.surfaces.http import Extension
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -135,9 +137,7 @@ FollowOption = Annotated[
 SocketNumberOption = Annotated[int | None, typer.Option("--socket", hidden=True)]
 
 
-@serve.callback()
-def run(
-    context: typer.Context,
+def settings_of(
     host: HostOption = "127.0.0.1",
     port: PortOption = 8321,
     keys: ServerKeysOption = None,
@@ -150,7 +150,6 @@ def run(
     allow_host: AllowHostOption = None,
     trust_proxy: TrustProxyOption = None,
     cors: CorsOption = None,
-    workers: WorkersOption = 1,
     threads: ThreadsOption = None,
     queue: QueueOption = None,
     cache: CacheOption = 16 << 20,
@@ -158,7 +157,37 @@ def run(
     answer_deadline: AnswerDeadlineOption = 300.0,
     max_body: MaxBodyOption = 32 << 20,
     log_queries: LogQueriesOption = False,
-    quiet: QuietOption = False,
+) -> Callable[[int], ServerSettings]:
+    """Return what makes the settings of a server, for a number of workers."""
+
+    def make(workers: int) -> ServerSettings:
+        most = threads_per_worker(workers) if threads is None else threads
+        return ServerSettings(
+            host=host,
+            port=port,
+            keys=keys,
+            token_issuer=token_issuer,
+            public_url=public_url,
+            read_only=read_only,
+            sources=tuple(dict.fromkeys(sources or ["docs"])),
+            model=model,
+            rerankers=tuple(rerank or ()),
+            allowed_hosts=tuple(allow_host or ()),
+            trusted_proxies=tuple(trust_proxy or ()),
+            cors_origins=tuple(cors or ()),
+            cache=cache,
+            deadline=deadline,
+            answer_deadline=answer_deadline,
+            max_body=max_body,
+            log_queries=log_queries,
+            threads=most,
+            queue=QUEUE_PER_THREAD * most if queue is None else queue,
+        )
+
+    return make
+
+
+def opener_of(
     create: CreateOption = False,
     ray: RayOption = False,
     address: RayAddressOption = None,
@@ -166,6 +195,28 @@ def run(
     replicas: ReplicasOption = 1,
     follow: FollowOption = None,
     index: IndexOption = None,
+) -> Callable[[int], AbstractContextManager[Any]]:
+    """Return what opens the index that is served, for a number of workers."""
+
+    def open_for(workers: int) -> AbstractContextManager[Engine]:
+        if not ray:
+            return _opened(index, create=create)
+        if workers > 1:
+            raise ArgumentError(f"workers must be 1 with --ray, whose searchers are processes, got {workers}")
+        return _served_from_ray(index, address, searchers, replicas, follow)
+
+    return open_for
+
+
+@serve.callback()
+@with_options("settings_for", settings_of)
+@with_options("opened_for", opener_of)
+def run(
+    context: typer.Context,
+    settings_for: Callable[[int], ServerSettings],
+    opened_for: Callable[[int], AbstractContextManager[Any]],
+    workers: WorkersOption = 1,
+    quiet: QuietOption = False,
     socket_number: SocketNumberOption = None,
 ) -> None:
     """Serve over HTTP until Ctrl-C."""
@@ -179,35 +230,8 @@ def run(
         from sleuth.errors import MissingPackageError
 
         raise MissingPackageError(error.name or "fastapi", "serve", "`sleuth serve`") from error
-    from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
 
-    threads = threads_per_worker(workers) if threads is None else threads
-    settings = ServerSettings(
-        host=host,
-        port=port,
-        keys=keys,
-        token_issuer=token_issuer,
-        public_url=public_url,
-        read_only=read_only,
-        sources=tuple(dict.fromkeys(sources or ["docs"])),
-        model=model,
-        rerankers=tuple(rerank or ()),
-        allowed_hosts=tuple(allow_host or ()),
-        trusted_proxies=tuple(trust_proxy or ()),
-        cors_origins=tuple(cors or ()),
-        cache=cache,
-        deadline=deadline,
-        answer_deadline=answer_deadline,
-        max_body=max_body,
-        log_queries=log_queries,
-        threads=threads,
-        queue=QUEUE_PER_THREAD * threads if queue is None else queue,
-    )
-    opened: Callable[[], AbstractContextManager[Engine]] = partial(_opened, index, create=create)
-    if ray:
-        if workers > 1:
-            raise ArgumentError(f"workers must be 1 with --ray, whose searchers are processes, got {workers}")
-        opened = partial(_served_from_ray, index, address, searchers, replicas, follow)
+    settings, opened = settings_for(workers), partial(opened_for, workers)
     if socket_number is not None:
         _answer(socket.socket(fileno=socket_number), settings, opened, quiet=quiet)
         return

@@ -73,17 +73,6 @@ def build_server(
         documents, following = await run(context, _documents, tools, cursor)
         return types.ListResourcesResult(resources=documents, next_cursor=following)
 
-    async def list_templates(
-        _: Context, __: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            name="document",
-            title="A document, file or passage",
-            uri_template=TEMPLATE,
-            description="By the id that search gives, or by path, as sleuth:///src/app.py:10-40.",
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
-
     async def read_resource(
         context: Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
@@ -106,9 +95,21 @@ def build_server(
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         on_list_resources=list_resources,
-        on_list_resource_templates=list_templates,
+        on_list_resource_templates=_list_templates,
         on_read_resource=read_resource,
     )
+
+
+async def _list_templates(
+    _: Context, __: types.PaginatedRequestParams | None
+) -> types.ListResourceTemplatesResult:
+    template = types.ResourceTemplate(
+        name="document",
+        title="A document, file or passage",
+        uri_template=TEMPLATE,
+        description="By the id that search gives, or by path, as sleuth:///src/app.py:10-40.",
+    )
+    return types.ListResourceTemplatesResult(resource_templates=[template])
 
 
 def _text(text: str) -> types.TextContent:
