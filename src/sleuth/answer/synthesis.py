@@ -55,6 +55,11 @@ class LLMSynthesizer:
         """Return the passages that the model will see, in that order."""
         return assemble(items, budget=self.budget, order=self.order, count_tokens=self.count_tokens)
 
+    def sources(self, items: Sequence[RetrievedItem]) -> list[dict[str, Any]]:
+        """Return the passages that the model will see, by number, with their text."""
+        ranked = sorted(self.passages(items), key=lambda passage: passage.number)
+        return [{**passage.to_dict(), "text": passage.text} for passage in ranked]
+
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
     ) -> SearchResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import RLock
@@ -249,7 +249,12 @@ class Answering:
         model: Model = None,
         **options: Any,
     ) -> SearchStream:
-        """`search` in pieces, for `for` and `async for`; `.result` is there once they are through."""
+        """`search` in pieces, for `for` and `async for`; `.result` is there once they are through.
+
+        Args:
+            options: those of `search`, and `on_sources`, which is called with the numbered passages before the first
+                piece, where a model writes.
+        """
         arguments = self._options(filter, model, options)
         return self.manager.stream_search(query, k, return_mode, **arguments)
 
@@ -267,6 +272,12 @@ class _Current:
 
     def __init__(self, answers: Answering) -> None:
         self._answers = answers
+
+    def sources(self, items: Sequence[RetrievedItem]) -> list[dict[str, Any]]:
+        from sleuth.manager import Announcing
+
+        writer = self._answers.synthesizer()
+        return writer.sources(items) if isinstance(writer, Announcing) else []
 
     def synthesize(
         self, question: str, items: list[Any], *, on_text: Callable[[str], None] | None = None

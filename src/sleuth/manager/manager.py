@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from sleuth.arguments import check_count, check_names, check_query
 from sleuth.errors import ArgumentError, RetrievalError
@@ -36,6 +36,9 @@ SYNTHESIZE = "indiana_jones_synthesize"
 _RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "kwargs"})
 """What hooks are given under these names by Sleuth."""
 
+_LISTENERS = frozenset({"on_text", "on_sources"})
+"""Options of a call that synthesize hooks call while they write."""
+
 _SAID = ("searched_query", "corrected_query", "notes")
 """What a search repeats of the `extra` of its retrieval."""
 
@@ -59,6 +62,15 @@ class Synthesizer(Protocol):
         on_text: Callable[[str], None] | None = None,
     ) -> SearchResult:
         """Return the answer to `question` from `items`."""
+        ...
+
+
+@runtime_checkable
+class Announcing(Protocol):
+    """A synthesizer that knows before it writes which passages it reads."""
+
+    def sources(self, items: Sequence[RetrievedItem]) -> list[dict[str, Any]]:
+        """Return the passages by number, as in `extra["sources"]` of the answer, with `text`; [] where unknown."""
         ...
 
 
@@ -144,7 +156,7 @@ class RetrievalManager:
         Raises:
             RetrievalError: a hook failed; `context` holds query, k, and the hook with its plugin.
         """
-        on_text = options.pop("on_text", None)
+        listeners = {name: options.pop(name) for name in _LISTENERS & options.keys()}
         invalid = _check(query, k, return_mode) or self._check_options(options, RETRIEVE, SYNTHESIZE)
         if invalid is not None:
             return SearchResult.fail(invalid, query=_as_text(query))
@@ -158,8 +170,8 @@ class RetrievalManager:
         start = SearchResult.success(
             query=query, items=retrieved.items, detail=retrieved.detail, extra=searched
         )
-        kwargs = options if on_text is None else {**options, "on_text": on_text}
-        result = self._run(SYNTHESIZE, start, (retrieved, mode, kwargs), {"query": query, "k": k}, {})
+        arguments = (retrieved, mode, {**options, **listeners})
+        result = self._run(SYNTHESIZE, start, arguments, {"query": query, "k": k}, {})
         result.query = query
         _keep_what_retrieval_said(result, retrieved, searched)
         _keep_known_sources(result, retrieved)
@@ -174,7 +186,8 @@ class RetrievalManager:
         returns.
 
         A synthesize hook streams by calling `kwargs["on_text"]` with each piece; the response of one that
-        does not comes as one piece. Closing the stream stops the model.
+        does not comes as one piece. An option `on_sources` is called with the numbered passages before the first
+        piece, where the writer knows them by then. Closing the stream stops the model.
         """
 
         def work(on_text: Callable[[str], None]) -> SearchResult:
@@ -349,6 +362,9 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
         items = retrieve_result.items if result.items is None else result.items
         writer: Synthesizer = kwargs.get("synthesizer", synthesizer)
         question = result.extra.get("corrected_query", result.query)
+        announce = kwargs.get("on_sources")
+        if announce is not None and isinstance(writer, Announcing) and (sources := writer.sources(items)):
+            announce(sources)
         answer = writer.synthesize(question, items, on_text=kwargs.get("on_text"))
         result.response = answer.response
         result.used_source_ids = answer.used_source_ids

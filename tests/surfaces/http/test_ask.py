@@ -112,8 +112,9 @@ def test_pieces_come_while_the_model_writes_and_leaving_stops_it(
     with serving(index, model="llama3.1") as started:
         body = {"query": "How often are tokens refilled?", "stream": True}
         with started.client.stream("POST", "/v1/ask", json=body) as answer:
-            text = next(answer.iter_text())
-            assert "event: text" in text
+            texts = answer.iter_text()
+            assert next(texts).startswith("event: sources")
+            assert "event: text" in next(texts)
         assert model.left.wait(60)
         assert model.pieces < MANY
         model.left.clear()
@@ -123,12 +124,16 @@ def test_pieces_come_while_the_model_writes_and_leaving_stops_it(
 
 
 def test_a_model_that_fails_is_a_problem(index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An unreachable model is a 502 with the code of its error, also for a stream."""
+    """An unreachable model is a 502 with the code of its error; a stream has the sources by then, and says it there."""
     monkeypatch.setenv("OLLAMA_HOST", "http://127.0.0.1:9")
     with serving(index, model="llama3.1") as started:
-        for stream in (False, True):
-            answer = started.client.post("/v1/ask", json={"query": "tokens refilled?", "stream": stream})
-            assert (answer.status_code, answer.json()["code"]) == (502, "GenerationError")
+        answer = started.client.post("/v1/ask", json={"query": "tokens refilled?"})
+        assert (answer.status_code, answer.json()["code"]) == (502, "GenerationError")
+        answer = started.client.post("/v1/ask", json={"query": "tokens refilled?", "stream": True})
+        (first, sources), (last, problem) = events(answer.text)
+        assert (first, last, problem["code"]) == ("sources", "error", "GenerationError")
+        assert sources["sources"][0]["number"] == 1
+        assert "refilled" in sources["sources"][0]["text"]
 
 
 def test_the_deadline_ends_a_model_that_is_slow(

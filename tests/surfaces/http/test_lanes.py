@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from threading import Event
 
 import pytest
@@ -62,3 +63,30 @@ def test_errors_reach_the_request() -> None:
         lane.close()
 
     asyncio.run(check())
+
+
+def test_an_error_that_nobody_waits_for_is_no_noise() -> None:
+    """Work that fails after its request was cancelled leaves no complaint of the event loop, which would be logged."""
+    going = Event()
+    complaints: list[object] = []
+
+    def fail() -> None:
+        going.wait(30)
+        raise ValueError("late")
+
+    async def check() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+        lane = Lane("reads", threads=1, queue=3)
+        task = asyncio.create_task(lane.run(fail))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        going.set()
+        while lane.running:
+            await asyncio.sleep(0.01)
+        del task
+        gc.collect()
+        lane.close()
+
+    asyncio.run(check())
+    assert complaints == []

@@ -108,7 +108,7 @@ def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
         answer = client.get(
             "/answer", params={"q": "how many items do quotas of team hold", "in": "docs"}
         ).text
-        assert "event: result" in answer
+        assert "event: done" in answer
         assert "t2.md" not in answer
         client.post("/sign-out")
         assert client.get("/").status_code == 401

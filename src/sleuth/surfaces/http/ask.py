@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
@@ -37,7 +38,8 @@ class AskBody(SearchRequest):
     ] = 10
     passages: Annotated[bool, Field(description="Give the passages too.")] = False
     stream: Annotated[
-        bool, Field(description="Answer by server-sent events: `text` pieces, then `result`.")
+        bool,
+        Field(description="Answer by server-sent events: `sources`, `text` pieces, then `result`."),
     ] = False
 
 
@@ -51,6 +53,7 @@ class AskResponse(BaseModel):
         synthesizer: "llm" or "extractive".
         sources: what was read, by number, with path, title and heading.
         citations: where `response` cites which source; without a model these are the quotes.
+        unknown_citations: numbers that the model cites and no source has.
         unsupported: sentences without support in their citations.
         used_source_ids: ids of the passages that are cited.
         notes: sentences for the author of the question.
@@ -65,6 +68,7 @@ class AskResponse(BaseModel):
     synthesizer: str | None
     sources: list[dict[str, Any]]
     citations: list[dict[str, Any]]
+    unknown_citations: list[int]
     unsupported: list[str]
     used_source_ids: list[str]
     notes: list[str]
@@ -72,7 +76,8 @@ class AskResponse(BaseModel):
 
 
 _EVENTS = {
-    "description": "The answer. As a stream: events `text` with a piece of it, then one `result`, or `error`.",
+    "description": "The answer. As a stream: the numbered passages as an event `sources` where a model writes, events "
+    "`text` with a piece of the answer each, then one `result`, or `error`.",
     "content": {"text/event-stream": {}},
 }
 
@@ -84,11 +89,22 @@ async def ask(body: AskBody, request: Request, call: CurrentCall) -> Response:
     writing = Writing(body, call)
     if not body.stream:
         return json_response(answer_values(await writing.whole(request), call))
-    first = await writing.next()  # a failure before the first piece is a problem, not a stream
-    return StreamingResponse(_events(writing, first), media_type="text/event-stream", headers=_NO_BUFFER)
+    first = await writing.next()  # a failure before the first event is a problem, not a stream
+    return StreamingResponse(_events(writing, first), media_type="text/event-stream", headers=NO_BUFFER)
 
 
-_NO_BUFFER = {"cache-control": "no-store", "x-accel-buffering": "no"}
+NO_BUFFER = {"cache-control": "no-store", "x-accel-buffering": "no"}
+
+
+class AnswerEvent(NamedTuple):
+    """What a stream says before its result.
+
+    Attributes:
+        value: a piece of the text, or the numbered passages with their text.
+    """
+
+    name: Literal["sources", "text"]
+    value: Any
 
 
 class Writing:
@@ -101,38 +117,46 @@ class Writing:
         if body.deadline is not None:
             options["deadline"] = body.deadline
         self._stream: SearchStream = call.retriever(body.sources).stream_search(
-            body.query, body.k, "with_items" if body.passages else "minimal", **options
+            body.query,
+            body.k,
+            "with_items" if body.passages else "minimal",
+            on_sources=partial(self._say, "sources"),
+            **options,
         )
-        self._pieces: asyncio.Queue[str | None] = asyncio.Queue()
+        self._events: asyncio.Queue[AnswerEvent | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.create_task(call.service.answers.run(self._pump, body))
-        self._task.add_done_callback(lambda _: self._pieces.put_nowait(None))
+        self._task.add_done_callback(lambda _: self._events.put_nowait(None))
 
     def _pump(self, body: AskBody) -> SearchResult:
         """Read the stream in a thread of the queue."""
         with self.call.retrieval_span(body.query, body.k), self._stream:
             for piece in self._stream:
-                self._loop.call_soon_threadsafe(self._pieces.put_nowait, piece)
+                self._say("text", piece)
             return self._stream.result
 
-    async def next(self) -> str | None:
-        """Return the next piece, or None after the last.
+    def _say(self, name: Literal["sources", "text"], value: Any) -> None:
+        """Hand an event to the event loop, from another thread."""
+        self._loop.call_soon_threadsafe(self._events.put_nowait, AnswerEvent(name, value))
+
+    async def next(self) -> AnswerEvent | None:
+        """Return the next event, or None after the last.
 
         Raises:
             Refusal: too many wait, or the deadline passed.
             SleuthError: searching or writing failed.
         """
         try:
-            piece = await asyncio.wait_for(self._pieces.get(), self.call.remaining)
+            event = await asyncio.wait_for(self._events.get(), self.call.remaining)
         except TimeoutError:
             self.close()
             raise Refusal(504, "DeadlineError", "the deadline of the request passed") from None
         except asyncio.CancelledError:
             self.close()
             raise
-        if piece is None:
+        if event is None:
             await self._task
-        return piece
+        return event
 
     async def result(self) -> SearchResult:
         """Return the answer after its last piece."""
@@ -165,13 +189,13 @@ async def _disconnected(request: Request) -> None:
         continue
 
 
-async def _events(writing: Writing, piece: str | None) -> AsyncIterator[bytes]:
-    """Yield the events of an answer whose first piece is there."""
+async def _events(writing: Writing, event: AnswerEvent | None) -> AsyncIterator[bytes]:
+    """Yield the events of an answer whose first event is there."""
     try:
-        while piece is not None:
-            yield _event("text", {"text": piece})
-            piece = await writing.next()
-        yield _event("result", answer_values(await writing.result(), writing.call))
+        while event is not None:
+            yield sent_event(event.name, {event.name: event.value})
+            event = await writing.next()
+        yield sent_event("result", answer_values(await writing.result(), writing.call))
     except (SleuthError, Refusal) as error:
         refusal = writing.call.refusal_of(error)
         yield b"event: error\ndata: " + bytes(problem(refusal, writing.call.id).body) + b"\n\n"
@@ -179,7 +203,8 @@ async def _events(writing: Writing, piece: str | None) -> AsyncIterator[bytes]:
         writing.close()
 
 
-def _event(name: str, value: dict[str, Any]) -> bytes:
+def sent_event(name: str, value: Any) -> bytes:
+    """Return an event as it is sent."""
     data = to_json(value, inf_nan_mode="null", fallback=str)  # JSON in one line, as events need it
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
@@ -197,6 +222,7 @@ def answer_values(result: SearchResult, call: Call) -> dict[str, Any]:
         "synthesizer": extra.get("synthesizer"),
         "sources": extra.get("sources", []),
         "citations": extra.get("citations", []),
+        "unknown_citations": extra.get("unknown_citations", []),
         "unsupported": extra.get("unsupported", []),
         "notes": extra.get("notes", []),
     }

@@ -68,8 +68,10 @@ class Lane:
             job.cancel()
             raise
 
-    def _leave(self, _: asyncio.Future[T]) -> None:
+    def _leave(self, result: asyncio.Future[T]) -> None:
         self._accepted -= 1
+        if not result.cancelled():
+            result.exception()  # looked at, so that asyncio logs no stack trace where nobody waits any more
 
     def close(self) -> None:
         """Let the threads go; the work that was accepted is done first."""

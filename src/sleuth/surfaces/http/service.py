@@ -172,6 +172,7 @@ class Service:
                 opened = self._opened[names, key.filter] = self.resources.enter_context(
                     open_sources(engine.path, names, deadline=self.settings.deadline, engine=engine)
                 )
+                opened.use_model(self.engine.model)
         return opened
 
     def close(self) -> None:

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import FileResponse, HTMLResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 
 from sleuth.errors import SleuthError
 from sleuth.ingest import Extractors, ReadOptions
 from sleuth.surfaces.http import LOCAL, Refusal, call_of
 from sleuth.surfaces.page import files, lookup
+from sleuth.surfaces.page.answering import events_of
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
 from sleuth.surfaces.page.state import OPTIONS, PageState
 
@@ -48,7 +49,7 @@ class PageHandlers:
         """Find and render a page as for a reader; an answer too, where no model writes it."""
         sources = tuple(name for name in call.sources if name.partition(":")[0] in LOCAL)
         if sources:
-            has_model = self._service.settings.model is not None
+            has_model = self._service.engine.model is not None
             state = PageState(query, sources=sources, with_answer=not has_model)
             self._render(
                 "results.html", state, offered=call.sources, milliseconds=0.0, **lookup.results(call, state)
@@ -95,14 +96,16 @@ class PageHandlers:
 
     async def answer(self, request: Request) -> Response:
         """Answer with a stream of events."""
-        from sleuth.surfaces.http.ask import AskBody, ask
+        from sleuth.surfaces.http.ask import NO_BUFFER
 
         call = call_of(request)
         if not admit(request, call):
             raise Refusal(401, "KeyMissingError", "sign in first")
-        asked = PageState.of(request.query_params, call.sources).request
-        body = AskBody(query=asked.query, k=asked.k, stream=True, **asked.changed())
-        return await ask(body, request, call)
+        call.require("read")
+        state = PageState.of(request.query_params, call.sources)
+        return StreamingResponse(
+            events_of(call, state), media_type="text/event-stream", headers=HEADERS | NO_BUFFER
+        )
 
     async def sign_in(self, request: Request) -> Response:
         """Begin the session of a reader who has a key."""

@@ -11,6 +11,7 @@ from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.filters import Compare, to_text
 from sleuth.surfaces.hits import Location
 from sleuth.surfaces.page import views
+from sleuth.surfaces.page.answering import AnswerView, view_of
 from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.sources import SourceView, numbered_lines, source_view
 from sleuth.surfaces.page.state import PAGE, PageState
@@ -64,7 +65,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         "facets": _facets(call, state),
         "counts": None,
         "more": len(ranking) > last,
-        "answer": _answer(call, state) if state.with_answer else None,
+        "answer": _answer(call, state) if state.with_answer and state.page == 1 else None,
         "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
         "notes": [escape_text(note) for note in ranking.notes],
         "stale": _stale_files(call, state),
@@ -125,20 +126,11 @@ def _is_facet(name: str, types: tuple[str, ...]) -> bool:
     return name not in _NOT_FACETS and "object" not in types
 
 
-def _answer(call: Call, state: PageState) -> dict[str, Any]:
+def _answer(call: Call, state: PageState) -> AnswerView:
     request = call.request(state.request)
     options = request.changed()
-    result = call.retriever(list(state.sources)).search(request.query, request.k, **options)
-    text = result.response if result.is_ok() else (result.detail.message if result.detail else "")
-    sources = [
-        {
-            "number": source["number"],
-            "label": escape_text(str(source["source"])),
-            "url": "/source?" + urlencode({"id": source["ids"][0], "q": state.query}),
-        }
-        for source in result.extra.get("sources", [])
-    ]
-    return {"text": escape_text(text), "sources": sources}
+    result = call.retriever(list(state.sources)).search(request.query, request.k, "with_items", **options)
+    return view_of(result, state)
 
 
 def source(call: Call, state: PageState, id: str, as_written: bool) -> dict[str, Any]:

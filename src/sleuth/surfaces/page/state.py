@@ -103,8 +103,12 @@ class PageState:
         return replace(self, filters=filters, page=1, why=0)
 
     def at_page(self, page: int) -> PageState:
-        """Return this state at another page of results."""
-        return replace(self, page=page, why=0)
+        """Return this state at another page of results, without the answer, which stands on the first one."""
+        return replace(self, page=page, why=0, with_answer=False)
+
+    def asking(self, query: str) -> PageState:
+        """Return this state with another question."""
+        return replace(self, query=query, page=1, why=0)
 
     def explaining(self, number: int) -> PageState:
         """Return this state with the score of a result explained."""

@@ -1,33 +1,134 @@
-// Writes an answer into the page while it is streamed. All of it is text: nothing of it becomes markup.
+// Shows an answer while it is written. The server sends elements of a fixed list as JSON: no text becomes markup here.
+import { previewPassages } from "./preview.js";
+
+const TAGS = new Set(
+  "a blockquote br code em h3 hr li ol p pre s span strong table tbody td th thead tr ul".split(" "),
+);
+const KEEP = 30 * 60 * 1000; // milliseconds for which an answer is not written again in this tab
 
 // A signal ends it, so that no model goes on writing for a page that was left.
-export async function streamAnswer(section, signal) {
-  const text = document.createElement("div");
-  text.className = "text";
-  text.dir = "auto";
-  text.setAttribute("aria-live", "polite");
-  text.setAttribute("aria-busy", "true");
-  section.append(text);
-  section.hidden = false;
-  section.classList.add("writing");
-  let written = "";
+export async function showAnswer(section, signal) {
+  const view = new AnswerView(section, signal);
+  const kept = remembered(section.dataset.stream);
+  if (kept) return view.whole(kept);
+  view.begin();
   try {
-    for await (const { name, data } of eventsOf(section.dataset.stream, signal)) {
-      if (name === "text") {
-        written += data.text;
-        text.replaceChildren(...linked(written, new Map()));
-      } else if (name === "result") {
-        finish(section, text, data);
-      } else if (name === "error") {
-        fail(section, text, written, data.detail ?? data.title);
-      }
+    for await (const { name, data } of eventsOf(section.dataset.stream, view.signal)) {
+      if (name === "cards") view.cards(data);
+      else if (name === "blocks") view.blocks(data);
+      else if (name === "done") view.done(data);
+      else if (name === "error") view.fail(data.message);
     }
-  } catch (error) {
+  } catch {
     if (signal.aborted) return;
-    fail(section, text, written, "The connection was lost.");
+    if (!view.signal.aborted) view.fail("The connection was lost.");
   }
-  text.setAttribute("aria-busy", "false");
-  section.classList.remove("writing");
+  view.end(view.signal.aborted ? "stopped" : "");
+}
+
+class AnswerView {
+  constructor(section, signal) {
+    this.section = section;
+    this.text = section.querySelector(".text");
+    this.stop = new AbortController();
+    signal.addEventListener("abort", () => this.stop.abort());
+    this.signal = this.stop.signal;
+    this.plain = "";
+    this.sent = []; // blocks as the server sent them
+    section.addEventListener("click", (event) => this.act(event.target.closest("[data-do]")?.dataset.do));
+  }
+
+  begin() {
+    this.section.classList.add("writing");
+    this.button("stop").hidden = false;
+  }
+
+  cards(cards) {
+    const list = this.section.querySelector(".cards");
+    this.known = new Map(cards.map((card) => [String(card.number), card]));
+    list.replaceChildren(
+      ...cards.map((card) => {
+        const link = element("a", { href: addressOf(card), "data-number": String(card.number) });
+        link.append(element("span", { class: "number" }, String(card.number)), element("bdi", {}, card.label));
+        return element("li", {}, link);
+      }),
+    );
+    previewPassages(this.section, this.known);
+  }
+
+  blocks({ from, blocks }) {
+    this.sent = [...this.sent.slice(0, from), ...blocks];
+    while (this.text.children.length > from) this.text.lastElementChild.remove();
+    this.text.append(...blocks.map((block) => nodeOf(block, this.known)));
+    this.measure();
+  }
+
+  done(answer) {
+    this.plain = answer.text;
+    if (answer.failure) return this.fail(answer.failure);
+    if (answer.grade === "nothing close") this.section.classList.add("declined");
+    const related = this.section.querySelector(".related");
+    related.replaceChildren(...(answer.related.length ? ["Related: "] : []));
+    for (const [index, [name, url]] of answer.related.entries()) {
+      related.append(index ? " · " : "", element("a", { href: url }, name));
+    }
+    this.button("copy").hidden = false;
+    remember(this.section.dataset.stream, { ...answer, blocks: this.sent });
+  }
+
+  whole(answer) {
+    this.cards(answer.cards);
+    this.blocks({ from: 0, blocks: answer.blocks });
+    this.done(answer);
+    this.end("");
+  }
+
+  fail(message) {
+    this.section.classList.add("failed");
+    this.text.append(element("p", { class: "failure", role: "status" }, message));
+  }
+
+  end(state) {
+    this.section.classList.remove("writing");
+    this.text.setAttribute("aria-busy", "false");
+    this.button("stop").hidden = true;
+    this.say(state);
+    this.measure();
+  }
+
+  // Offers to unfold what does not fit into the reserved height.
+  measure() {
+    const clipped = this.text.scrollHeight > this.text.clientHeight + 2;
+    this.section.classList.toggle("clipped", clipped);
+    const related = this.section.querySelector(".related").childNodes.length > 0;
+    if (!this.section.classList.contains("open")) this.button("unfold").hidden = !clipped && !related;
+  }
+
+  act(what) {
+    if (what === "stop") this.stop.abort();
+    else if (what === "copy") this.copy();
+    else if (what === "unfold") this.unfold();
+  }
+
+  async copy() {
+    const sources = [...(this.known ?? new Map()).values()].map((card) => `[${card.number}] ${card.label}`);
+    await navigator.clipboard.writeText([this.plain, "", ...sources].join("\n").trim());
+    this.say("copied");
+  }
+
+  unfold() {
+    const open = this.section.classList.toggle("open");
+    this.button("unfold").setAttribute("aria-expanded", String(open));
+    this.button("unfold").textContent = open ? "Show less" : "Show all";
+  }
+
+  say(state) {
+    this.section.querySelector(".state").textContent = state;
+  }
+
+  button(name) {
+    return this.section.querySelector(`[data-do=${name}]`);
+  }
 }
 
 // The events of a stream, as objects.
@@ -48,88 +149,47 @@ async function* eventsOf(address, signal) {
   }
 }
 
-function finish(section, text, result) {
-  if (result.status === "error" || result.grade === "nothing close") section.classList.add("declined");
-  const sources = new Map((result.sources ?? []).map((source) => [source.number, source]));
-  text.replaceChildren(...linked(result.response || result.detail?.message || "", sources));
-  const cited = new Set((result.citations ?? []).map((citation) => citation.number));
-  const list = document.createElement("ol");
-  list.className = "read";
-  for (const source of sources.values()) {
-    if (!cited.has(source.number)) continue;
-    const item = document.createElement("li");
-    item.value = source.number;
-    item.append(link(address(source), visible(source.source)), source.title ? `  ${visible(source.title)}` : "");
-    list.append(item);
+// A text, or an element of the list with its children; citations lead to the result on this page that they cite.
+function nodeOf(node, cards) {
+  if (typeof node === "string") return node;
+  const [tag, attributes, children] = node;
+  const result = element(TAGS.has(tag) ? tag : "span", attributes);
+  const card = attributes["data-number"] && cards?.get(attributes["data-number"]);
+  if (card) result.setAttribute("href", addressOf(card));
+  result.append(...children.map((child) => nodeOf(child, cards)));
+  return result;
+}
+
+function element(name, attributes, ...children) {
+  const result = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key !== "href" || /^(https?:\/\/|\/(?!\/)|#)/.test(value)) result.setAttribute(key, value);
   }
-  if (list.children.length) section.append(list);
+  result.append(...children);
+  return result;
 }
 
-function fail(section, text, written, message) {
-  section.classList.add("failed");
-  const note = document.createElement("p");
-  note.className = "failure";
-  note.setAttribute("role", "status");
-  note.textContent = visible(message);
-  text.replaceChildren(...linked(written, new Map()), note);
+// The result on this page that a passage is, else its source view.
+function addressOf(card) {
+  const hits = [...document.querySelectorAll("[data-id]")];
+  const hit = hits.find((item) => card.ids.includes(item.dataset.id));
+  return hit ? `#${hit.id}` : card.url;
 }
 
-// A text as nodes: lists, tables and code as they are written, and citations such as [2] as links to what they cite.
-function linked(text, sources) {
-  const nodes = [];
-  for (const line of visible(text).split("\n")) {
-    const kind = /^\s*\|/.test(line) ? "pre" : line.startsWith("- ") ? "li" : line.trim() && "p";
-    const last = nodes.at(-1);
-    if (kind === "pre") {
-      if (last?.tagName === "PRE") last.append("\n", line.trim());
-      else nodes.push(element("pre", line.trim()));
-    } else if (kind === "li") {
-      const item = element("li", ...phrases(line.slice(2), sources));
-      if (last?.tagName === "UL") last.append(item);
-      else nodes.push(element("ul", item));
-    } else if (kind) {
-      nodes.push(element("p", ...phrases(line, sources)));
-    }
+// Answers that were written in this tab. They are gone when it is closed, and when its reader signs out.
+function remembered(address) {
+  try {
+    const { at, answer } = JSON.parse(sessionStorage.getItem(`answer ${address}`));
+    return Date.now() - at < KEEP ? answer : null;
+  } catch {
+    return null;
   }
-  return nodes;
 }
 
-function phrases(line, sources) {
-  return line.split(/(\[\d{1,3}\]|`[^`]+`)/).map((part) => {
-    if (part.startsWith("`") && part.length > 2) return element("code", part.slice(1, -1));
-    const source = /^\[\d+\]$/.test(part) && sources.get(Number(part.slice(1, -1)));
-    if (!source) return part;
-    const citation = link(address(source), part);
-    citation.className = "citation";
-    citation.title = visible(source.source);
-    return citation;
-  });
-}
-
-function element(name, ...children) {
-  const made = document.createElement(name);
-  made.append(...children);
-  return made;
-}
-
-function link(href, text) {
-  const element = document.createElement("a");
-  element.href = href;
-  element.textContent = text;
-  return element;
-}
-
-// The result on this page that a source is, else its source view.
-function address(source) {
-  const hit = [...document.querySelectorAll(".hit[data-id]")].find((item) => source.ids.includes(item.dataset.id));
-  if (hit) return `#${hit.id}`;
-  const query = new URLSearchParams({ id: source.ids[0], q: new URLSearchParams(location.search).get("q") ?? "" });
-  return `/source?${query}`;
-}
-
-// Characters that steer how others are shown, as escapes.
-function visible(text) {
-  return String(text).replace(/[\p{Cc}\p{Cf}]/gu, (char) =>
-    "\n\t\u200c\u200d".includes(char) ? char : `\\u{${char.codePointAt(0).toString(16)}}`,
-  );
+function remember(address, answer) {
+  try {
+    sessionStorage.setItem(`answer ${address}`, JSON.stringify({ at: Date.now(), answer }));
+  } catch {
+    sessionStorage.clear(); // it is full, or the browser keeps nothing
+  }
 }

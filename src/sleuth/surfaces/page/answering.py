@@ -1,0 +1,209 @@
+"""Answers as the page shows them: Markdown as elements, citations as links, and cards of the cited passages."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
+
+from sleuth.errors import SleuthError
+from sleuth.surfaces.http import Refusal
+from sleuth.surfaces.page.markdown import Element, Node, parse, plain, to_json
+from sleuth.text import escape_text
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from sleuth.results import SearchResult
+    from sleuth.surfaces.http import Call
+    from sleuth.surfaces.page.state import PageState
+
+PREVIEW: Final = 300
+"""Characters of a passage that a card shows."""
+MOST_RELATED: Final = 4
+_SECONDS: Final = 0.08
+"""Between two looks of a reader at what is written so far."""
+_CITATION: Final = re.compile(r"(\[\d{1,3}(?:\s*,\s*\d{1,3})*\])")
+_VERBATIM: Final = frozenset({"a", "code", "pre"})
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A passage that an answer is written from.
+
+    Attributes:
+        ids: of the passage, and of its neighbours where they were joined.
+        text: its beginning.
+    """
+
+    number: int
+    ids: Sequence[str]
+    label: str
+    title: str
+    url: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """An answer that is written.
+
+    Attributes:
+        cards: of the passages that it cites.
+        related: headings of passages that it does not cite, each with the address of its results.
+        failure: why there is none; "" where there is one.
+    """
+
+    html: Markup
+    cards: list[Card]
+    related: list[tuple[str, str]]
+    failure: str = ""
+
+
+def cards_of(sources: Sequence[Mapping[str, Any]], query: str, texts: Mapping[str, str]) -> list[Card]:
+    """Return the cards of numbered passages.
+
+    Args:
+        texts: of passages by id, where a source itself has no text.
+    """
+    return [
+        Card(
+            number=source["number"],
+            ids=list(source["ids"]),
+            label=escape_text(str(source["source"])),
+            title=escape_text(str(source.get("heading") or source.get("title") or "")),
+            url=f"/source?{urlencode({'id': source['ids'][0], 'q': query})}#cited",
+            text=_preview(str(source.get("text") or texts.get(source["ids"][0], ""))),
+        )
+        for source in sources
+    ]
+
+
+def rendered(text: str, cards: Sequence[Card]) -> list[Node]:
+    """Return an answer as elements whose citations lead to their passages."""
+    return _linked(parse(text, "h3"), {card.number: card for card in cards})
+
+
+def related(result: SearchResult, state: PageState) -> list[tuple[str, str]]:
+    """Return headings of passages that an answer does not cite, each with the address of its results."""
+    names: dict[str, str] = {}
+    for item in result.items or ():
+        heading = str(item.metadata.get("heading") or "").rpartition(" > ")[2].strip()
+        if (
+            item.id not in result.used_source_ids
+            and heading
+            and heading.casefold() not in state.query.casefold()
+        ):
+            names.setdefault(heading.casefold(), heading)
+    return [(escape_text(name), state.asking(name).address()) for name in list(names.values())[:MOST_RELATED]]
+
+
+def cited_cards(result: SearchResult, state: PageState) -> list[Card]:
+    """Return the cards of the passages that an answer cites."""
+    texts = {item.id: item.text for item in result.items or ()}
+    numbers = {citation["number"] for citation in result.extra.get("citations", ())}
+    sources = [source for source in result.extra.get("sources", ()) if source["number"] in numbers]
+    return cards_of(sources, state.query, texts)
+
+
+def view_of(result: SearchResult, state: PageState) -> AnswerView:
+    """Return a whole answer, for readers without script."""
+    from sleuth.surfaces.page.markdown import to_html
+
+    failure = result.detail.message if result.is_error() and result.detail else ""
+    cards = cited_cards(result, state)
+    return AnswerView(
+        to_html(rendered(result.response, cards)), cards, related(result, state), escape_text(failure)
+    )
+
+
+async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
+    """Yield what a script shows while an answer is written.
+
+    First `cards` where a model writes, then `blocks`, each with the number of the first block that it replaces. At the
+    end the `cards` that are cited, the last `blocks`, and `done` or `error`.
+    """
+    from sleuth.surfaces.http.ask import AskBody, Writing, sent_event
+
+    writing: Writing | None = None
+    cards: list[Card] = []
+    shown: list[Any] = []
+    text, looked = "", 0.0
+    try:
+        asked = state.request
+        body = AskBody(query=asked.query, k=asked.k, stream=True, passages=True, **asked.changed())
+        writing = Writing(body, call)
+        while (event := await writing.next()) is not None:
+            if event.name == "sources":
+                cards = cards_of(event.value, state.query, {})
+                yield sent_event("cards", [asdict(card) for card in cards])
+                continue
+            text += event.value
+            if time.monotonic() - looked >= _SECONDS:
+                looked = time.monotonic()
+                blocks = to_json(rendered(text, cards))
+                yield sent_event("blocks", _changes(shown, blocks))
+                shown = blocks
+        result = await writing.result()
+        cards = cited_cards(result, state)
+        yield sent_event("cards", [asdict(card) for card in cards])
+        yield sent_event("blocks", _changes(shown, to_json(rendered(result.response, cards))))
+        yield sent_event("done", _ending(result, cards, state))
+    except (SleuthError, Refusal) as error:
+        yield sent_event("error", {"message": escape_text(str(call.refusal_of(error).detail))})
+    finally:
+        if writing is not None:
+            writing.close()
+
+
+def _ending(result: SearchResult, cards: Sequence[Card], state: PageState) -> dict[str, Any]:
+    """Return what is known of an answer at its end."""
+    is_error = result.is_error() and result.detail is not None
+    return {
+        "failure": escape_text(result.detail.message) if is_error and result.detail else "",
+        "grade": result.extra.get("grade"),
+        "text": escape_text(result.response),
+        "cards": [asdict(card) for card in cards],
+        "related": related(result, state),
+        "unknown": result.extra.get("unknown_citations", []),
+    }
+
+
+def _changes(shown: Sequence[Any], blocks: Sequence[Any]) -> dict[str, Any]:
+    """Return the blocks from the first one on that differs from what is shown."""
+    same = 0
+    while same < min(len(shown), len(blocks)) and shown[same] == blocks[same]:
+        same += 1
+    return {"from": same, "blocks": list(blocks[same:])}
+
+
+def _linked(nodes: Sequence[Node], cards: Mapping[int, Card]) -> list[Node]:
+    """Return nodes in which citations such as [2] are links; not in code, and not of numbers that no card has."""
+    result: list[Node] = []
+    for node in nodes:
+        if isinstance(node, str):
+            result += _links_in(node, cards)
+            continue
+        if node.tag not in _VERBATIM:
+            node.children = _linked(node.children, cards)
+        result.append(node)
+    return result
+
+
+def _links_in(text: str, cards: Mapping[int, Card]) -> Iterator[Node]:
+    for part in _CITATION.split(text):
+        numbers = [int(number) for number in re.findall(r"\d+", part)] if part.startswith("[") else []
+        if not numbers or not _CITATION.fullmatch(part) or not all(number in cards for number in numbers):
+            yield part
+            continue
+        for number in numbers:
+            attributes = {"class": "citation", "href": cards[number].url, "data-number": str(number)}
+            yield Element("a", attributes, [f"[{number}]"])
+
+
+def _preview(text: str) -> str:
+    words = " ".join(plain(text[: 4 * PREVIEW]).split())
+    return escape_text(words if len(words) <= PREVIEW else f"{words[:PREVIEW]}…")

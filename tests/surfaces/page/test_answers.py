@@ -1,0 +1,169 @@
+"""Answers of a model on the page, in Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth.surfaces.cli.serve import extensions
+from sleuth.testing.ollama import OllamaServer
+from tests.surfaces.http.conftest import serving
+
+from .conftest import SCRIPT, Look
+
+ANSWER = f"""**Tokens** are refilled every second [1], as `refill` does.
+
+- outer
+  - inner [1]
+
+| when | how |
+|---|---|
+| now | {SCRIPT} |
+
+```python
+x = "[1]"
+```
+
+See [the guide](https://example.org/) and [this](javascript:window.hacked=1) or [99].
+"""
+QUESTION = "/?q=how+often+are+tokens+refilled&in=docs"
+SHIFTS = """
+window.shifts = 0;
+new PerformanceObserver((list) => {
+  for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.shifts += entry.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    """A model that writes `ANSWER`."""
+    with OllamaServer(reply=lambda prompt: ANSWER) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        yield server
+
+
+@pytest.fixture
+def page(browser: Any, corpus: Path, ollama: OllamaServer) -> Iterator[Look]:
+    """A reader of a server whose model answers from documents and code; nothing may complain."""
+    with serving(
+        corpus / ".sleuth", model="llama3.1", extensions=extensions(), sources=("docs", "code")
+    ) as started:
+        look = Look(browser, started.url)
+        look.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        yield look
+        look.context.close()
+    assert look.complaints == []
+
+
+def test_markdown_of_a_model_becomes_elements(page: Look) -> None:
+    """Bold, nested lists, tables, code and links are elements; HTML of a model is text, and nothing of it runs."""
+    answer = page.open(QUESTION).locator("#answer")
+    assert answer.locator("strong").inner_text() == "Tokens"
+    assert answer.locator("li li").count() == 1
+    assert SCRIPT in answer.locator("td").all_inner_texts()
+    assert answer.locator("pre").inner_text() == 'x = "[1]"'
+    assert answer.locator("pre a").count() == 0
+    links = answer.locator(".text a:not(.citation)").evaluate_all("links => links.map(link => link.href)")
+    assert links == ["https://example.org/"]
+    assert "[99]" not in answer.locator("a").all_inner_texts()
+    assert page.page.evaluate("window.hacked") is None
+    assert page.page.locator("main script, #answer img").count() == 0
+
+
+def test_a_citation_shows_its_passage(page: Look) -> None:
+    """A citation leads to its result, and shows its passage under the pointer and in the focus."""
+    page.open(QUESTION)
+    citation = page.page.locator(".citation").first
+    citation.hover()
+    preview = page.page.locator("#preview")
+    assert "refilled every second" in preview.inner_text()
+    page.page.mouse.move(0, 0)
+    preview.wait_for(state="detached")
+    citation.focus()
+    assert preview.count() == 1
+    citation.click()
+    target = page.page.locator(page.page.url[page.page.url.index("#") :])
+    assert "limits.md" in target.inner_text()
+
+
+def test_results_stay_where_they_are_while_an_answer_is_written(page: Look) -> None:
+    """The answer has its space before it is there: the layout shifts by less than .02."""
+    page.page.add_init_script(SHIFTS)
+    page.open("/?q=zzqx")
+    page.page.fill("#q", "how often are tokens refilled")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("#answer .text strong")
+    page.settle()
+    assert page.page.evaluate("window.shifts") < 0.02
+    assert page.page.locator("#answer.clipped").count() == 1
+    page.page.click("text=Show all")
+    assert page.page.locator("#answer pre").is_visible()
+
+
+def test_an_answer_is_written_once(page: Look, ollama: OllamaServer) -> None:
+    """Another page of results, a source, the way back and a reload show the same answer without the model."""
+    page.open(QUESTION)
+    written = page.page.locator("#answer .text").inner_html()
+    page.page.locator("a[rel=next]").click()
+    page.page.wait_for_url("**page=2")
+    assert page.page.locator("#answer").count() == 0
+    page.page.go_back()
+    page.page.wait_for_selector("#answer .text strong")
+    page.page.locator("#hit-1 a.open").click()
+    page.page.wait_for_url("**/source**")
+    page.page.go_back()
+    page.page.wait_for_selector("#answer .text strong")
+    page.page.locator("#hit-1 a", has_text="Why this result").click()
+    page.page.wait_for_selector(".because")
+    page.page.reload()
+    page.page.wait_for_selector("#answer .text strong")
+    assert page.page.locator("#answer .text").inner_html() == written
+    assert len(ollama.payloads("/api/generate")) == 1
+
+
+def test_a_model_that_is_down_says_why(page: Look, ollama: OllamaServer) -> None:
+    """The cause stands in place of the answer, the results stand below it, and the next try asks again."""
+    ollama.fail("late-error", always=True)
+    failure = page.open(QUESTION).locator("#answer .failure")
+    assert "an error was encountered while running the model" in failure.inner_text()
+    assert page.page.locator(".hit").count() > 0
+    ollama.fail()
+    page.open(QUESTION)
+    assert page.page.locator("#answer .failure").count() == 0
+
+
+def test_stopping_and_copying(page: Look, ollama: OllamaServer) -> None:
+    """A reader stops the model and keeps what is written; a whole answer is copied with its sources."""
+    page.open(QUESTION)
+    page.page.click("#answer >> text=Copy")
+    page.page.wait_for_selector("#answer >> text=copied")
+    text = page.page.evaluate("navigator.clipboard.readText()")
+    assert text.startswith("**Tokens** are refilled")
+    assert "limits.md" in text.rpartition("\n[1] ")[2]
+    ollama.fail("drip", always=True)
+    page.page.fill("#q", "how are tokens refilled")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector("#answer.writing .text >> text=Tokens")
+    page.page.click("#answer >> text=Stop")
+    page.page.wait_for_selector("#answer >> text=stopped")
+    assert "example.org" not in page.page.locator("#answer .text").inner_text()
+
+
+@pytest.mark.parametrize("sources", ["in=docs", "in=code", "in=docs&in=code"])
+def test_the_model_answers_for_every_choice_of_sources(
+    corpus: Path, ollama: OllamaServer, sources: str
+) -> None:
+    """The model of the server writes from documents, from code, and from both."""
+    with serving(
+        corpus / ".sleuth", model="llama3.1", extensions=extensions(), sources=("docs", "code")
+    ) as started:
+        events = started.client.get(f"/answer?q=how+are+tokens+refilled&{sources}").text
+        names = [source.removeprefix("in=") for source in sources.split("&")]
+        body = {"query": "how are tokens refilled", "sources": names}
+        assert started.client.post("/v1/ask", json=body).json()["synthesizer"] == "llm"
+    assert events.startswith("event: cards")
+    assert len(ollama.payloads("/api/generate")) == 2
