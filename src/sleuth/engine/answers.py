@@ -13,14 +13,14 @@ from sleuth.engine.embedders import is_cheap
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
-    from sleuth.answer import Rarity
+    from sleuth.answer import ExtractiveSynthesizer, Rarity
     from sleuth.engine.hooked import Unhooked
     from sleuth.engine.request import SearchRequest
     from sleuth.filters import Filter
     from sleuth.hooks import Morpheus, PluginInfo
     from sleuth.manager import RetrievalManager, SearchStream, Synthesizer
     from sleuth.protocols import Embedder, Generator
-    from sleuth.results import ReturnMode, SearchResult
+    from sleuth.results import Grade, ReturnMode, SearchResult
     from sleuth.settings import IndexSettings
     from sleuth.text import Snippet
     from sleuth.types import Ranking, RetrievedItem
@@ -183,10 +183,18 @@ class Answering:
     def synthesizer(self, model: Model = None) -> Synthesizer:
         """Return the synthesizer of this model; None is the engine's own model."""
         generator = as_generator(model if model is not None else self.model)
-        if generator is not None:
-            from sleuth.answer import LLMSynthesizer, budget_of
+        if generator is None:
+            return self._quoting()
+        from sleuth.answer import LLMSynthesizer, budget_of
 
-            return LLMSynthesizer(generator, budget=budget_of(generator, CONTEXT))
+        return LLMSynthesizer(generator, budget=budget_of(generator, CONTEXT))
+
+    def grade(self, question: str, items: Sequence[RetrievedItem]) -> Grade:
+        """Return how well passages, best first, answer a question, without a model."""
+        return self._quoting().assess(question, items).grade
+
+    def _quoting(self) -> ExtractiveSynthesizer:
+        """Return what quotes and grades passages without a model."""
         from sleuth.answer import ExtractiveSynthesizer
         from sleuth.settings import IndexSettings
         from sleuth.text import get_analyzer

@@ -46,6 +46,20 @@ def test_search_keeps_the_contract_of_chatgpt(workspace: Workspace, quiet_projec
     )
 
 
+def test_search_says_how_well_its_results_fit(workspace: Workspace) -> None:
+    """The first page of a search has the grade of `sleuth ask`, also for a client that sees documents only."""
+    question = "how are tokens refilled"
+    assert call(workspace, "search", query=question)["grade"] == "likely answers"
+    assert call(workspace, "search", query="who is the mayor of Paris")["grade"] == "nothing close"
+    first = call(workspace, "search", query=question, k=1)
+    assert "grade" not in call(workspace, "search", query=question, k=1, cursor=first["cursor"])
+    tools = Tools(workspace, allowed=as_filter("type:markdown"))
+    assert (
+        json.loads(tools.call("search", {"query": "how often are tokens refilled"}))["grade"]
+        == "likely answers"
+    )
+
+
 def test_fetch_gives_the_text_of_each_result(workspace: Workspace) -> None:
     """Every id of a search is fetched with title, url and the same text."""
     for result in call(workspace, "search", query="tokens refill bucket")["results"]:

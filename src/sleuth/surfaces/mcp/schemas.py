@@ -77,7 +77,7 @@ TOOLS = (
         "Search documents and code",
         "Find passages of documents and pieces of code that answer a question, contain words or define a name. "
         "Takes natural language, identifiers, error messages and stack traces. Returns the best first, with text, "
-        "path and lines.",
+        "path and lines. grade says how well they fit: likely answers, may help, or nothing close.",
         {
             **_search_options(),
             "queries": {

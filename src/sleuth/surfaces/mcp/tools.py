@@ -147,13 +147,14 @@ class Tools:
                 ranking = ranking.without_details()
             hits = ranking[offset : offset + request.k]
             graded = [items.passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
+            assessed = {} if offset else {"grade": str(sources.grade(wordings[0], hits[:DEFAULT_K]))}
         said = {
             "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
             "notes": list(ranking.notes),
         }
         more = len(ranking) > offset + request.k
         return self._page(
-            head | {key: lines for key, lines in said.items() if lines},
+            head | assessed | {key: lines for key, lines in said.items() if lines},
             graded,
             max_tokens,
             stated,
