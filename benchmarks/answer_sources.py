@@ -71,12 +71,13 @@ class Question:
 
 def _answers(answer: str, quote: str) -> bool:
     if len(answer) < 150:
-        return _plain(answer) in _plain(quote)
+        return plain(answer) in plain(quote)
     sentences = re.split(r"(?<=[.!?])\s+", quote)
-    return any(len(sentence) > 25 and _plain(sentence) in _plain(answer) for sentence in sentences)
+    return any(len(sentence) > 25 and plain(sentence) in plain(answer) for sentence in sentences)
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Return a text without markup and case, in one line."""
     return " ".join(re.sub(r"[`*\u200b]", "", text).split()).casefold()
 
 
@@ -150,7 +151,7 @@ def read_xquad(folder: Path | None, language: str = "en") -> tuple[list[Document
     """Read paragraphs and questions of github.com/google-deepmind/xquad."""
     assert folder is not None
     documents, questions = list[Document](), list[Question]()
-    for article in json.loads((folder / f"xquad.{language}.json").read_text("utf8"))["data"]:
+    for article in _articles(folder, language):
         for paragraph in article["paragraphs"]:
             id = f"{language}{len(documents)}"
             metadata = {"title": article.get("title", ""), "doc": id, "language": language}
@@ -160,6 +161,17 @@ def read_xquad(folder: Path | None, language: str = "en") -> tuple[list[Document
                 for row in paragraph["qas"]
             ]
     return documents, _twice(questions)
+
+
+def xquad_rows(folder: Path, language: str) -> list[dict[str, Any]]:
+    """Return the questions of XQuAD in a language, each with `id`, `question` and `answers`."""
+    paragraphs = [each for article in _articles(folder, language) for each in article["paragraphs"]]
+    return [row for paragraph in paragraphs for row in paragraph["qas"]]
+
+
+def _articles(folder: Path, language: str) -> list[dict[str, Any]]:
+    articles: list[dict[str, Any]] = json.loads((folder / f"xquad.{language}.json").read_text("utf8"))["data"]
+    return articles
 
 
 def read_pubmed(file: Path | None) -> tuple[list[Document], list[Question]]:

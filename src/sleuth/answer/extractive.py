@@ -28,7 +28,7 @@ from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
-from sleuth.text import LANGUAGES, UNKNOWN, clean_text, get_analyzer, language_of_query
+from sleuth.text import LANGUAGES, UNKNOWN, clean_text, detect_language, get_analyzer
 from sleuth.types import RetrievedItem
 
 logger = logger_of("answer")
@@ -162,8 +162,7 @@ class ExtractiveSynthesizer:
 
 def _is_foreign(question: str, item: RetrievedItem) -> bool:
     """Return whether a question is in another language than a passage, so that its words do not tell what is close."""
-    code = language_of_query(plain_words(question)).code
-    return code not in (UNKNOWN, language_of(item) or "en")
+    return detect_language(question) not in (UNKNOWN, language_of(item) or "en")
 
 
 def _about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> Container[int]:

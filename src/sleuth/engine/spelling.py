@@ -23,6 +23,12 @@ _LONGEST = 20
 _LIKE = 0.75
 """How alike a suggestion and the word must be, from 0 to 1, as `difflib` measures it."""
 
+_LONG_NAME = 8
+"""Letters of a name from which on it may be a typing mistake."""
+
+_NAME_LIKE = 0.9
+"""The same as `_LIKE` for a name: at eight letters, one letter more or less."""
+
 _PASSAGES = 8
 """Passages that are looked at for how a term is written: the best one may hold other words of the same stem."""
 
@@ -55,9 +61,9 @@ def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyz
 def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> str:
     """Return a query with the nearest word of the passages in place of each word that no passage holds.
 
-    If that is more than a third of its words, it is in another language or about something else, and stays as it is;
-    so do words with a capital, which are names. The first letter stays, or changes places with the second: few typing
-    mistakes are there, and "redis" is no "jedi".
+    If that is more than a third of its words, it is in another language or about something else, and stays as it is.
+    The first letter stays, or changes places with the second: few typing mistakes are there, and "redis" is no "jedi".
+    A word with a capital is a name, and is corrected only where a long one lacks a letter or has one too many.
     """
     words = misspellings(text, searchers, snapshot, analyzer)
     if 3 * len(words) > len(text.split()):
@@ -65,9 +71,17 @@ def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer
     near = {
         word: nearest
         for word, nearest in words
-        if nearest and word.islower() and nearest[0].casefold() in word[:2]
+        if nearest and nearest[0].casefold() in word[:2].casefold() and _is_slip(word, nearest)
     }
     return _word.sub(lambda match: near.get(match[0], match[0]), text)
+
+
+def _is_slip(word: str, nearest: str) -> bool:
+    """Return whether a word may be a typing mistake; a name must be long, and nearly as the other word."""
+    from difflib import SequenceMatcher
+
+    is_near = SequenceMatcher(None, word.casefold(), nearest.casefold()).ratio() >= _NAME_LIKE
+    return word.islower() or (len(word) >= _LONG_NAME and is_near)
 
 
 def misspellings(

@@ -1,0 +1,51 @@
+"""Questions with typing mistakes, and in other languages than the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.wordings import GUIDES, compare, own_questions
+from sleuth import Document, Engine
+from sleuth.results import Grade
+
+
+@pytest.fixture(scope="module")
+def guides(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    with Engine.open(tmp_path_factory.mktemp("guides") / "index", create=True) as engine:
+        engine.index(sorted(GUIDES.glob("*.md")))
+        yield engine
+
+
+@pytest.mark.parametrize("kind", ["typos", "languages"])
+def test_an_answer_is_never_worse_than_the_first_hit(guides: Engine, kind: str) -> None:
+    """Where the first hit of a search holds the gold text, so does that of the first quote, or both are one."""
+    comparisons = [compare(guides, *each) for each in own_questions()[kind]]
+    assert len(comparisons) == 20
+    assert sum(each.is_hit for each in comparisons) >= {"typos": 10, "languages": 3}[kind]
+    assert [each.question for each in comparisons if each.is_worse] == []
+
+
+@pytest.mark.parametrize(
+    "question", ["Что такое правила игры?", "Cum luptă regimurile împotriva imperialismului cultural?"]
+)
+def test_a_short_question_in_another_language(tmp_path: Path, question: str) -> None:
+    """A question without a common word of its language is known by its letters, and gets the best passage."""
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document("The rules of the game are few.", {"source": "rules.md"})])
+        items = list(engine.retrieve("rules", 1))
+        assert engine.grade(question, items) is Grade.MAY_HELP
+        assert engine.grade("who is the mayor of Paris", items) is Grade.NOTHING_CLOSE
+
+
+def test_a_long_name_is_corrected(tmp_path: Path) -> None:
+    """A name of eight letters that lacks one is a typing mistake; a shorter one is another name."""
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add(
+            [Document("Prometheus counts requests, and Jedi completes names.", {"source": "names.md"})]
+        )
+        slip = engine.search("what does Promtheus count")
+        assert slip.extra["corrected_query"] == "what does prometheus count"
+        assert "corrected_query" not in engine.search("what does Jedis complete").extra
