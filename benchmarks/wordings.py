@@ -13,7 +13,7 @@ import argparse
 import json
 import random
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -56,12 +56,11 @@ def compare(engine: Engine, question: str, answers: Sequence[str]) -> Comparison
     result = engine.search(question, 10, "with_items")
     cited = result.used_source_ids[:1]
     quoted = [item.text for item in result.items or () if item.id in cited]
-    holds = [
+    is_hit, is_quoted = (
         any(plain(answer) in plain(text) for text in texts for answer in answers)
         for texts in ([hit.text for hit in hits], quoted)
-    ]
-    is_same = [hit.id for hit in hits] == cited
-    return Comparison(question, *holds, is_same=is_same, is_declined=not cited)
+    )
+    return Comparison(question, is_hit, is_quoted, [hit.id for hit in hits] == cited, is_declined=not cited)
 
 
 def own_questions() -> dict[str, list[tuple[str, list[str]]]]:
@@ -80,9 +79,8 @@ def mistyped(question: str, random: random.Random) -> str:
     return " ".join(words)
 
 
-def row(name: str, comparisons: Iterable[Comparison]) -> str:
+def row(name: str, every: Sequence[Comparison]) -> str:
     """Return a row of the table, and below it the questions with worse answers."""
-    every = list(comparisons)
     worse = [each for each in every if each.is_worse]
     counts = (
         len(every),
@@ -107,23 +105,27 @@ def main() -> None:
     print("|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as path, Engine.open(path, create=True) as engine:
         engine.index(sorted(GUIDES.glob("*.md")))
-        for kind, questions in own_questions().items():
-            print(row(f"guides, {kind}", [compare(engine, *each) for each in questions]), flush=True)
-    if folder is None:
-        return
+        for kind, pairs in own_questions().items():
+            print(row(f"guides, {kind}", [compare(engine, *pair) for pair in pairs]), flush=True)
+    if folder is not None:
+        over_xquad(folder)
+
+
+def over_xquad(folder: Path) -> None:
+    """Print the rows of XQuAD."""
     documents, questions = read_xquad(folder)
     chooser = random.Random(3)
     sample = [each for each in questions if each.answers and not each.without][:ASKED]
-    english = {row["id"]: row["answers"] for row in xquad_rows(folder, "en")}
+    english = {
+        each["id"]: [answer["text"] for answer in each["answers"]] for each in xquad_rows(folder, "en")
+    }
     with tempfile.TemporaryDirectory() as path, Engine.open(path, create=True) as engine:
         engine.add(documents)
         typed = [compare(engine, mistyped(each.text, chooser), each.answers) for each in sample]
         print(row("XQuAD, typos", typed), flush=True)
         for code in LANGUAGES:
             rows = random.Random(3).sample(xquad_rows(folder, code), ASKED)
-            answers = [[answer["text"] for answer in english[each["id"]]] for each in rows]
-            pairs = zip(rows, answers, strict=True)
-            asked = [compare(engine, each["question"], texts) for each, texts in pairs]
+            asked = [compare(engine, each["question"], english[each["id"]]) for each in rows]
             print(row(f"XQuAD, {code} over en", asked), flush=True)
 
 
