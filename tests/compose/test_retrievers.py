@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from sleuth.compose import (
 from sleuth.errors import ArgumentError, FilterError, RetrievalError
 from sleuth.protocols import Reranker, Retriever
 from sleuth.testing.contracts import RerankerContract, RetrieverContract
-from sleuth.types import Explanation, Ranking, RetrievedItem
+from sleuth.types import Explanation, PartReport, Ranking, RetrievedItem
 
 
 def item(name: str, score: float | None = 1.0, text: str | None = None, **metadata: object) -> RetrievedItem:
@@ -321,6 +321,27 @@ def test_every_name_resolves() -> None:
         assert all(hasattr(package, name) for name in package.__all__)
         with pytest.raises(AttributeError, match="it has"):
             package.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [
+        DedupedRetriever,
+        lambda leg: BoostedRetriever(leg, 2.0),
+        lambda leg: DiversifiedRetriever(leg, Letters()),
+        lambda leg: RerankedRetriever(leg, ByLength()),
+    ],
+)
+def test_reports_and_notes_are_kept(combine: Callable[[Any], Any]) -> None:
+    """What changes the order of hits keeps what their retriever said of them."""
+
+    class Noting(Fixed):
+        def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
+            ranking = super().retrieve(query, k, filter=filter)
+            return Ranking(ranking.items, [PartReport("leg", "ok", 0.1, 1)], ["a note"])
+
+    ranking = combine(Noting(item("a", 1.0, "aaa"))).retrieve("q", 1)
+    assert (ranking.notes, [part.name for part in ranking.parts]) == (("a note",), ["leg"])
 
 
 def test_reranked_pool() -> None:

@@ -40,7 +40,10 @@ def test_keys_have_their_most_frequent_values(home: Path) -> None:
         "       3  markdown",
         "       2  text",
     ]
-    assert "path  string, 5 documents" in sleuth("facets", cwd=home).stdout
+    every = sleuth("facets", cwd=home).stdout
+    assert "path  string, 5 documents" in every
+    assert not any(line.startswith(("end_line", "heading", "start_line")) for line in every.splitlines())
+    assert sleuth("facets", "end_line", cwd=home).returncode == 0
 
 
 def test_facets_as_json_within_a_filter_and_a_query(home: Path) -> None:

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import check_count
-from sleuth.compose.items import best_first, rescored
+from sleuth.compose.items import PooledRetriever, best_first, rescored
 from sleuth.errors import ArgumentError
-from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
-
-if TYPE_CHECKING:
-    from sleuth.filters import Filter
-    from sleuth.protocols import Retriever
 
 Test = Callable[[RetrievedItem], bool]
 
@@ -40,32 +33,21 @@ def _boosted(item: RetrievedItem, factor: float) -> RetrievedItem:
 
 
 @dataclass(frozen=True)
-class BoostedRetriever:
+class BoostedRetriever(PooledRetriever):
     """A retriever that raises the scores of hits that pass a test.
 
     Attributes:
         factor: above 0.
         where: the test; None boosts all hits, for example to favour one slice among several.
-        pool: hits requested from the retriever. Hits beyond the pool are never returned, whatever k is.
     """
 
-    retriever: Retriever
     factor: float
     where: Test | None = None
-    pool: int = 1000
 
     def __post_init__(self) -> None:
-        check_count(self.pool, "pool", least=1)
+        super().__post_init__()
         boost_items((), self.factor)
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
-        """Return the best `k` after boosting, ties by id."""
-        k = check_count(k)
-        if not k:
-            return Ranking(())
-        ranking = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(boost_items(ranking, self.factor, self.where)[:k], ranking.parts, ranking.notes)
-
-    aretrieve = async_twin(retrieve)
+    def ordered(self, query: str, ranking: Ranking, k: int) -> list[RetrievedItem]:
+        """Return the hits after boosting, ties by id."""
+        return boost_items(ranking, self.factor, self.where)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count
-from sleuth.remote import async_twin
+from sleuth.compose.items import PooledRetriever
 from sleuth.text import Repeats
 from sleuth.types import Ranking, RetrievedItem
-
-if TYPE_CHECKING:
-    from sleuth.filters import Filter
-    from sleuth.protocols import Retriever
 
 Identity = Callable[[RetrievedItem], Hashable]
 
@@ -65,31 +60,20 @@ def deduplicate(
 
 
 @dataclass(frozen=True)
-class DedupedRetriever:
+class DedupedRetriever(PooledRetriever):
     """A retriever that drops hits equal to better ones.
 
     Attributes:
         identity, most: see `deduplicate`.
-        pool: hits requested from the retriever. Hits beyond the pool are never returned, whatever k is.
     """
 
-    retriever: Retriever
     identity: Identity | None = None
     most: int = 1
-    pool: int = 1000
 
     def __post_init__(self) -> None:
-        check_count(self.pool, "pool", least=1)
+        super().__post_init__()
         deduplicate((), most=self.most)
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
-        """Return the best `k` that differ."""
-        k = check_count(k)
-        if not k:
-            return Ranking(())
-        ranking = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(deduplicate(ranking, self.identity, most=self.most)[:k], ranking.parts, ranking.notes)
-
-    aretrieve = async_twin(retrieve)
+    def ordered(self, query: str, ranking: Ranking, k: int) -> list[RetrievedItem]:
+        """Return the hits that differ."""
+        return deduplicate(ranking, self.identity, most=self.most)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.arguments import check_count
 from sleuth.compose.fuse import normalise
-from sleuth.compose.items import rescored
+from sleuth.compose.items import PooledRetriever, rescored
 from sleuth.errors import ArgumentError
-from sleuth.remote import async_twin
-from sleuth.types import Ranking
+from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter
-    from sleuth.protocols import Embedder, Retriever
+    from sleuth.protocols import Embedder
 
 
 def mmr(
@@ -62,52 +58,40 @@ def _choose(
 
 
 @dataclass(frozen=True)
-class DiversifiedRetriever:
+class DiversifiedRetriever(PooledRetriever):
     """A retriever whose hits are chosen by maximal marginal relevance, over min-max scores.
 
     Attributes:
         embedder: its vectors measure how similar two passages are.
         trade_off: from 0, only difference, to 1, only relevance.
-        pool: hits requested from the retriever and embedded. Hits beyond the pool are never returned.
     """
 
-    retriever: Retriever
     embedder: Embedder
     trade_off: float = 0.7
+    _: KW_ONLY
     pool: int = 50
 
     def __post_init__(self) -> None:
-        check_count(self.pool, "pool", least=1)
+        super().__post_init__()
         mmr(np.zeros(0), np.zeros((0, 1)), 0, self.trade_off)
 
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
+    def ordered(self, query: str, ranking: Ranking, k: int) -> list[RetrievedItem]:
         """Return `k` hits in order of choice; their scores are the values they were chosen for."""
-        k = check_count(k)
-        if not k:
-            return Ranking(())
-        pool = self.retriever.retrieve(query, self.pool, filter=filter)
-        if not pool:
-            return pool
-        scores = [len(pool) - i if item.score is None else item.score for i, item in enumerate(pool)]
-        vectors = np.asarray(self.embedder.embed_documents([item.text for item in pool]), np.float32)
+        if not ranking:
+            return []
+        scores = [len(ranking) - i if item.score is None else item.score for i, item in enumerate(ranking)]
+        vectors = np.asarray(self.embedder.embed_documents([item.text for item in ranking]), np.float32)
         relevance = normalise(np.array(scores))
         formula = "trade_off * relevance (min-max score) - (1 - trade_off) * nearest (greatest cosine to a hit above)"
-        return Ranking(
-            [
-                rescored(
-                    pool[i],
-                    value,
-                    "diversify",
-                    formula,
-                    trade_off=self.trade_off,
-                    relevance=float(relevance[i]),
-                    nearest=nearest,
-                )
-                for i, value, nearest in _choose(relevance, vectors, k, self.trade_off)
-            ],
-            pool.parts,
-        )
-
-    aretrieve = async_twin(retrieve)
+        return [
+            rescored(
+                ranking[i],
+                value,
+                "diversify",
+                formula,
+                trade_off=self.trade_off,
+                relevance=float(relevance[i]),
+                nearest=nearest,
+            )
+            for i, value, nearest in _choose(relevance, vectors, k, self.trade_off)
+        ]

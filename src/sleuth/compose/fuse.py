@@ -213,8 +213,11 @@ def _check(
     legs: Sequence[str], weights: Mapping[str, float] | None, method: Method, rank_constant: float
 ) -> NDArray[np.float64]:
     """Return the weights in the order of the legs, shape (legs,)."""
-    if method not in FORMULAS:
-        raise ArgumentError(f"method must be one of {', '.join(FORMULAS)}, got {method!r}")
+    if not isinstance(method, str) or method not in FORMULAS:
+        weights_named = (
+            "; weights are named, as in weights={'dense': 0.4}" if isinstance(method, Mapping) else ""
+        )
+        raise ArgumentError(f"method must be one of {', '.join(FORMULAS)}, got {method!r}{weights_named}")
     if not 0 < rank_constant < math.inf:
         raise ArgumentError(f"rank_constant must be a number above 0, got {rank_constant!r}")
     for name, weight in (weights or {}).items():

@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from sleuth.arguments import check_count, check_score
-from sleuth.compose.items import best_first, rescored
+from sleuth.compose.items import PooledRetriever, best_first, rescored
 from sleuth.errors import ArgumentError, RetrievalError
-from sleuth.remote import Deadline, async_twin
+from sleuth.remote import Deadline
 from sleuth.types import Ranking, RetrievedItem
 
 if TYPE_CHECKING:
-    from sleuth.filters import Filter
-    from sleuth.protocols import Reranker, Retriever
+    from sleuth.protocols import Reranker
 
 
 @dataclass(frozen=True)
-class RerankedRetriever:
+class RerankedRetriever(PooledRetriever):
     """A retriever that scores its best hits again.
 
     Attributes:
         reranker: see `sleuth.protocols.Reranker`.
-        pool: hits requested from the retriever and scored again. Hits beyond the pool are never returned.
     """
 
-    retriever: Retriever
     reranker: Reranker
+    _: KW_ONLY
     pool: int = 100
 
-    def __post_init__(self) -> None:
-        check_count(self.pool, "pool", least=1)
-
-    def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
-    ) -> Ranking:
-        """Return the best `k` by the reranker's scores."""
-        k = check_count(k)
-        if not k:
-            return Ranking(())
-        ranking = self.retriever.retrieve(query, self.pool, filter=filter)
-        return Ranking(reranked(self.reranker, query, ranking.items)[:k], ranking.parts, ranking.notes)
-
-    aretrieve = async_twin(retrieve)
+    def ordered(self, query: str, ranking: Ranking, k: int) -> list[RetrievedItem]:
+        """Return the hits by the reranker's scores."""
+        return reranked(self.reranker, query, ranking.items)
 
 
 def reranked(

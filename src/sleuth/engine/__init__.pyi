@@ -51,6 +51,7 @@ from sleuth.engine.legs import fill as fill
 from sleuth.engine.legs import legs_that_rank as legs_that_rank
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import ranking_legs as ranking_legs
+from sleuth.engine.narrowing import OF_PASSAGES as OF_PASSAGES
 from sleuth.engine.narrowing import ByScope as ByScope
 from sleuth.engine.opening import OpenOptions as OpenOptions
 from sleuth.engine.queries import QueryCondition as QueryCondition

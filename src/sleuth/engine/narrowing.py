@@ -32,7 +32,7 @@ SCOPES: Final = 64
 """Scopes of which the searchers are kept; a million rows take a megabyte for each."""
 _FEW: Final = 1000
 """Documents that are read or compared together."""
-_OF_PASSAGES: Final = frozenset({"start_line", "end_line", "page", "heading"})
+OF_PASSAGES: Final = frozenset({"start_line", "end_line", "page", "heading"})
 """Keys whose values differ between the passages of a document."""
 
 
@@ -81,7 +81,7 @@ class Scope:
     def of(cls, filter: Filter, settings: IndexSettings) -> Scope:
         """Return the scope that a filter is in an index."""
         keys = {name.partition(".")[0] for name in keys_in(filter)}
-        return cls(filter, not settings.chunker and _OF_PASSAGES.isdisjoint(keys))
+        return cls(filter, not settings.chunker and OF_PASSAGES.isdisjoint(keys))
 
     def sees(self, snapshot: IndexSnapshot, document: StoredDocument) -> bool:
         """Return whether a passage of a document is in the scope.

@@ -31,7 +31,8 @@ EXAMPLES = """[bold]Examples[/bold]
 @app.command("facets", epilog=EXAMPLES)
 def facets(
     keys: Annotated[
-        list[str] | None, typer.Argument(help="Metadata keys, as filters write them. Default: all.")
+        list[str] | None,
+        typer.Argument(help="Metadata keys, as filters write them. Default: all those of documents."),
     ] = None,
     filter: Annotated[
         str | None, typer.Option("--filter", "-f", help="Only documents with a passage that matches.")
@@ -59,8 +60,10 @@ def facets_of(
     engine: Engine, keys: Iterable[str] | None, filter: Filter | None, query: str | None, k: int
 ) -> list[dict[str, Any]]:
     """Return keys with the types of their values, their documents and their most frequent values, fit for JSON."""
+    from sleuth.engine import OF_PASSAGES
+
     described = {each.name: each for each in engine.metadata_keys(filter)}
-    names = list(dict.fromkeys(keys or described))
+    names = list(dict.fromkeys(keys or [name for name in described if name not in OF_PASSAGES]))
     values = engine.facets(names, query=query, filter=filter, limit=k) if names else {}
     return [
         {
