@@ -118,24 +118,24 @@ class Store:
         folder = schema.folder_at(path)
         if create and opening.is_missing(folder):
             opening.create(folder, settings or {})
-        noted = mark.read(folder)
+        note = mark.read(folder)
         access = opening.probe(folder)
         if immutable:
             access = access._replace(writable=False, immutable=True)
         store = cls(folder, writable=access.writable, immutable=access.immutable)
         try:
-            store._introduce(noted)
+            store._introduce(note)
         except BaseException:
             store.close()
             raise
         return store
 
-    def _introduce(self, noted: mark.Mark) -> None:
+    def _introduce(self, note: mark.Mark) -> None:
         """Read what the record says of itself; see whether it is of this index, and has all that was acknowledged."""
         with self._connection() as connection:
-            mark.refuse_other(self.path, connection.salt, noted)
+            mark.refuse_other(self.path, connection.salt, note)
             self.settings = MappingProxyType(record.read_settings(connection, self.path))
-            self._lost = opening.lost(noted.version, record.read_version(connection, self.path))
+            self._lost = opening.lost(note.version, record.read_version(connection, self.path))
 
     def attach(self, legs: Sequence[Leg], *, deferred: Collection[str] = ()) -> list[Repair]:
         """Serve these legs from now on, and mend what they lack.
@@ -268,9 +268,9 @@ class Store:
     def _merge_once(self) -> bool:
         """Run one merge, or the last steps after merges; returns whether there may be more to do."""
         for name in list(self._views.legs):
-            merged = self._merge_leg(name)
-            if merged:
-                self._merges.publish(merged, self._publish_now)
+            merge_result = self._merge_leg(name)
+            if merge_result:
+                self._merges.publish(merge_result, self._publish_now)
                 return True
         self._checkpoint()
         return False
@@ -279,26 +279,26 @@ class Store:
         """Merge what the plan says, or all of it; None where there is nothing to merge."""
         leg = self._views.legs[name]
         connection = self._database.reader()
-        with self._database.given_back(connection) as done, record.translated(self.path):
+        with self._database.given_back(connection) as give_back, record.translated(self.path):
 
             def rank(keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:
                 ties = ranks_of(connection, keys)
-                done()
+                give_back()
                 return ties
 
-            loaded, _ = self._begin(connection)
-            views = {view.name: view for view in loaded.views.get(name, ())}
+            views_of_version, _ = self._begin(connection)
+            views = {view.name: view for view in views_of_version.views.get(name, ())}
             for run in merging.runs(connection, manifest.entries(connection, name), views):
-                chosen = merging.choose(run, views, whole=whole)
-                if chosen:
+                inputs_of_merge = merging.choose(run, views, whole=whole)
+                if inputs_of_merge:
                     # A merge would give damaged bytes a checksum that fits them.
-                    if not all(self._views.prove(entry.name) for entry in chosen):
+                    if not all(self._views.prove(entry.name) for entry in inputs_of_merge):
                         return None
-                    inputs = [views[entry.name] for entry in chosen]
-                    merged = merging.merge(leg, chosen, inputs, self._views.folder, rank)
+                    inputs = [views[entry.name] for entry in inputs_of_merge]
+                    merge_result = merging.merge(leg, inputs_of_merge, inputs, self._views.folder, rank)
                     if whole:
-                        self._merges.offer(merged)
-                    return merged
+                        self._merges.offer(merge_result)
+                    return merge_result
         return None
 
     def _publish_now(self) -> None:
@@ -338,15 +338,15 @@ class Store:
         while True:
             generation, version = connection.hold()
             try:
-                loaded = self._views.at(connection, generation)
+                views_of_version = self._views.at(connection, generation)
             except SegmentMissingError as error:
                 connection.let_go()
                 if missing == (generation, error.name):  # not merged away: lost
                     self._views.note_missing(error.name)
                 missing = generation, error.name
             else:
-                self._watch.see(loaded, loaded.names)
-                return loaded, version
+                self._watch.see(views_of_version, views_of_version.names)
+                return views_of_version, version
 
     # --- health
 
@@ -356,8 +356,8 @@ class Store:
 
         with self._connection() as connection:
             connection.execute("BEGIN")
-            noted = (self._lost, self._watch.bad_rows)
-            return checking.status(connection, self.path, self._views, self.settings, noted)
+            notes = (self._lost, self._watch.bad_rows)
+            return checking.status(connection, self.path, self._views, self.settings, notes)
 
     def _checks(self) -> DocumentChecks:
         from sleuth.store.health.checking import DocumentChecks
@@ -458,8 +458,8 @@ class _Reading:
         store = self._store
         self._connection = connection = store._database.reader()
         try:
-            loaded, version = store._begin(connection)
-            return IndexSnapshot(connection, version, loaded)
+            views, version = store._begin(connection)
+            return IndexSnapshot(connection, version, views)
         except BaseException as error:
             store._database.readers.discard(connection)
             if isinstance(error, sqlite3.Error):

@@ -104,21 +104,21 @@ class Analyser:
 
     def begin(self, files: Sequence[tuple[str, bytes]]) -> Callable[[], list[Analysed]]:
         """Begin a batch, given as paths and contents; what is returned waits for its files, in order."""
-        looked = [_look_at(path, content) for path, content in files]
-        sources = [file.source for file in looked if isinstance(file, _Readable) and file.source.language]
+        outcomes = [_look_at(path, content) for path, content in files]
+        sources = [file.source for file in outcomes if isinstance(file, _Readable) and file.source.language]
         longer = [source for source in sources if len(source.text) > self._in_place]
         begun = self._workers.submit(longer) if longer else None
 
         def finish() -> list[Analysed]:
-            parsed = iter(begun.result() if begun is not None else ())
+            facts = iter(begun.result() if begun is not None else ())
 
             def facts_for(file: _Readable) -> Facts:
                 if not file.source.language:
                     return facts_of_text(file.source, file.failure)
-                return next(parsed) if len(file.source.text) > self._in_place else facts_of(file.source)
+                return next(facts) if len(file.source.text) > self._in_place else facts_of(file.source)
 
             return [
-                file if isinstance(file, Analysed) else _analysed(file, facts_for(file)) for file in looked
+                file if isinstance(file, Analysed) else _analysed(file, facts_for(file)) for file in outcomes
             ]
 
         return finish

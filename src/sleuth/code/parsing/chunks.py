@@ -142,9 +142,9 @@ def _members(definitions: Sequence[ParsedDefinition]) -> dict[int, list[int]]:
     opaque: list[bool] = []
     for i, definition in enumerate(definitions):
         parent = definition.parent
-        hidden = parent >= 0 and (opaque[parent] or definitions[parent].kind not in CONTAINERS)
-        opaque.append(hidden)
-        if not hidden and definition.kind not in ("constant", "attribute"):
+        is_inner = parent >= 0 and (opaque[parent] or definitions[parent].kind not in CONTAINERS)
+        opaque.append(is_inner)
+        if not is_inner and definition.kind not in ("constant", "attribute"):
             members[parent].append(i)
     return dict(members)
 

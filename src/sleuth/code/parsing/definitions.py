@@ -96,16 +96,16 @@ def definitions_of(
     for pattern, match in matches:
         definition = _definition(pattern, match, lines)
         by_node[definition.own].append(definition)
-    chosen = [d for group in by_node.values() for d in (group if len(group) == 1 else _unique(group))]
+    unique = [d for group in by_node.values() for d in (group if len(group) == 1 else _unique(group))]
     around = _wrappers(wrappers)
-    for definition in chosen:
+    for definition in unique:
         _extend(definition, around, lines)
-    chosen = _without_repeated_types(chosen, lines.source)
-    chosen.sort(key=lambda d: (d.start, -d.end, d.own.start, d.name.start))
-    _nest(chosen)
-    _add_lines(chosen, lines, comment.encode())
-    _add_docs(chosen, docs)
-    return chosen
+    unique = _without_repeated_types(unique, lines.source)
+    unique.sort(key=lambda d: (d.start, -d.end, d.own.start, d.name.start))
+    _nest(unique)
+    _add_lines(unique, lines, comment.encode())
+    _add_docs(unique, docs)
+    return unique
 
 
 def _definition(pattern: Pattern, match: Match, lines: LineIndex) -> ParsedDefinition:
@@ -248,8 +248,8 @@ def _first_line(lines: LineIndex, start: int, comment: bytes, last_line: int) ->
         if not text:
             break
         if comment == b"//" and text.endswith(b"*/"):
-            opened = lines.source.rfind(b"/*", 0, lines.stop(first - 1))
-            opens = lines.line(opened) if opened >= 0 else 0
+            opening = lines.source.rfind(b"/*", 0, lines.stop(first - 1))
+            opens = lines.line(opening) if opening >= 0 else 0
             if opens <= last_line or not lines.text(opens).startswith(b"/*"):
                 break
             first = opens

@@ -210,14 +210,14 @@ class Detail:
         text = name.encode()
         table = self._tables.definitions
         starts, sizes = table[:, _START] + table[:, _NAME], table[:, _NAME_SIZE]
-        named = []
+        matches = []
         for at in np.flatnonzero(sizes >= len(text)).tolist():
             start = int(starts[at])
             if text in self.source[start : start + int(sizes[at])]:
                 symbol = self._symbol(at)
                 if symbol.name == name:
-                    named.append((at, symbol))
-        return named
+                    matches.append((at, symbol))
+        return matches
 
     def _symbol(self, at: int) -> Symbol:
         """Return one definition, without the names of the others."""
@@ -337,9 +337,9 @@ class Detail:
         source = self.source
         starts = self._tables.references[:, _USED]
         ends = starts + self._tables.references[:, _USED_SIZE]
-        used = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
+        names = b" ".join([source[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)])
         statements = [source[row.start : row.end] for row in self._import_rows]
-        return " ".join([used.decode("utf-8", "replace"), *imported_names(statements, self.language)])
+        return " ".join([names.decode("utf-8", "replace"), *imported_names(statements, self.language)])
 
     # bindings
 

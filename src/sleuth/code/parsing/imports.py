@@ -37,8 +37,8 @@ def imported_names(statements: list[bytes], language: str) -> list[str]:
 
 def imports_of(text: str, language: str) -> list[Import]:
     """Return the names that one import statement binds."""
-    read = _READERS.get(language)
-    return [] if read is None else list(read(text))
+    reader = _READERS.get(language)
+    return [] if reader is None else list(reader(text))
 
 
 def _aliases(text: str, word: str) -> Iterator[tuple[str, str]]:
@@ -77,21 +77,21 @@ def _javascript(text: str) -> Iterator[Import]:
     head = re.sub(r"^\s*(?:import|export|const|let|var)\b", "", head)
     head = re.sub(r"^\s*type\s+(?=[\w{])", "", head)
     named_match = re.search(r"\{([^{}]*)\}", head)
-    brought = False
+    has_names = False
     if named_match:
         for name, alias in _aliases(named_match[1], "as"):
-            brought = True
+            has_names = True
             yield Import(module, name, alias)
     rest = re.sub(r"\{[^{}]*\}", "", head)
     star_match = re.search(r"\*(?:\s*as\s+([\w$]+))?", rest)
     if star_match:
-        brought = True
+        has_names = True
         yield Import(module, "" if star_match[1] else "*", star_match[1] or "*")
     default_match = re.match(r"\s*([\w$]+)", re.sub(r"\*(?:\s*as\s+[\w$]+)?", "", rest))
     if default_match:
-        brought = True
+        has_names = True
         yield Import(module, "default", default_match[1])
-    if not brought:
+    if not has_names:
         yield Import(module, "", "")
 
 

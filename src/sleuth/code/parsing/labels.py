@@ -138,8 +138,8 @@ def is_public(  # noqa: PLR0911 - one custom per language
     if outer is not None and outer.kind in ("function", "method"):
         return False
     if language == "python":
-        hidden = name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
-        return not hidden and (outer is None or "public_api" in outer.labels)
+        is_private = name.startswith("_") and not (name.startswith("__") and name.endswith("__"))
+        return not is_private and (outer is None or "public_api" in outer.labels)
     if language == "go":
         return name[:1].isupper()
     if language == "rust":

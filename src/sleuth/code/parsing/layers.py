@@ -34,10 +34,10 @@ def layers_of(source: bytes, language: str) -> list[Layer]:
 def _layer(source: bytes, language: str, part: Range | None = None) -> Layer:
     import tree_sitter
 
-    chosen = grammar(language)
-    parser = tree_sitter.Parser(chosen.language, included_ranges=[part] if part else None)
+    syntax = grammar(language)
+    parser = tree_sitter.Parser(syntax.language, included_ranges=[part] if part else None)
     root = parser.parse(source).root_node
-    return Layer(chosen, root, tree_sitter.QueryCursor(chosen.query).matches(root))
+    return Layer(syntax, root, tree_sitter.QueryCursor(syntax.query).matches(root))
 
 
 def _injections(layer: Layer) -> list[tuple[str, Range]]:

@@ -91,10 +91,10 @@ def keep_meant(
             at = definitions[at].parent
         return (name, -1) in defined or name in imported or everything
 
-    kept = roles < len(ROLES)
+    is_use = roles < len(ROLES)
     starts = set(bindings[:, BindingRow._fields.index("name")].tolist())
     for at in np.flatnonzero(roles == _MENTION).tolist():
         if (everything or names[at] in possible) and int(references[at, _STARTS]) not in starts:
-            kept[at] = is_meant(names[at], scopes[at])
+            is_use[at] = is_meant(names[at], scopes[at])
     references[roles == _MENTION, ReferenceRow._fields.index("role")] = _REFERENCE
-    return references[kept]
+    return references[is_use]

@@ -56,9 +56,9 @@ def _drawn(text: str, notebook: Notebook, language: Language) -> str:
         if opening < 0:
             return _one_after_another(notebook, language, len(raw))
         lines[opening] = f"{comment} %% cell {number}"
-        written = list(_written(cell, language))
-        after = opening + 1 + len(written)
-        lines[opening + 1 : after] = written
+        code = list(_written(cell, language))
+        after = opening + 1 + len(code)
+        lines[opening + 1 : after] = code
     return "\n".join([f"{comment} %% notebook in {language.name}", *lines[1:]])
 
 
@@ -99,8 +99,8 @@ def _written(cell: Mapping[str, Any], language: Language) -> Iterator[str]:
     foreign = source[0].startswith("%%") and not _PYTHON_CELL.match(source[0])
     is_text = cell.get("cell_type") != "code" or foreign
     for line in source:
-        hidden = is_text or (language.name == "python" and _MAGIC.match(line))
-        yield f"{comment} {line}".rstrip() if hidden else line
+        is_comment = is_text or (language.name == "python" and _MAGIC.match(line))
+        yield f"{comment} {line}".rstrip() if is_comment else line
 
 
 def _one_after_another(notebook: Notebook, language: Language, count: int) -> str:

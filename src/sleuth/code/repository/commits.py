@@ -107,15 +107,15 @@ def commits_between(root: Path, tip: str, others: Iterable[str], most: int) -> l
         CodeError: git does not have the commit.
     """
     revisions = [tip, *(f"^{other}" for other in others)]
-    listed = run(root, "rev-list", "--ignore-missing", f"--max-count={most}", "--end-of-options", *revisions)
-    return listed.decode().split()
+    output = run(root, "rev-list", "--ignore-missing", f"--max-count={most}", "--end-of-options", *revisions)
+    return output.decode().split()
 
 
 def cut_commits(root: Path) -> frozenset[str]:
     """Return the commits whose parents a shallow clone leaves out."""
-    listed = (common_folder(root) or root) / "shallow"
+    file = (common_folder(root) or root) / "shallow"
     try:
-        return frozenset(listed.read_text("ascii").split() if listed.is_file() else ())
+        return frozenset(file.read_text("ascii").split() if file.is_file() else ())
     except (OSError, UnicodeDecodeError):
         return frozenset()
 
@@ -138,11 +138,11 @@ def read_commits(root: Path, ids: Sequence[str], *, with_changes: bool) -> list[
     except CodeError:
         return _named(root, ids, ("--no-patch",))
     if with_changes:
-        compared = [read.commit.id for read in commits if 0 < len(read.paths) <= MOST_FILES]
+        compared = [entry.commit.id for entry in commits if 0 < len(entry.paths) <= MOST_FILES]
         with suppress(CodeError):
-            changes = {read.commit.id: read.changes for read in _named(root, compared, _LINES)}
-            for read in commits:
-                read.changes = changes.get(read.commit.id, "")
+            changes = {entry.commit.id: entry.changes for entry in _named(root, compared, _LINES)}
+            for entry in commits:
+                entry.changes = changes.get(entry.commit.id, "")
     return commits
 
 
@@ -163,10 +163,10 @@ def _read(root: Path, options: Sequence[str], text: bytes) -> list[ReadCommit]:
     settings = ("-c", "core.quotePath=false", "-c", _LARGE)
     with output(root, *settings, "log", _FORMAT, *_FORM, *options, text=text) as lines:
         commits = list(_parsed(lines))
-    cut = cut_commits(root)
-    for read in commits:
-        if read.commit.id in cut:  # git shows it as if it added everything
-            read.paths, read.changes = [], ""
+    borders = cut_commits(root)
+    for entry in commits:
+        if entry.commit.id in borders:  # git shows it as if it added everything
+            entry.paths, entry.changes = [], ""
     return commits
 
 

@@ -199,10 +199,10 @@ def worktree(
         if without is not None:
             below = os.fsencode(without.relative_to(root)) + b"/"
             new = frozenset([path for path in new if not path.startswith(below)])
-        head, changed, touched = _changes(finish(status, root, "status"))
+        head, changes, touched = _changes(finish(status, root, "status"))
     if index.stamp is not None and stamp_of(root) != index.stamp:
         return worktree(root, None, meanwhile, without=without)
-    return Worktree(head, not touched and not new, index, frozenset(changed) | new, frozenset(touched) | new)
+    return Worktree(head, not touched and not new, index, frozenset(changes) | new, frozenset(touched) | new)
 
 
 def _read_index(records: bytes, stamp: Stamp | None) -> Index:
@@ -316,7 +316,7 @@ def tracks(root: Path, path: str) -> bool:
 def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
     """Return the commit, the paths whose content may differ from the index, and all paths mentioned."""
     head = ""
-    changed: set[bytes] = set()
+    changes: set[bytes] = set()
     touched: set[bytes] = set()
     for line in status.split(b"\0")[:-1]:
         kind = line[:1]
@@ -327,8 +327,8 @@ def _changes(status: bytes) -> tuple[str, set[bytes], set[bytes]]:
         path = line.split(b" ", 10 if kind == b"u" else 8)[-1]
         touched.add(path)
         if kind == b"u" or line[3:4] != b".":
-            changed.add(path)
-    return head, changed, touched
+            changes.add(path)
+    return head, changes, touched
 
 
 def any_differs(root: Path, paths: Iterable[str]) -> bool:

@@ -51,7 +51,7 @@ def commits_of(
     return _commits(run(root, "--literal-pathspecs", *filters_off(root), *_LOG, *options))
 
 
-def _commits(listed: bytes) -> list[Commit]:
-    fields = text_of(listed).split("\0")
+def _commits(output: bytes) -> list[Commit]:
+    fields = text_of(output).split("\0")
     size = len(Commit._fields)
     return [Commit(*fields[at : at + size]) for at in range(0, len(fields) - size + 1, size)]

@@ -104,7 +104,7 @@ class Objects:
         requests = iter(names)
         while group := list(islice(requests, _AT_ONCE)):
             asking, answers = self._pipes()
-            left = len(group)
+            pending = len(group)
             try:
                 asking.write(b"".join([os.fsencode(name) + b"\n" for name in group]))
                 asking.flush()
@@ -118,12 +118,12 @@ class Objects:
                     unread = size + 1 - len(content)
                     while unread:
                         unread -= len(answers.read(min(unread, _PIECE)))
-                    left -= 1
+                    pending -= 1
                     yield id, kind, content
             except OSError as error:
                 raise CodeError(f"git at {self.root} broke off: {error}") from error
             finally:
-                if left:  # an answer that was not read would be taken for the next one
+                if pending:  # an answer that was not read would be taken for the next one
                     self.close()
 
     def _await_first(self, name: str) -> None:

@@ -43,14 +43,14 @@ class Recall:
     commit: str = ""
     committed: list[Listed] = field(default_factory=list)
 
-    def keys_of(self, listed: Sequence[Listed], known: Mapping[Pair, int]) -> list[int | None]:
+    def keys_of(self, entries: Sequence[Listed], key_by_pair: Mapping[Pair, int]) -> list[int | None]:
         """Return the key of each file version; None for unknown ones."""
-        if self.keyed is not known:
-            self.keyed, self.keys = known, {}
-        keys = list(map(self.keys.get, listed))
+        if self.keyed is not key_by_pair:
+            self.keyed, self.keys = key_by_pair, {}
+        keys = list(map(self.keys.get, entries))
         for i in [i for i, key in enumerate(keys) if key is None]:
-            path, hash, skip = file = listed[i]
-            key = keys[i] = known.get((path, hash or f"skip {skip}"))
+            path, hash, skip = file = entries[i]
+            key = keys[i] = key_by_pair.get((path, hash or f"skip {skip}"))
             if key is not None:
                 self.keys[file] = key
         return keys

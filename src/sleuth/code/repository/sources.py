@@ -159,19 +159,19 @@ class DiskSource(ABC):
             return None
         names = {name for path in changed if (name := self._name(path, past)) is not None}
         changes = self._sort_out(names, [file.path for file in recall.files])
-        listed = None if changes is None else self._wanted(changes.new)
-        if changes is None or listed is None:
+        new_paths = None if changes is None else self._wanted(changes.new)
+        if changes is None or new_paths is None:
             return None
         files = [file for file in recall.files if file.path not in names]
         self._contents.clear()
         self._any_id = "" if recall.index is None else recall.index.any_id
-        looked = self._look([*changes.old, *listed], past)
-        files += looked.files
+        current = self._look([*changes.old, *new_paths], past)
+        files += current.files
         files.sort()
         version = self._version_after(files, names, recall)
         if version is None:
             return None
-        times = {name: time for name, time in past.times.items() if name not in names} | looked.times
+        times = {name: time for name, time in past.times.items() if name not in names} | current.times
         recall.files = files
         return Listing(version, files, times)
 
@@ -203,8 +203,8 @@ class DiskSource(ABC):
     def _name(self, path: str | Path, past: Past) -> str | None:
         """Return the name in listings of an absolute path; None outside the root and inside the index."""
         inside = Path(path)
-        hidden = self._hidden(past)
-        if not inside.is_relative_to(self.root) or (hidden and inside.is_relative_to(hidden)):
+        index_folder = self._hidden(past)
+        if not inside.is_relative_to(self.root) or (index_folder and inside.is_relative_to(index_folder)):
             return None
         return inside.relative_to(self.root).as_posix()
 
@@ -326,23 +326,28 @@ class WorktreeSource(DiskSource):
             first = self._look(index.others | recall.unknown, past)
 
         self._contents.clear()
-        hidden = self._hidden(past)
-        tree = git.worktree(self.root, recall.index, look, without=hidden)
-        changed, ignored = self._by_our_rules(tree, hidden)
-        rest = self._look(changed - tree.index.others - recall.unknown, past)
-        moved = {git.text_of(path) for path in changed}
+        index_folder = self._hidden(past)
+        tree = git.worktree(self.root, recall.index, look, without=index_folder)
+        changes, ignored = self._by_our_rules(tree, index_folder)
+        rest = self._look(changes - tree.index.others - recall.unknown, past)
+        changed_names = {git.text_of(path) for path in changes}
         index = tree.index
-        listed = [
-            file if file.path in moved else self._as_blob(file, index) for file in first.files + rest.files
+        unchanged = [
+            file if file.path in changed_names else self._as_blob(file, index)
+            for file in first.files + rest.files
         ]
-        hashes = {file.path: file.hash for file in listed}
+        hashes = {file.path: file.hash for file in unchanged}
         times = {
             path: time
             for path, time in (first.times | rest.times).items()
-            if hashes[path] == time.hash and (path in moved or index.tracked.get(path) != time.hash)
+            if hashes[path] == time.hash and (path in changed_names or index.tracked.get(path) != time.hash)
         }
-        files = [file for file in recall.trusted if file.path not in moved] if moved else recall.trusted[:]
-        files += listed
+        files = (
+            [file for file in recall.trusted if file.path not in changed_names]
+            if changed_names
+            else recall.trusted[:]
+        )
+        files += unchanged
         complete = len(files) == len(index.tracked) + len(index.others)
         if ignored is not None:
             files = [file for file in files if index.bytes_of(file.path) not in ignored]
@@ -354,7 +359,7 @@ class WorktreeSource(DiskSource):
             return Listing(Version(content_id(files), tree.head), files, times)
         as_committed = complete and all(
             file.skip or index.id_of(file.path) == file.hash
-            for file in (listed if ignored is None else files)
+            for file in (unchanged if ignored is None else files)
         )  # not where some are out of sight, or changed by a filter
         with git.names_of(self.root, tree.head) as names:
             id = tree.head if as_committed else content_id(files)
@@ -383,7 +388,7 @@ class WorktreeSource(DiskSource):
         return all(path in index.tracked or not os.path.lexists(f"{self.root}/{path}") for path in rules)
 
     def _by_our_rules(
-        self, tree: git.Worktree, hidden: Path | None
+        self, tree: git.Worktree, index_path: Path | None
     ) -> tuple[frozenset[bytes], IgnoredPaths | None]:
         """Return what is changed or untracked, and which tracked files to leave out.
 
@@ -393,8 +398,8 @@ class WorktreeSource(DiskSource):
         paths = [*tracked, *(git.text_of(path) for path in tree.changed)]
         if not any(os.path.lexists(f"{self.root}/{rules}") for rules in _rules_above(paths)):
             return tree.changed, None
-        changed = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
-        index_folder = hidden and os.fsencode(hidden.relative_to(self.root)) + b"/"
+        changes = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
+        index_folder = index_path and os.fsencode(index_path.relative_to(self.root)) + b"/"
         new = {
             path
             for path in files_of_worktree(self.root)
@@ -402,7 +407,7 @@ class WorktreeSource(DiskSource):
             and path not in tree.index.others
             and not (index_folder and path.startswith(index_folder))
         }
-        return frozenset(changed | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
+        return frozenset(changes | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
 
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
         folders = {folder for path in paths for folder in (self.root / os.fsdecode(path)).parents}
@@ -463,14 +468,14 @@ class FolderSource(DiskSource):
     def listing(self, past: Past | None = None) -> Listing:
         """Return the files below the folder."""
         past = past or Past()
-        hidden = self._hidden(past)
-        without = hidden and str(hidden.relative_to(self.root))
+        index_folder = self._hidden(past)
+        without = index_folder and str(index_folder.relative_to(self.root))
         paths = files_below(self.root, lambda folder, name: is_passed_over(name) or folder + name == without)
         self._contents.clear()
-        looked = self._look(paths, past)
-        files = sorted(looked.files)
+        current = self._look(paths, past)
+        files = sorted(current.files)
         past.recall.files, past.recall.known = files, past.known
-        return Listing(Version(content_id(files)), files, looked.times)
+        return Listing(Version(content_id(files)), files, current.times)
 
     def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
         ignored = IgnoredPaths(self.root)

@@ -33,7 +33,7 @@ def quoted_shares(snapshot: Snapshot, query: Query, functions: Sequence[Function
     quoted = [text.encode("utf-8", "replace") for text in sorted(query.quoted)]
     in_file: dict[int, list[bytes]] = {}
     lines: dict[int, list[bytes]] = {}
-    found: list[list[bytes]] = []
+    quotes: list[list[bytes]] = []
     for file, symbol in functions:
         row = snapshot.files[file]
         if file not in in_file:
@@ -41,30 +41,32 @@ def quoted_shares(snapshot: Snapshot, query: Query, functions: Sequence[Function
             in_file[file] = [text for text in quoted if text in source]
             lines[file] = source.split(b"\n") if in_file[file] else []
         if in_file[file]:
-            known = snapshot.detail(row).symbols[symbol]
-            body = b"\n".join(lines[file][known.start - 1 : known.end])
-            found.append([text for text in in_file[file] if text in body])
+            definition = snapshot.detail(row).symbols[symbol]
+            body = b"\n".join(lines[file][definition.start - 1 : definition.end])
+            quotes.append([text for text in in_file[file] if text in body])
         else:
-            found.append([])
-    counts = Counter(text for some in found for text in some)
+            quotes.append([])
+    counts = Counter(text for some in quotes for text in some)
     weights = {text: math.log1p(len(functions) / n) / math.sqrt(n) for text, n in counts.items()}
-    values = np.array([sum(weights[text] for text in some) for some in found], np.float32)
+    values = np.array([sum(weights[text] for text in some) for some in quotes], np.float32)
     peak = float(values.max(initial=0.0))
     return values / peak if peak > 0 else values
 
 
 def lines_named(snapshot: Snapshot, query: Query, functions: Sequence[Function]) -> Values:
     """Return 1 for functions that hold a line which the query names."""
-    named: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    spans_by_file: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for place in query.lines:
         files = files_ending_with(snapshot, [part for part in place.path.split("/") if part not in ("", ".")])
         for file in files if len(files) <= _MOST_FILES else ():
-            named[file].append((place.first, place.last))
+            spans_by_file[file].append((place.first, place.last))
     values = np.zeros(len(functions), np.float32)
     for at, (file, symbol) in enumerate(functions):
-        if file in named:
-            known = snapshot.detail(snapshot.files[file]).symbols[symbol]
-            values[at] = any(first <= known.end and known.start <= last for first, last in named[file])
+        if file in spans_by_file:
+            definition = snapshot.detail(snapshot.files[file]).symbols[symbol]
+            values[at] = any(
+                first <= definition.end and definition.start <= last for first, last in spans_by_file[file]
+            )
     return values
 
 
@@ -79,18 +81,18 @@ def calls_among(
         outer: by file, the outermost function around each of its symbols, or -1.
         good: what speaks for each function otherwise.
     """
-    used: dict[Function, set[str]] = defaultdict(set)
+    names_by_function: dict[Function, set[str]] = defaultdict(set)
     for file, outermost in outer.items():
         for name, inside in snapshot.detail(snapshot.files[file]).uses():
             if inside >= 0:
-                used[Function(file, outermost[inside])].add(name)
+                names_by_function[Function(file, outermost[inside])].add(name)
     homes: dict[str, list[int]] = defaultdict(list)
     for at, (file, symbol) in enumerate(functions):
         homes[snapshot.detail(snapshot.files[file]).symbols[symbol].name].append(at)
     best = set(np.argsort(-good, kind="stable")[:_CALLERS].tolist())
     called, calls = np.zeros_like(good), np.zeros_like(good)
     for at, function in enumerate(functions):
-        for name in used.get(function, ()):
+        for name in names_by_function.get(function, ()):
             same = homes.get(name, ())
             for other in same if len(same) <= _MOST_HOMES else ():
                 if at in best and other != at:

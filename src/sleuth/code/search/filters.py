@@ -44,7 +44,7 @@ class CodeFilter:
 
 
 def read_filter(
-    snapshot: Snapshot, given: Mapping[str, Any] | None, *, functions: bool = False
+    snapshot: Snapshot, conditions: Mapping[str, Any] | None, *, functions: bool = False
 ) -> CodeFilter:
     """Read the filters of `CodeRetriever.retrieve`.
 
@@ -54,18 +54,18 @@ def read_filter(
     Raises:
         FilterError: an unknown key, or a value that breaks its rule; names the keys or values there are.
     """
-    if given is None or not given:
+    if conditions is None or not conditions:
         return CodeFilter()
-    if not isinstance(given, Mapping):
-        raise FilterError(f"filters must be a dict, got {given!r}")
-    for key in given:
+    if not isinstance(conditions, Mapping):
+        raise FilterError(f"filters must be a dict, got {conditions!r}")
+    for key in conditions:
         if key not in KEYS:
             raise _unknown("filters must have keys", KEYS, key)
-    tests = [_test(key, _strings(key, value)) for key, value in given.items() if key != "labels"]
+    tests = [_test(key, _strings(key, value)) for key, value in conditions.items() if key != "labels"]
     files = snapshot.select(lambda row: all(test(row) for test in tests)) if tests else None
-    if "labels" not in given:
+    if "labels" not in conditions:
         return CodeFilter(files)
-    labels = frozenset(_strings("labels", given["labels"]))
+    labels = frozenset(_strings("labels", conditions["labels"]))
     for label in labels - LABELS:
         raise _unknown("labels must be", sorted(LABELS), label)
     if functions:
@@ -179,10 +179,10 @@ def _test(key: str, values: list[str]) -> Callable[[FileRow], bool]:
     for value in values:
         if value not in CATEGORIES:
             raise _unknown(f"{key} must be", CATEGORIES, value)
-    chosen = set(values)
+    categories = set(values)
     if key == "category":
-        return lambda row: row.category in chosen
-    return lambda row: row.category not in chosen
+        return lambda row: row.category in categories
+    return lambda row: row.category not in categories
 
 
 def _unknown(rule: str, names: Sequence[str], value: Any) -> FilterError:

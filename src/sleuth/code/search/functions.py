@@ -60,9 +60,9 @@ class FunctionSignals(NamedTuple):
     values: NDArray[np.float32]
 
 
-def rank_functions(snapshot: Snapshot, query: Query, ranked: RankedFiles) -> list[FunctionPiece]:
+def rank_functions(snapshot: Snapshot, query: Query, file_ranking: RankedFiles) -> list[FunctionPiece]:
     """Return the functions of the best files, best first, ties by path and line; the best has the score 1."""
-    functions, values = function_signals(snapshot, query, ranked)
+    functions, values = function_signals(snapshot, query, file_ranking)
     if not functions:
         return []
     weights = np.array(list(FUNCTION_WEIGHTS.values()), np.float32)
@@ -99,10 +99,10 @@ def functions_at(snapshot: Snapshot, spots: Sequence[Spot]) -> list[Function]:
     return functions
 
 
-def function_signals(snapshot: Snapshot, query: Query, ranked: RankedFiles) -> FunctionSignals:
+def function_signals(snapshot: Snapshot, query: Query, file_ranking: RankedFiles) -> FunctionSignals:
     """Return the signals of the functions of the best files."""
-    order = np.argsort(-ranked.scores, kind="stable")[:FILES].tolist()
-    files = [file for file in order if ranked.scores[file] > 0]
+    order = np.argsort(-file_ranking.scores, kind="stable")[:FILES].tolist()
+    files = [file for file in order if file_ranking.scores[file] > 0]
     chunk_scores = {
         "text": _scores(snapshot, {"context": query.terms}),
         "title_text": _scores(snapshot, {"context": query.title}),
@@ -113,9 +113,9 @@ def function_signals(snapshot: Snapshot, query: Query, ranked: RankedFiles) -> F
     reader = _SignalReader(snapshot, query, chunk_scores)
     functions: list[Function] = []
     rows: list[dict[str, float]] = []
-    peak = float(ranked.scores.max()) if len(ranked.scores) else 1.0
+    peak = float(file_ranking.scores.max()) if len(file_ranking.scores) else 1.0
     for place, file in enumerate(files):
-        about_file = {"file": float(ranked.scores[file]) / peak, "first": 1.0 / (1 + place)}
+        about_file = {"file": float(file_ranking.scores[file]) / peak, "first": 1.0 / (1 + place)}
         for symbol, values in reader.functions_of(file):
             functions.append(Function(file, symbol))
             rows.append(about_file | values)

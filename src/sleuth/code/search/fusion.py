@@ -53,14 +53,14 @@ def fuse(
     def order(keys: NDArray[np.int64]) -> list[tuple[str, int]]:
         return [(snapshot.files[key >> 32].path, key & _CHUNK) for key in keys.tolist()]
 
-    fused = fuse_hits(pools, {name: weights[name] * scale for name in counting}, "rrf", order=order)
-    scored = enumerate(zip(fused.keys.tolist(), fused.scores.tolist(), strict=True))
+    fusion = fuse_hits(pools, {name: weights[name] * scale for name in counting}, "rrf", order=order)
+    scored = enumerate(zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True))
     return [
         Piece(
             key >> 32,
             key & _CHUNK,
             score,
-            fused.explain(i, {name: some[key] for name, some in reasons.items() if key in some}),
+            fusion.explain(i, {name: some[key] for name, some in reasons.items() if key in some}),
         )
         for i, (key, score) in scored
     ]

@@ -89,7 +89,7 @@ def search_history(snapshot: Snapshot, query: str, limit: int = 10, *, path: str
     scores = dict(zip(hits.keys[order].tolist(), hits.scores[order].tolist(), strict=True))
     with snapshot.storage.reading() as connection:
         best = _first(connection, list(scores), limit, path.strip("/"))
-    return [CommitHit(stored.commit, scores[key], stored.paths) for key, stored in best.items()]
+    return [CommitHit(record.commit, scores[key], record.paths) for key, record in best.items()]
 
 
 asearch_history = async_twin(search_history)
@@ -108,8 +108,8 @@ def _first(connection: Connection, keys: list[int], limit: int, path: str) -> di
     return dict(islice(best.items(), limit))
 
 
-def _touches(stored: StoredCommit, path: str) -> bool:
-    return not path or any(is_below(touched, path) for touched in stored.paths)
+def _touches(record: StoredCommit, path: str) -> bool:
+    return not path or any(is_below(touched, path) for touched in record.paths)
 
 
 def _commits(snapshot: Snapshot) -> _Commits:

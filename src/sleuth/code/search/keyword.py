@@ -47,17 +47,19 @@ def keyword_search(
             among them, since the first chunk of a file has the score of the file. A file gives three chunks; if all
             files together give fewer than `pool`, the others follow.
     """
-    ranked = rank_files(snapshot, query, allowed.files, meaning)
-    order = np.argsort(-ranked.scores, kind="stable")
-    last = ranked.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
-    scores = ranked.scores[order]
+    file_ranking = rank_files(snapshot, query, allowed.files, meaning)
+    order = np.argsort(-file_ranking.scores, kind="stable")
+    last = file_ranking.scores[order[min(max(pool, _LEAST_FILES), len(order)) - 1]] if len(order) else 0.0
+    scores = file_ranking.scores[order]
     files = order[(scores >= last) & (scores > 0)].tolist()
-    by_file = _chunks_by_file(snapshot, ranked, files)
+    by_file = _chunks_by_file(snapshot, file_ranking, files)
     best: list[Piece] = []
     further: list[Piece] = []
     for file in files:
         check_cancelled()
-        pieces = _chunks_of(snapshot, query, ranked, file, chunks=by_file.get(file, []), allowed=allowed)
+        pieces = _chunks_of(
+            snapshot, query, file_ranking, file, chunks=by_file.get(file, []), allowed=allowed
+        )
         best += pieces[:CHUNKS_PER_FILE]
         further += pieces[CHUNKS_PER_FILE:]
     if further and len(best) < pool:
@@ -73,13 +75,15 @@ def _below(piece: Piece, least: float) -> Piece:
     return replace(piece, score=score, explanation=why)
 
 
-def _chunks_by_file(snapshot: Snapshot, ranked: RankedFiles, files: list[int]) -> dict[int, list[Scored]]:
-    keys, scores = ranked.signals.chunk_keys, ranked.signals.chunk_scores
+def _chunks_by_file(
+    snapshot: Snapshot, file_ranking: RankedFiles, files: list[int]
+) -> dict[int, list[Scored]]:
+    keys, scores = file_ranking.signals.chunk_keys, file_ranking.signals.chunk_scores
     out: dict[int, list[Scored]] = {}
     positions = snapshot.positions_of_chunks(keys)
-    chosen = np.zeros(len(snapshot.files), bool)
-    chosen[files] = True
-    at = chosen[positions]
+    is_selected = np.zeros(len(snapshot.files), bool)
+    is_selected[files] = True
+    at = is_selected[positions]
     places = keys[at] - snapshot.firsts[positions[at]]
     for position, place, score in zip(
         positions[at].tolist(), places.tolist(), scores[at].tolist(), strict=True
@@ -91,7 +95,7 @@ def _chunks_by_file(snapshot: Snapshot, ranked: RankedFiles, files: list[int]) -
 def _chunks_of(
     snapshot: Snapshot,
     query: Query,
-    ranked: RankedFiles,
+    file_ranking: RankedFiles,
     file: int,
     *,
     chunks: list[Scored],
@@ -115,8 +119,8 @@ def _chunks_of(
     candidates.sort(key=lambda item: (-item.score, item.chunk))
     candidates = _fragments_last(detail.chunks, candidates)
     best = max((item.score for item in candidates), default=1.0)
-    base = float(ranked.scores[file])
-    why = _explain(ranked, file)
+    base = float(file_ranking.scores[file])
+    why = _explain(file_ranking, file)
     return [
         Piece(file, place, base * (0.5 + 0.5 * score / best), _scaled(why, score / best))
         for place, score in candidates
@@ -138,11 +142,11 @@ def _first_definition(chunks: Sequence[Any]) -> int:
     return next((i for i, chunk in enumerate(chunks) if chunk.symbol >= 0), 0)
 
 
-def _explain(ranked: RankedFiles, file: int) -> Explanation:
-    factor = float(ranked.factors[file])
+def _explain(file_ranking: RankedFiles, file: int) -> Explanation:
+    factor = float(file_ranking.factors[file])
 
-    def by_share(named: tuple[str, NDArray[np.float32]]) -> float:
-        _, share = named
+    def by_share(pair: tuple[str, NDArray[np.float32]]) -> float:
+        _, share = pair
         return -float(share[file])
 
     parts = tuple(
@@ -150,13 +154,16 @@ def _explain(ranked: RankedFiles, file: int) -> Explanation:
             name,
             float(share[file]) * factor,
             "weight share * raw / best raw * category factor",
-            {"raw": float(ranked.signals.values[name][file]) * ranked.signals.peaks.get(name, 1.0)},
+            {
+                "raw": float(file_ranking.signals.values[name][file])
+                * file_ranking.signals.peaks.get(name, 1.0)
+            },
         )
-        for name, share in sorted(ranked.shares.items(), key=by_share)
+        for name, share in sorted(file_ranking.shares.items(), key=by_share)
         if share[file] > 0
     )
     return Explanation(
-        "file", float(ranked.scores[file]), "sum of signals", {"category factor": factor}, parts
+        "file", float(file_ranking.scores[file]), "sum of signals", {"category factor": factor}, parts
     )
 
 

@@ -90,12 +90,12 @@ def grep(
     check_count(limit, "limit")
     check_count(offset, "offset")
     allowed = read_tree(snapshot, filter)
-    changed = _changed(snapshot) if worktree else {}
+    changes = _changed(snapshot) if worktree else {}
     selected: list[LineMatch] = []
     lines = files = 0
-    for path, row in _rows(snapshot, changed):
+    for path, row in _rows(snapshot, changes):
         check_cancelled()
-        is_changed = path in changed
+        is_changed = path in changes
         if not _may_match(snapshot, row, allowed, filter, is_changed=is_changed):
             continue
         text = _on_disk(snapshot, row) if is_changed else snapshot.storage.content(row.hash)
@@ -112,7 +112,7 @@ def grep(
         selected += _described(snapshot, row, text, places[first:last], is_changed=is_changed)
         lines += len(places)
         files += 1
-    return LineMatches(tuple(selected), lines, files, len(changed))
+    return LineMatches(tuple(selected), lines, files, len(changes))
 
 
 agrep = async_twin(grep)
@@ -134,10 +134,10 @@ def _changed(snapshot: Snapshot) -> dict[str, None]:
         return {}
 
 
-def _rows(snapshot: Snapshot, changed: dict[str, None]) -> Iterator[tuple[str, FileRow]]:
+def _rows(snapshot: Snapshot, changes: dict[str, None]) -> Iterator[tuple[str, FileRow]]:
     """Yield all files by path: those of the snapshot, and those that are new."""
     rows = {row.path: row for row in snapshot.files}
-    for path in changed.keys() - rows.keys():
+    for path in changes.keys() - rows.keys():
         language = language_of(path)
         name = language.name if language else ""
         rows[path] = FileRow(-1, path, "", name, category_of(path, name or None), "", 0, 0, "", 0, 0)
@@ -173,12 +173,12 @@ def _may_match(
 def _lines(text: bytes, pattern: LinePattern) -> list[_LinePlace]:
     """Return the lines that match, each once."""
     places: list[_LinePlace] = []
-    line, counted, end = 1, 0, -1
+    line, last, end = 1, 0, -1
     for start in pattern.starts(text):
         if start < end or (start == len(text) and text[-1:] in (b"", b"\n")):
             continue  # of the same line, or behind the last one
-        line += text.count(b"\n", counted, start)
-        counted = start
+        line += text.count(b"\n", last, start)
+        last = start
         places.append(_LinePlace(line, start))
         end = text.find(b"\n", start) + 1 or len(text) + 1
     return places

@@ -137,8 +137,8 @@ def prose_of(text: str) -> str:
 
 def weigh(text: str) -> dict[str, float]:
     """Terms of a text, each weighing 1 + log(times)."""
-    counted = Counter(get_analyzer("code-english").tokens(text))
-    return {token: 1.0 + math.log(times) for token, times in counted.items()}
+    counts = Counter(get_analyzer("code-english").tokens(text))
+    return {token: 1.0 + math.log(times) for token, times in counts.items()}
 
 
 def frames_of(text: str) -> list[Frame]:
@@ -192,11 +192,11 @@ def _pairs(text: str) -> tuple[Pair, ...]:
 
 def _compounds(text: str) -> dict[str, float]:
     parts = _words(text)[:4_000]
-    joined = Counter(a + b for a, b in pairwise(parts))
-    joined.update(a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False))
+    compounds = Counter(a + b for a, b in pairwise(parts))
+    compounds.update(a + b + c for a, b, c in zip(parts, parts[1:], parts[2:], strict=False))
     analyzer = get_analyzer("code-english")
     out: dict[str, float] = {}
-    for word, times in joined.items():
+    for word, times in compounds.items():
         for token in analyzer.tokens(word):
             out[token] = max(out.get(token, 0.0), 1.0 + math.log(times))
     return out

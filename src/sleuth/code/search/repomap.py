@@ -103,21 +103,21 @@ def repository_map(
         count: counts tokens.
     """
     check_count(budget, "budget")
-    ranked = rank_definitions(snapshot, focus=focus, query=query)
-    low, high = 0, len(ranked)
+    definitions = rank_definitions(snapshot, focus=focus, query=query)
+    low, high = 0, len(definitions)
     while low < high:
         check_cancelled()
         middle = (low + high + 1) // 2
-        if count(_draw(snapshot, ranked[:middle])) <= budget:
+        if count(_draw(snapshot, definitions[:middle])) <= budget:
             low = middle
         else:
             high = middle - 1
-    shown = ranked[:low]
-    for item in ranked[low : low + _FILLERS]:
+    selection = definitions[:low]
+    for item in definitions[low : low + _FILLERS]:
         check_cancelled()
-        if count(_draw(snapshot, [*shown, item])) <= budget:
-            shown.append(item)
-    return _draw(snapshot, shown)
+        if count(_draw(snapshot, [*selection, item])) <= budget:
+            selection.append(item)
+    return _draw(snapshot, selection)
 
 
 def rank_definitions(
@@ -238,9 +238,9 @@ def _answers(snapshot: Snapshot, query: str) -> _Answers:
     from sleuth.code.search.ranking import rank_files
 
     question = read_query(query)
-    ranked = rank_files(snapshot, question)
-    functions = [piece.function for piece in rank_functions(snapshot, question, ranked)]
-    return _Answers(ranked.scores.astype(np.float64), functions)
+    file_ranking = rank_files(snapshot, question)
+    functions = [piece.function for piece in rank_functions(snapshot, question, file_ranking)]
+    return _Answers(file_ranking.scores.astype(np.float64), functions)
 
 
 def page_rank(
@@ -306,10 +306,10 @@ def _homes(outlines: Sequence[Sequence[_Outlined]]) -> _Homes:
     of: dict[str, list[int]] = defaultdict(list)
     at_top: dict[str, list[int]] = defaultdict(list)
     for i, outline in enumerate(outlines):
-        drawn = [item for item in outline if item.is_drawn]
-        for name in {item.name for item in drawn}:
+        lines_of_map = [item for item in outline if item.is_drawn]
+        for name in {item.name for item in lines_of_map}:
             of[name].append(i)
-        for name in {item.name for item in drawn if item.parent < 0}:
+        for name in {item.name for item in lines_of_map if item.parent < 0}:
             at_top[name].append(i)
     return _Homes(of, at_top)
 
@@ -407,22 +407,22 @@ def _personal(focused: NDArray[np.bool_], scores: NDArray[np.float64]) -> NDArra
     return scaled
 
 
-def _draw(snapshot: Snapshot, chosen: Sequence[Weighed]) -> str:
+def _draw(snapshot: Snapshot, selection: Sequence[Weighed]) -> str:
     by_file: dict[int, list[int]] = {}
-    for file, place, _ in chosen:
+    for file, place, _ in selection:
         by_file.setdefault(file, []).append(place)
     blocks = []
     for file in sorted(by_file, key=lambda i: snapshot.files[i].path):
         symbols = snapshot.detail(snapshot.files[file]).symbols
         lines = [f"{snapshot.files[file].path}:"]
-        shown: set[int] = set()
+        places: set[int] = set()
         for place in sorted(by_file[file]):
             chain = [place]
             while symbols[chain[-1]].parent >= 0:
                 chain.append(symbols[chain[-1]].parent)
             for depth, at in enumerate(reversed(chain)):
-                if at not in shown:
-                    shown.add(at)
+                if at not in places:
+                    places.add(at)
                     lines.append(f"{'  ' * (depth + 1)}{_head(symbols[at])}")
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks)

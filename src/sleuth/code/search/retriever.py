@@ -325,17 +325,17 @@ def search_functions(
             if similar.is_related or _holds_words(snapshot, query, allowed):
                 meaning = similar_files(snapshot, similar)
     began = time.perf_counter()
-    read = read_query(query)
-    ranked = rank_files(snapshot, read, allowed.files, meaning)
-    pieces = rank_functions(snapshot, read, ranked)
+    parsed_query = read_query(query)
+    file_ranking = rank_files(snapshot, parsed_query, allowed.files, meaning)
+    pieces = rank_functions(snapshot, parsed_query, file_ranking)
     if allowed.labels:
         pieces = [p for p in pieces if not allowed.labels.isdisjoint(function_of(snapshot, p).labels)]
-    meant = [
+    by_name = [
         Function(snapshot.by_path[definition.file.path], definition.index)
         for definition in definitions_meant(snapshot, query.strip())[:MOST]
     ]
-    named = [*meant, *functions_at(snapshot, spots_of(snapshot, query))]
-    pieces.sort(key=lambda piece: named.index(piece.function) if piece.function in named else len(named))
+    exact = [*by_name, *functions_at(snapshot, spots_of(snapshot, query))]
+    pieces.sort(key=lambda piece: exact.index(piece.function) if piece.function in exact else len(exact))
     pieces = _first_of_files(pieces, per_file)[:pool]
     return RankedCode(pieces, (_answered("keyword", pieces, began), *reports), similar)
 

@@ -89,11 +89,11 @@ class Signals:
         """Adds the signal that needs the texts of files: of those that are best by `scores`, shape (n,)."""
         best = np.argsort(-scores, kind="stable")[:READ]
         best = best[scores[best] > 0]
-        found = np.zeros(self._n, np.float32)
+        values = np.zeros(self._n, np.float32)
         if query.pairs:
             snapshot = self._snapshot
-            found[best] = phrase_scores(query.pairs, [snapshot.source(snapshot.files[i]) for i in best])
-        self._keep("phrases", found)
+            values[best] = phrase_scores(query.pairs, [snapshot.source(snapshot.files[i]) for i in best])
+        self._keep("phrases", values)
         root = np.float32(math.sqrt(self.peaks["phrases"]))
         self.values["phrases"] *= root
         self.peaks["phrases"] = float(root)
@@ -137,11 +137,11 @@ class Signals:
     def _defines(self, names: Mapping[str, int]) -> Scores:
         """Sum over identifiers of idf / sqrt(df): a name that everybody defines says little."""
         out = np.zeros(self._n, np.float32)
-        seen: dict[str, float] = {}
+        weights: dict[str, float] = {}
         for name, times in names.items():
             for part in parts_of(name):
-                seen[part] = max(seen.get(part, 0.0), 1.0 + math.log(times))
-        for part, weight in sorted(seen.items())[:_MAX_NAMES]:
+                weights[part] = max(weights.get(part, 0.0), 1.0 + math.log(times))
+        for part, weight in sorted(weights.items())[:_MAX_NAMES]:
             files = self._snapshot.files_with("defines", part)
             if files:
                 out[files] += weight * math.log1p(self._n / len(files)) / math.sqrt(len(files))

@@ -63,17 +63,17 @@ def _load(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
     storage = snapshot.storage
     files = [(i, row) for i, row in enumerate(snapshot.files) if row.chunks]
-    stored = storage.vectors(name, [row.key for _, row in files])
-    missing = [row for _, row in files if row.key not in stored]
+    vectors_by_key = storage.vectors(name, [row.key for _, row in files])
+    missing = [row for _, row in files if row.key not in vectors_by_key]
     for start in range(0, len(missing), 200):
         fresh = _embed(snapshot, provider, missing[start : start + 200])
         storage.add_vectors(name, fresh)
-        stored.update(fresh)
+        vectors_by_key.update(fresh)
     if not files:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
     positions = np.repeat([i for i, _ in files], [row.chunks for _, row in files]).astype(np.int64)
     places = np.concatenate([np.arange(row.chunks) for _, row in files])
-    matrix = np.concatenate([stored[row.key] for _, row in files]).astype(np.float32)
+    matrix = np.concatenate([vectors_by_key[row.key] for _, row in files]).astype(np.float32)
     return positions, places, unit(matrix)
 
 

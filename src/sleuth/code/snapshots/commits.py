@@ -83,12 +83,12 @@ def next_commit(connection: Connection) -> int:
 def insert_commits(connection: Connection, repository: str, commits: Sequence[ReadCommit], key: int) -> None:
     """Write commits from key `key` on."""
     rows = []
-    for n, read in enumerate(commits, key):
-        commit = read.commit
-        texts = [commit.date, commit.author, commit.subject, commit.body, *read.paths]
+    for n, entry in enumerate(commits, key):
+        commit = entry.commit
+        texts = [commit.date, commit.author, commit.subject, commit.body, *entry.paths]
         detail = zlib.compress("\0".join(texts).encode("utf-8", "surrogatepass"), 1)
-        id, parents = bytes.fromhex(commit.id), bytes.fromhex("".join(read.parents))
-        row = _Row(n, repository, id, parents, read.time, 0, detail)
+        id, parents = bytes.fromhex(commit.id), bytes.fromhex("".join(entry.parents))
+        row = _Row(n, repository, id, parents, entry.time, 0, detail)
         rows.append(row._replace(checksum=_checksum(row)))
     connection.executemany(f"INSERT INTO commits({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
@@ -101,8 +101,8 @@ def _checksum(row: _Row) -> int:
 
 def recorded_among(connection: Connection, repository: str, ids: Sequence[str]) -> set[str]:
     """Return those of these commits that are recorded."""
-    wanted = [bytes.fromhex(id) for id in ids]
-    rows = select_in(connection, "id", "commits", "id", wanted, also=("repository", repository))
+    digests = [bytes.fromhex(id) for id in ids]
+    rows = select_in(connection, "id", "commits", "id", digests, also=("repository", repository))
     return {id.hex() for (id,) in rows if isinstance(id, bytes)}
 
 
@@ -110,8 +110,8 @@ def heads_among(connection: Connection, repository: str, ids: Sequence[str]) -> 
     """Return those of these commits that are not recorded as parents of others of them."""
     children = [bytes.fromhex(id) for id in ids]
     rows = select_in(connection, "parents", "commits", "id", children, also=("repository", repository))
-    joined = [parents for (parents,) in rows if isinstance(parents, bytes)]
-    parents = {piece for some in joined for piece in _ids(some, len(children[0]))}
+    packed_parents = [parents for (parents,) in rows if isinstance(parents, bytes)]
+    parents = {piece for some in packed_parents for piece in _ids(some, len(children[0]))}
     return [id for id, child in zip(ids, children, strict=True) if child not in parents]
 
 
@@ -143,14 +143,14 @@ class _Recorded(NamedTuple):
 def _walk(commits: dict[bytes, _Recorded], tip: bytes) -> Iterator[_Recorded]:
     """Yield the commits that led to one in git's order: the newest of those whose child was yielded."""
     size = len(tip)
-    seen: set[bytes] = set()
+    visited: set[bytes] = set()
     waiting: list[tuple[int, int, _Recorded]] = []
     ids = [tip]
     while True:
         for id in ids:
-            if id not in seen and (commit := commits.get(id)) is not None:
-                seen.add(id)
-                heappush(waiting, (-commit.time, len(seen), commit))
+            if id not in visited and (commit := commits.get(id)) is not None:
+                visited.add(id)
+                heappush(waiting, (-commit.time, len(visited), commit))
         if not waiting:
             return
         *_, commit = heappop(waiting)
@@ -158,9 +158,9 @@ def _walk(commits: dict[bytes, _Recorded], tip: bytes) -> Iterator[_Recorded]:
         ids = _ids(commit.parents, size)
 
 
-def _ids(joined: bytes, size: int) -> list[bytes]:
+def _ids(packed: bytes, size: int) -> list[bytes]:
     """Return ids that stand one after the other."""
-    return [joined[at : at + size] for at in range(0, len(joined), size)]
+    return [packed[at : at + size] for at in range(0, len(packed), size)]
 
 
 def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, StoredCommit]:
@@ -170,18 +170,18 @@ def read_details(connection: Connection, keys: Sequence[int]) -> dict[int, Store
         CodeError: one is gone.
         IndexDamagedError: one is not as it was written.
     """
-    stored = {}
+    commit_by_key = {}
     for row in map(_Row._make, select_in(connection, _COLUMNS, "commits", "key", keys)):
         texts = _texts(row)
         if texts is None:
             raise record.damaged(f"commit {row.key}")
         date, author, subject, body, *paths = texts
-        stored[row.key] = StoredCommit(Commit(row.id.hex(), date, author, subject, body), tuple(paths))
-    if len(stored) < len(keys):
+        commit_by_key[row.key] = StoredCommit(Commit(row.id.hex(), date, author, subject, body), tuple(paths))
+    if len(commit_by_key) < len(keys):
         raise CodeError(
             "commits are gone: their history was pruned while it was read; open the snapshot again"
         )
-    return stored
+    return commit_by_key
 
 
 def _texts(row: _Row) -> list[str] | None:
@@ -219,11 +219,11 @@ def read_tips(connection: Connection, repository: str) -> Tips | None:
     return next((_tips(*row) for row in connection.execute(query, (repository,))), None)
 
 
-def _tips(repository: str, cut: str, tips: str, checksum: int) -> Tips | None:
-    if not isinstance(tips, str) or _tips_checksum(repository, cut, tips) != checksum:
+def _tips(repository: str, borders: str, tips: str, checksum: int) -> Tips | None:
+    if not isinstance(tips, str) or _tips_checksum(repository, borders, tips) != checksum:
         return None
     ids = tuple(tips.split())
-    return Tips(cut, ids) if all(map(is_commit_id, ids)) else None
+    return Tips(borders, ids) if all(map(is_commit_id, ids)) else None
 
 
 def write_tips(connection: Connection, repository: str, tips: Tips) -> None:
@@ -235,8 +235,8 @@ def write_tips(connection: Connection, repository: str, tips: Tips) -> None:
     )
 
 
-def _tips_checksum(repository: str, cut: str, tips: str) -> int:
-    return zlib.crc32(f"{repository}\0{cut}\0{tips}".encode())
+def _tips_checksum(repository: str, borders: str, tips: str) -> int:
+    return zlib.crc32(f"{repository}\0{borders}\0{tips}".encode())
 
 
 def bad_histories(connection: Connection, first: int, end: int) -> dict[int, str]:
@@ -265,9 +265,9 @@ def forget_unreached(connection: Connection, repository: str) -> None:
     """Remove the commits of a repository that led to no snapshot."""
     bases = "SELECT DISTINCT base FROM snapshots WHERE repository = ? AND base != ''"
     tips = [base for (base,) in connection.execute(bases, (repository,)) if is_commit_id(base)]
-    kept = set[int]().union(*(ancestors_of(connection, repository, tip).keys.tolist() for tip in tips))
+    reachable = set[int]().union(*(ancestors_of(connection, repository, tip).keys.tolist() for tip in tips))
     rows = connection.execute("SELECT key FROM commits WHERE repository = ?", (repository,)).fetchall()
-    unreached = [(key,) for (key,) in rows if key not in kept]
+    unreached = [(key,) for (key,) in rows if key not in reachable]
     if unreached:
         connection.executemany("DELETE FROM commits WHERE key = ?", unreached)
         if whole := read_tips(connection, repository):

@@ -37,17 +37,17 @@ def compare(old: Snapshot, new: Snapshot) -> SnapshotDiff:
     """From one snapshot to another."""
     before = {row.path: row for row in (*old.files, *old.skipped)}
     after = {row.path: row for row in (*new.files, *new.skipped)}
-    gone = sorted(before.keys() - after.keys())
+    old_paths = sorted(before.keys() - after.keys())
     come = sorted(after.keys() - before.keys())
     by_hash: dict[str, list[str]] = {}
-    for path in gone:
+    for path in old_paths:
         if not _is_unread(before[path]):
             by_hash.setdefault(before[path].hash, []).append(path)
     renamed = [(by_hash[after[path].hash].pop(0), path) for path in come if by_hash.get(after[path].hash)]
-    left, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
+    old_names, arrived = {a for a, _ in renamed}, {b for _, b in renamed}
     return SnapshotDiff(
         [p for p in come if p not in arrived],
-        [p for p in gone if p not in left],
+        [p for p in old_paths if p not in old_names],
         sorted(p for p in before.keys() & after.keys() if _differ(before[p], after[p])),
         renamed,
     )

@@ -129,12 +129,12 @@ class FirstRun:
 
     def _index_parts(self, source: Source, repository: Repository) -> None:
         storage = self._storage
-        listed = source.listing(past_of(storage, repository.id, source)).files
+        files = source.listing(past_of(storage, repository.id, source)).files
         keys = storage.known_files(repository.id)
-        waiting = [file for file in listed if not file.skip and (file.path, file.hash) not in keys]
+        waiting = [file for file in files if not file.skip and (file.path, file.hash) not in keys]
         new = set(waiting)
-        self._paths = [file.path for file in listed if not file.skip]
-        covered = [file for file in listed if file not in new]
+        self._paths = [file.path for file in files if not file.skip]
+        covered = [file for file in files if file not in new]
         size = _FIRST
         while True:
             self._check()

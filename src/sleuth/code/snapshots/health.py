@@ -141,13 +141,13 @@ def _covering(storage: CodeStorage, leg: WordLeg) -> _Covering:
     with storage.reading() as connection:
         every = open_segments(connection, storage.database.segments, legs, full=True)
         connection.let_go()
-    checked = [
+    checks = [
         (entry, *check_segment(entry, segment, legs, full=True))
         for entry, segment in every
         if entry.leg == leg.name
     ]
-    bad = [entry for entry, _, wrong in checked if wrong]
-    good = [(entry.first, keys) for entry, keys, _ in checked if entry not in bad]
+    bad = [entry for entry, _, wrong in checks if wrong]
+    good = [(entry.first, keys) for entry, keys, _ in checks if entry not in bad]
     covered = np.concatenate([record.NOTHING, *(keys for _, keys in good)])
     return _Covering(covered, [first for first, _ in good], bad)
 
@@ -160,11 +160,11 @@ def _mend(storage: CodeStorage, leg: WordLeg) -> list[Repair]:
         rows = _files_of(connection, leg, storage, missing)
     if not bad and not len(missing):
         return []
-    built, lost = _rebuilt(storage, leg, rows, firsts)
+    segments, lost = _rebuilt(storage, leg, rows, firsts)
     with storage.transaction() as connection:
         manifest.drop(connection, [entry.name for entry in bad])
-        storage.shelf.publish(connection, built)
-    for segment in built:
+        storage.shelf.publish(connection, segments)
+    for segment in segments:
         segment.release()
     for entry in bad:
         segment_files.remove(storage.database.segments, entry.name)
@@ -190,7 +190,7 @@ def _rebuilt(
     storage: CodeStorage, leg: WordLeg, rows: Sequence[FileRow], firsts: Sequence[int]
 ) -> tuple[list[Built], list[int]]:
     """Segments of these file versions, between those that begin at `firsts`; and the keys of those that are lost."""
-    built: list[Built] = []
+    segments: list[Built] = []
     lost: list[int] = []
     is_files = leg is storage.words.files
     gaps: dict[tuple[int, int], list[FileRow]] = {}
@@ -207,8 +207,8 @@ def _rebuilt(
         if not is_files:
             counts = np.array([row.chunks for row in members], np.int64)
             keys = ranges(np.array([row.first_chunk for row in members], np.int64), counts)
-        built.append(storage.shelf.build(leg, keys, batch.file_words if is_files else batch.chunk_words))
-    return built, lost
+        segments.append(storage.shelf.build(leg, keys, batch.file_words if is_files else batch.chunk_words))
+    return segments, lost
 
 
 def _add(storage: CodeStorage, batch: Batch, row: FileRow) -> bool:
@@ -255,5 +255,5 @@ def status(storage: CodeStorage) -> CodeStatus:
         entries = manifest.entries(connection)
         size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
     size += sum(entry.bytes for entry in entries if not entry.inline)
-    noted = (*filter(None, (storage.lost, storage.watch.bad_rows)), *storage.shelf.damage.values())
-    return CodeStatus(repositories, snapshots, files, chunks, history, len(entries), size, noted)
+    damage = (*filter(None, (storage.lost, storage.watch.bad_rows)), *storage.shelf.damage.values())
+    return CodeStatus(repositories, snapshots, files, chunks, history, len(entries), size, damage)

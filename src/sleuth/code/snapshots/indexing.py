@@ -111,14 +111,16 @@ def index_source(
         root = str(source.root)
         repository = storage.repository_at(root) or storage.add_repository(root, source.url)
         past = past_of(storage, repository.id, source)
-        version, listed, times = _listing(source, changed, past)
-        report = CodeIndexReport(repository.id, repository.path, version.id, version.names, files=len(listed))
+        version, entries, times = _listing(source, changed, past)
+        report = CodeIndexReport(
+            repository.id, repository.path, version.id, version.names, files=len(entries)
+        )
         newer = _newer(storage, repository, source, version)
         storage.begin(repository.id, version.id, version.commit, version.names)
         ahead = read_ahead(storage, repository, version.commit)
         try:
             keys, batch = _analyse_new(
-                storage, source, listed, past.recall, report, workers=workers, progress=progress
+                storage, source, entries, past.recall, report, workers=workers, progress=progress
             )
             with storage.transaction() as connection:
                 keys += storage.add_files(repository.id, batch)
@@ -185,7 +187,7 @@ def _listing(source: Source, changed: Collection[str | Path] | None, past: Past)
 def _analyse_new(
     storage: CodeStorage,
     source: Source,
-    listed: Sequence[Listed],
+    entries: Sequence[Listed],
     recall: Recall,
     report: CodeIndexReport,
     *,
@@ -193,12 +195,12 @@ def _analyse_new(
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[int], Batch]:
     """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
-    known = storage.known_files(report.repository)
-    keys_or_none = recall.keys_of(listed, known)
+    key_by_pair = storage.known_files(report.repository)
+    keys_or_none = recall.keys_of(entries, key_by_pair)
     keys = [key for key in keys_or_none if key is not None]
     new = [
         (file, file.hash or f"skip {file.skip}")
-        for file, key in zip(listed, keys_or_none, strict=True)
+        for file, key in zip(entries, keys_or_none, strict=True)
         if key is None
     ]
     report.added = len(new)

@@ -35,11 +35,11 @@ def complete(
         "WHERE repository = ? AND id = ?",
         (time.time(), len(members), packed, checksum, " ".join(names), repository, id),
     )
-    named = connection.execute(
+    names_by_snapshot = connection.execute(
         "SELECT id, names FROM snapshots WHERE repository = ? AND id != ? AND names != ''",
         (repository, id),
     ).fetchall()
-    for other, other_names in named:  # a branch or a tag names one commit
+    for other, other_names in names_by_snapshot:  # a branch or a tag names one commit
         remaining = " ".join(name for name in other_names.split() if name not in names)
         if remaining != other_names:
             connection.execute(

@@ -30,19 +30,19 @@ def repository_named(name: str | UUID, repositories: Sequence[Repository], place
     name = str(name) if isinstance(name, UUID) else name
     if not isinstance(name, str) or not name:
         raise ArgumentError(f"repo_id must be a repository's id, path or URL, got {name!r}")
-    resolved = _resolved(name)
-    shown = shown_url(name)
+    full_path = _resolved(name)
+    safe_name = shown_url(name)
     for repository in repositories:
         if (
             name in (repository.id, repository.path, repository.url)
-            or shown == repository.url
-            or resolved == repository.path
+            or safe_name == repository.url
+            or full_path == repository.path
         ):
             return repository
-    listed = (
+    known_names = (
         "; ".join(f"{r.id} ({r.path})" for r in repositories) or "none yet: `sleuth code index PATH` adds one"
     )
-    raise UnknownRepositoryError(f"no repository {shown!r} in {place}; known: {listed}")
+    raise UnknownRepositoryError(f"no repository {safe_name!r} in {place}; known: {known_names}")
 
 
 def outermost(repositories: Iterable[Repository]) -> list[Repository]:
@@ -74,7 +74,7 @@ def snapshot_named(
         ArgumentError: a name that is no text.
         UnknownSnapshotError: no such completed snapshot; lists the known ones.
     """
-    listed = ", ".join(
+    known_names = ", ".join(
         " ".join([s.id[:20], *s.names, *([s.status] if s.status != "completed" else [])])
         for s in snapshots[:20]
     )
@@ -82,7 +82,7 @@ def snapshot_named(
         newest = newest_completed(snapshots)
         if newest is None:
             raise UnknownSnapshotError(
-                f"{repository.path} has no completed snapshot yet ({listed or 'none begun'}); "
+                f"{repository.path} has no completed snapshot yet ({known_names or 'none begun'}); "
                 f"run `sleuth code index {repository.path}`"
             )
         return newest
@@ -90,13 +90,15 @@ def snapshot_named(
         raise ArgumentError(f"snapshot_id must be a commit, branch, tag, content id or None, got {name!r}")
     matches = _matches(name, repository, snapshots)
     if not matches:
-        raise UnknownSnapshotError(f"no snapshot {name!r} of {repository.path}; known: {listed or 'none'}")
+        raise UnknownSnapshotError(
+            f"no snapshot {name!r} of {repository.path}; known: {known_names or 'none'}"
+        )
     completed = newest_completed(matches)
     if completed is None:
         s = matches[0]
         reason = f": {s.error}" if s.error else ""
         raise UnknownSnapshotError(
-            f"snapshot {name!r} of {repository.path} is {s.status}{reason}; known: {listed}"
+            f"snapshot {name!r} of {repository.path} is {s.status}{reason}; known: {known_names}"
         )
     return completed
 

@@ -68,14 +68,14 @@ def read_times(connection: sqlite3.Connection, repository: str) -> Times:
     rows = connection.execute(
         "SELECT path, size, changed, hash FROM times WHERE repository = ?", (repository,)
     )
-    return {path: FileTime(size, changed, hash) for path, size, changed, hash in rows}
+    return {path: FileTime(size, moment, hash) for path, size, moment, hash in rows}
 
 
 def keep_times(
-    connection: sqlite3.Connection, repository: str, before: Mapping[str, FileTime], seen: Times
+    connection: sqlite3.Connection, repository: str, before: Mapping[str, FileTime], after: Times
 ) -> None:
     """Remember what is not as it was before."""
-    gone = [(repository, path) for path in before if path not in seen]
-    new = [(repository, path, *facts) for path, facts in seen.items() if before.get(path) != facts]
-    connection.executemany("DELETE FROM times WHERE repository = ? AND path = ?", gone)
+    old_rows = [(repository, path) for path in before if path not in after]
+    new = [(repository, path, *facts) for path, facts in after.items() if before.get(path) != facts]
+    connection.executemany("DELETE FROM times WHERE repository = ? AND path = ?", old_rows)
     connection.executemany("INSERT OR REPLACE INTO times VALUES (?, ?, ?, ?, ?)", new)

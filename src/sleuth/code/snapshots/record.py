@@ -166,10 +166,10 @@ def read_members(packed: bytes, snapshot: str) -> NDArray[np.int64]:
     if not packed:
         return NOTHING
     what = f"the list of files of snapshot {snapshot}"
-    listed = unpacked(packed, what, _MOST_MEMBERS)
-    if len(listed) % NOTHING.itemsize:
+    packed_keys = unpacked(packed, what, _MOST_MEMBERS)
+    if len(packed_keys) % NOTHING.itemsize:
         raise damaged(what)
-    keys = np.frombuffer(listed, "<i8")
+    keys = np.frombuffer(packed_keys, "<i8")
     if len(keys) and (keys[0] < 0 or np.any(keys[1:] <= keys[:-1])):
         raise damaged(what)
     return keys

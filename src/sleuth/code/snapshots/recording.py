@@ -170,15 +170,15 @@ def _record_recent(
 ) -> Recorded | None:
     """Record the few commits after which a history is whole; None where they are many, or git gives up."""
     try:
-        read = commits.result()
+        entries = commits.result()
     except CodeError:
         return None
-    ids = [commit.commit.id for commit in read]
+    ids = [commit.commit.id for commit in entries]
     new = set(_unrecorded(storage, repository, [*ids, whole.ids[0]]))
     if len(ids) > _FEW or not new.issubset(ids):
         return None
     with storage.transaction(durable=False) as connection:
-        _add(storage, repository, [commit for commit in read if commit.commit.id in new])
+        _add(storage, repository, [commit for commit in entries if commit.commit.id in new])
         write_tips(connection, repository.id, whole)
     return Recorded(len(new))
 
@@ -200,22 +200,22 @@ def _whole(storage: FileVersions, repository: Repository) -> Tips:
 
     Read before git: where a clone is cut elsewhere meanwhile, the next run reads it again.
     """
-    cut = _cut(repository)
+    borders = _cut(repository)
     with storage.reading() as connection:
         tips = read_tips(connection, repository.id)
-    return tips if tips is not None and tips.cut == cut else Tips(cut, ())
+    return tips if tips is not None and tips.cut == borders else Tips(borders, ())
 
 
-def _begin(storage: CodeStorage, repository: Repository, cut: str) -> None:
+def _begin(storage: CodeStorage, repository: Repository, borders: str) -> None:
     """Forget the history of a clone that was cut elsewhere: the parents of some commits are others."""
     with storage.reading() as connection:
         tips = read_tips(connection, repository.id)
-    if tips is not None and tips.cut == cut:
+    if tips is not None and tips.cut == borders:
         return
     with storage.transaction(durable=False) as connection:
         if tips is not None:
             forget_history(connection, repository.id)
-        write_tips(connection, repository.id, Tips(cut, ()))
+        write_tips(connection, repository.id, Tips(borders, ()))
     if tips is not None:
         storage.forget()
 
@@ -230,22 +230,22 @@ def _add(storage: CodeStorage, repository: Repository, commits: Sequence[ReadCom
     leg = storage.words.commits
     words = leg.builder()
     texts = {
-        "message": [read.commit.message for read in commits],
-        "paths": ["\n".join(read.paths) for read in commits],
-        "changes": [read.changes for read in commits],
+        "message": [entry.commit.message for entry in commits],
+        "paths": ["\n".join(entry.paths) for entry in commits],
+        "changes": [entry.changes for entry in commits],
     }
     words.add(texts, len(commits))
-    built: list[Built] = []
+    segments: list[Built] = []
     try:
         with storage.transaction(durable=False) as connection:
             key = next_commit(connection)
             segment = storage.shelf.build(leg, np.arange(key, key + len(commits)), words)
-            built = storage.shelf.publish(connection, [segment])
+            segments = storage.shelf.publish(connection, [segment])
             try:
                 insert_commits(connection, repository.id, commits, key)
             except BaseException:
                 segment.discard()
                 raise
     finally:
-        for segment in built:
+        for segment in segments:
             segment.release()

@@ -116,18 +116,18 @@ class Shelf:
         encoded = segments.encode(leg.name, leg.fingerprint, first, last, keys, None, words.finish())
         return keep(encoded, self._folder, SMALL)
 
-    def publish(self, connection: Connection, built: list[Built]) -> list[Built]:
+    def publish(self, connection: Connection, segments_built: list[Built]) -> list[Built]:
         """Name segments in the manifest, in the open transaction; their files have their names before it commits."""
-        for segment in built:
+        for segment in segments_built:
             segment.publish(connection)
-        if any(segment.held for segment in built):
+        if any(segment.held for segment in segments_built):
             sync_folder(self._folder)
-        return built
+        return segments_built
 
-    def exchange(self, connection: Connection, merged: merging.Merged) -> None:
+    def exchange(self, connection: Connection, merge: merging.Merged) -> None:
         """Name the result of a merge instead of its inputs; as `publish`."""
-        manifest.drop(connection, [entry.name for entry in merged.inputs])
-        self.publish(connection, [merged.built] if merged.built else [])
+        manifest.drop(connection, [entry.name for entry in merge.inputs])
+        self.publish(connection, [merge.built] if merge.built else [])
 
     def views(self, connection: Connection, leg: WordLeg, live: NDArray[np.int64]) -> list[SegmentView]:
         """Return the segments of a leg restricted to the rows `live` (keys, ascending), without empty segments.
@@ -135,7 +135,7 @@ class Shelf:
         Raises:
             IndexDamagedError: a segment is missing, damaged or made by other settings; says how to mend it.
         """
-        views = [_view(opened, live) for _, opened in self._open_all(connection, leg)]
+        views = [_view(segment, live) for _, segment in self._open_all(connection, leg)]
         return [view for view in views if view.live is None or view.live.any()]
 
     def _open_all(self, connection: Connection, leg: WordLeg) -> list[tuple[SegmentEntry, segments.Opened]]:
@@ -160,15 +160,15 @@ class Shelf:
         with self._guard:
             if wrong := self.damage.get(entry.name):
                 raise self._damaged(wrong)
-            opened = self._opened.get(entry.name)
-            if opened is None:
+            segment = self._opened.get(entry.name)
+            if segment is None:
                 try:
-                    opened = self._opened[entry.name] = manifest.open_segment(
+                    segment = self._opened[entry.name] = manifest.open_segment(
                         connection, self._folder, entry, leg
                     )
                 except IndexDamagedError as error:
                     raise self._damaged(str(error)) from error
-        return opened
+        return segment
 
     def _damaged(self, what: str) -> IndexDamagedError:
         path = self._database.path
@@ -183,8 +183,8 @@ class Shelf:
             IndexDamagedError: one is shorter than it was.
         """
         with self._guard:
-            for name, opened in list(self._opened.items()):
-                if opened.is_cut_off:
+            for name, segment in list(self._opened.items()):
+                if segment.is_cut_off:
                     del self._opened[name]
                     raise self._damaged(f"segment {name} was cut off while it was open")
 
@@ -203,8 +203,8 @@ class Shelf:
         Args:
             pause: as of `verify`.
         """
-        opened = self.opened(name)
-        wrong = segments.verify(opened, pause) if opened else ""
+        segment = self.opened(name)
+        wrong = segments.verify(segment, pause) if segment else ""
         if wrong:
             with self._guard:
                 self.damage[name] = wrong
@@ -234,37 +234,37 @@ class Shelf:
         """
         if not whole and len(manifest.entries(connection, leg.name)) <= MANY:
             return None
-        opened = self._open_all(connection, leg)
+        entries_open = self._open_all(connection, leg)
         existing = live(connection, leg)
-        views = {entry.name: _view(segment, existing) for entry, segment in opened}
-        chosen = merging.choose([entry for entry, _ in opened], views, whole=whole)
-        if not chosen:
+        views = {entry.name: _view(segment, existing) for entry, segment in entries_open}
+        inputs = merging.choose([entry for entry, _ in entries_open], views, whole=whole)
+        if not inputs:
             return None
-        for entry, segment in opened:
-            if entry in chosen and (
+        for entry, segment in entries_open:
+            if entry in inputs and (
                 wrong := segments.verify(segment)
             ):  # merged, it would have a checksum that fits
                 raise IndexDamagedError(
                     f"{wrong}: run `sleuth doctor --repair`", path=str(self._folder.parent)
                 )
         return merging.merge(
-            leg, chosen, [views[entry.name] for entry in chosen], self._folder, lambda _: None
+            leg, inputs, [views[entry.name] for entry in inputs], self._folder, lambda _: None
         )
 
-    def settle(self, merged: merging.Merged) -> None:
+    def settle(self, merge: merging.Merged) -> None:
         """Remove the inputs of a merge that is committed."""
-        merging.settle(merged, self._folder)
-        self.forget([entry.name for entry in merged.inputs])
+        merging.settle(merge, self._folder)
+        self.forget([entry.name for entry in merge.inputs])
 
 
-def _view(opened: segments.Opened, live: NDArray[np.int64]) -> SegmentView:
+def _view(segment: segments.Opened, live: NDArray[np.int64]) -> SegmentView:
     """Return a view of a segment restricted to the rows `live` (keys, ascending)."""
-    at = np.searchsorted(live, opened.keys)
-    here = np.zeros(len(opened.keys), bool)
+    at = np.searchsorted(live, segment.keys)
+    here = np.zeros(len(segment.keys), bool)
     inside = at < len(live)
-    here[inside] = live[at[inside]] == opened.keys[inside]
+    here[inside] = live[at[inside]] == segment.keys[inside]
     mask = None if here.all() else pack(here)
-    return SegmentView(opened.name, opened.keys, opened.tie_ranks, mask, opened.arrays, opened.meta)
+    return SegmentView(segment.name, segment.keys, segment.tie_ranks, mask, segment.arrays, segment.meta)
 
 
 def ranges(firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -218,10 +218,10 @@ class Snapshot:
         """
         at = self.by_path.get(path)
         if at is None:
-            skipped = next((row for row in self.skipped if row.path == path), None)
-            if skipped is not None:
+            skip = next((row for row in self.skipped if row.path == path), None)
+            if skip is not None:
                 raise ArgumentError(
-                    f"path must be a file that is indexed; {path!r} was left out: {skipped.skip}"
+                    f"path must be a file that is indexed; {path!r} was left out: {skip.skip}"
                 )
             import difflib
 
@@ -234,7 +234,7 @@ class Snapshot:
     def files_with(self, field: str, *names: str) -> list[int]:
         """Positions of files whose `defines` or `uses` hold one of these names, ascending."""
         # `log::info` and `operator bool` are indexed by their words
-        words = [found[-1] for name in names if (found := re.findall(r"\w+", name))]
+        words = [words_of_name[-1] for name in names if (words_of_name := re.findall(r"\w+", name))]
         if not words:
             return []
         hits = self.file_words[0].search({field: dict.fromkeys(words, 1.0)}, len(self.files))

@@ -86,11 +86,11 @@ class CodeStorage:
         self._run: _Run | None = None
         proofs = ProofNotes(self.path, names, self.shelf.opened)
         self.watch = Watch(self.shelf.prove, self._prove_rows, self.shelf.damage, proofs)
-        noted = state = mark.read(self.path, names)
+        note = state = mark.read(self.path, names)
         with suppress(StoreError):  # the first read reports damage
             state = self._state()
-        mark.refuse_other(self.path, state.salt, noted, names)
-        self.lost = _LOST if (noted.version or 0) > (state.version or 0) else ""
+        mark.refuse_other(self.path, state.salt, note, names)
+        self.lost = _LOST if (note.version or 0) > (state.version or 0) else ""
 
     # connections
 
@@ -223,8 +223,8 @@ class CodeStorage:
 
     def add_repository(self, path: str, url: str) -> Repository:
         """Return the repository at that path, adding it where it is unknown."""
-        if known := self.repository_at(path):
-            return known
+        if record_at_path := self.repository_at(path):
+            return record_at_path
         repository = Repository(str(uuid.uuid4()), path, url)
         with self.transaction() as connection:
             connection.execute(
@@ -277,8 +277,8 @@ class CodeStorage:
     def skipped(self, repository: str, keys: Iterable[int]) -> list[tuple[str, str]]:
         """Return paths and reasons of the file versions that are not searched, in order of path."""
         with self.reading() as connection:
-            skipped = "SELECT key, path, skip FROM files WHERE repository = ? AND skip != '' ORDER BY path"
-            rows = connection.execute(skipped, (repository,)).fetchall()
+            query = "SELECT key, path, skip FROM files WHERE repository = ? AND skip != '' ORDER BY path"
+            rows = connection.execute(query, (repository,)).fetchall()
         members = set(keys) if rows else ()
         return [(path, skip) for key, path, skip in rows if key in members]
 
@@ -394,21 +394,21 @@ class CodeStorage:
         """Keep file versions with a segment per leg; their keys, in order."""
         if not batch.files:
             return []
-        built: list[Built] = []
+        segments: list[Built] = []
         try:
             with self.transaction() as connection:
                 key, chunk = record.next_keys(connection)
-                built = self.shelf.write(connection, batch, key, chunk)
+                segments = self.shelf.write(connection, batch, key, chunk)
                 try:
                     record.insert_files(connection, repository, batch.files, key, chunk)
                     record.insert_contents(connection, batch.files)
                 except BaseException:
-                    for segment in built:
+                    for segment in segments:
                         segment.discard()
                     raise
                 self.memory.learn(connection, repository, [(f.path, hash) for hash, f in batch.files], key)
         finally:
-            for segment in built:
+            for segment in segments:
                 segment.release()
         return list(range(key, key + len(batch.files)))
 
@@ -451,9 +451,9 @@ class CodeStorage:
             mark.write(self.path, 0, self._state().salt, CODE_SCHEMA.names)
             with self.transaction() as connection:
                 rows = connection.execute("SELECT id FROM snapshots WHERE repository = ?", (repository,))
-                gone = [id for (id,) in rows if id not in set(keep)]
+                ids = [id for (id,) in rows if id not in set(keep)]
                 connection.executemany(
-                    "DELETE FROM snapshots WHERE repository = ? AND id = ?", [(repository, id) for id in gone]
+                    "DELETE FROM snapshots WHERE repository = ? AND id = ?", [(repository, id) for id in ids]
                 )
                 record.forget_unlisted(connection, repository)
                 commits.forget_unreached(connection, repository)
@@ -461,7 +461,7 @@ class CodeStorage:
             self.note()
             self.compact()
         self.database.checkpoint(force=True)
-        return len(gone)
+        return len(ids)
 
     def forget(self) -> None:
         """Reopen snapshots and segments: something was removed or repaired."""
@@ -480,12 +480,12 @@ class CodeStorage:
         for leg in (self.words.files, self.words.chunks, self.words.commits):
             while True:
                 with self.reading() as connection:
-                    merged = self.shelf.due(connection, leg, self.live, whole=whole)
-                if merged is None:
+                    merge = self.shelf.due(connection, leg, self.live, whole=whole)
+                if merge is None:
                     break
                 with self.transaction() as connection:
-                    self.shelf.exchange(connection, merged)
-                self.shelf.settle(merged)
+                    self.shelf.exchange(connection, merge)
+                self.shelf.settle(merge)
 
     def live(self, connection: Connection, leg: WordLeg) -> NDArray[np.int64]:
         """Keys of the rows of a leg that a file version has, or of commits, ascending."""

@@ -129,14 +129,14 @@ class Prepared:
 def _prepare(  # noqa: PLR0917 - the inputs and settings of a segment
     batch: DocumentBatch, first: int, last: int, legs: Sequence[Leg], salt: int, folder: Path
 ) -> Prepared:
-    built: list[Built] = []
+    segments_built: list[Built] = []
     try:
         keys = batch.keys(first)
         rows = rows_of(batch, keys)
         for leg in legs if batch.texts else ():
-            built.append(build(leg, rows, first, last, folder))  # noqa: PERF401 - a failure discards the others
+            segments_built.append(build(leg, rows, first, last, folder))  # noqa: PERF401 - a failure discards the others
     except BaseException:
-        for segment in built:
+        for segment in segments_built:
             segment.discard()
         raise
-    return Prepared(built, tables_of(batch, keys, salt))
+    return Prepared(segments_built, tables_of(batch, keys, salt))

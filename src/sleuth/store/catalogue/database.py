@@ -90,21 +90,21 @@ class Database:
     def _check_file(self) -> None:
         file = self._file
         try:
-            seen = os.stat(file)  # noqa: PTH116 - for every query
-            if seen.st_size < self._length and _is_cut_off(file):
+            facts = os.stat(file)  # noqa: PTH116 - for every query
+            if facts.st_size < self._length and _is_cut_off(file):
                 raise IndexDamagedError(
                     f"{file} was cut off while it was open: close the index and run `sleuth doctor --repair`",
                     path=str(self.path),
                 )
         except OSError:  # SQLite says what is wrong
             return
-        identity = seen.st_dev, seen.st_ino
+        identity = facts.st_dev, facts.st_ino
         if self._identity not in (None, identity):
             raise StoreError(
                 f"{self.path} was replaced by another index while it was open: close it and open it again",
                 path=str(self.path),
             )
-        self._length, self._identity = seen.st_size, identity
+        self._length, self._identity = facts.st_size, identity
 
     @contextmanager
     def given_back(

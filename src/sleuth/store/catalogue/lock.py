@@ -94,10 +94,10 @@ class WriterLock:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                left = deadline - time.monotonic()
-                if left <= 0:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     raise self._refusal(timeout) from None
-                time.sleep(min(pause, left))
+                time.sleep(min(pause, remaining))
                 pause = min(pause * 1.5, _LONGEST_WAIT)
             except OSError as error:
                 folder = self._path.parent

@@ -151,13 +151,13 @@ def open_segment(
         IndexDamagedError: it is not as it was written, as far as its size and header tell, or not the leg's.
         StoreError: it cannot be opened now, as where too many files are open.
     """
-    opened = _read_segment(connection, folder, entry)
-    keys = opened.keys
+    segment = _read_segment(connection, folder, entry)
+    keys = segment.keys
     if len(keys) != entry.rows or (len(keys) and not entry.first <= keys[0] <= keys[-1] <= entry.last):
         raise IndexDamagedError(f"segment {entry.name}: its rows are not those of the manifest")
     if leg is not None and leg.fingerprint == entry.fingerprint:
-        segments.validate(opened, leg, full=full)
-    return opened
+        segments.validate(segment, leg, full=full)
+    return segment
 
 
 def _read_segment(connection: Connection, folder: Path, entry: SegmentEntry) -> Opened:
@@ -168,10 +168,10 @@ def _read_segment(connection: Connection, folder: Path, entry: SegmentEntry) -> 
         return int(connection.execute(size).fetchone()[0])
 
     if entry.inline:
-        stored = connection.execute("SELECT inline FROM segments WHERE name = ?", (entry.name,)).fetchone()[0]
-        if not isinstance(stored, bytes):
+        inline = connection.execute("SELECT inline FROM segments WHERE name = ?", (entry.name,)).fetchone()[0]
+        if not isinstance(inline, bytes):
             raise IndexDamagedError(f"segment {entry.name}: its bytes are not as they were written")
-        return segments.decode(entry.name, stored, entry.checksum, most_rows=most)
+        return segments.decode(entry.name, inline, entry.checksum, most_rows=most)
     try:
         return segment_files.read(folder, entry.name, entry.bytes, entry.checksum, most_rows=most)
     except FileNotFoundError as error:
@@ -285,10 +285,10 @@ class Views:
         Args:
             pause: as of `verify`.
         """
-        opened = self.opened(name)
-        if opened is None:
+        segment = self.opened(name)
+        if segment is None:
             return name not in self.damage
-        wrong = verify(opened, pause)
+        wrong = verify(segment, pause)
         if not wrong:
             return True
         self._note(name, wrong)
@@ -320,12 +320,12 @@ class Views:
             newest = self._newest
             if newest is not None and newest.generation == generation:
                 return newest
-            loaded = self._load(connection, generation)
+            views_of_version = self._load(connection, generation)
             if newest is None or newest.generation < generation:
-                self._newest = loaded
-                names = {view.name for views in loaded.views.values() for view in views}
-                self._cache = {name: cached for name, cached in self._cache.items() if name in names}
-            return loaded
+                self._newest = views_of_version
+                names = {view.name for views in views_of_version.views.values() for view in views}
+                self._cache = {name: item for name, item in self._cache.items() if name in names}
+            return views_of_version
 
     def _load(self, connection: Connection, generation: int) -> Loaded:
         next_key = connection.execute("SELECT next_key FROM state").fetchone()[0]
@@ -335,27 +335,27 @@ class Views:
             if leg is not None and leg.fingerprint == entry.fingerprint:
                 by_leg[entry.leg].append(entry)
         views, holes = {}, {}
-        oldest = min((cached.generation for cached in self._cache.values()), default=generation)
+        oldest = min((item.generation for item in self._cache.values()), default=generation)
         dead = _tombstones(connection, "generation > ?", (oldest,))
         for name, leg in self.legs.items():
-            found = [
+            ranges = [
                 (e.first, e.last, v)
                 for e in by_leg[name]
                 if (v := self._view(connection, e, generation, dead))
             ]
-            left = tuple(gaps([(first, last) for first, last, _ in found], next_key))
+            free = tuple(gaps([(first, last) for first, last, _ in ranges], next_key))
             if name in self.deferred:
-                holes[name] = left
+                holes[name] = free
             else:
-                found += [
-                    item for first, last in left for item in self._in_memory(connection, leg, first, last)
+                ranges += [
+                    item for first, last in free for item in self._in_memory(connection, leg, first, last)
                 ]
-            views[name] = tuple(view for _, _, view in sorted(found, key=lambda item: item[0]))
+            views[name] = tuple(view for _, _, view in sorted(ranges, key=lambda item: item[0]))
         names = {view.name for some in views.values() for view in some}
         files = {
-            name: cached.opened.file
-            for name, cached in self._cache.items()
-            if name in names and cached.opened.file is not None
+            name: item.opened.file
+            for name, item in self._cache.items()
+            if name in names and item.opened.file is not None
         }
         return Loaded(
             generation, self.losses, MappingProxyType(views), MappingProxyType(holes), MappingProxyType(files)
@@ -371,22 +371,22 @@ class Views:
         """
         if entry.name in self.damage:
             return None
-        cached = self._cache.get(entry.name)
+        item = self._cache.get(entry.name)
         try:
-            if cached is None:
-                opened = open_segment(connection, self.folder, entry, self.legs[entry.leg])
-                cached = self._cache[entry.name] = _read_dead(connection, opened, entry, generation)
-            elif cached.generation < generation:
-                _bury(cached, dead)
-                cached.generation = generation
-            elif cached.generation > generation:  # a transaction older than what others have seen
-                cached = _read_dead(connection, cached.opened, entry, generation)
+            if item is None:
+                segment = open_segment(connection, self.folder, entry, self.legs[entry.leg])
+                item = self._cache[entry.name] = _read_dead(connection, segment, entry, generation)
+            elif item.generation < generation:
+                _bury(item, dead)
+                item.generation = generation
+            elif item.generation > generation:  # a transaction older than what others have seen
+                item = _read_dead(connection, item.opened, entry, generation)
         except IndexDamagedError as error:
             self._note(entry.name, str(error))
             return None
-        opened = cached.opened
+        segment = item.opened
         return SegmentView(
-            opened.name, opened.keys, opened.tie_ranks, cached.live, opened.arrays, opened.meta
+            segment.name, segment.keys, segment.tie_ranks, item.live, segment.arrays, segment.meta
         )
 
     def note_missing(self, name: str) -> None:
@@ -407,43 +407,45 @@ class Views:
         where = (leg.name, leg.fingerprint, first, last)
         sums, views = self._memory.get(where, (None, ()))
         if sums != (count, total):
-            built = []
+            views_in_memory = []
             for rows in rows_between(connection, first, last) if count else ():
                 data = leg.build(rows)
                 name = segments.new_name(f"memory_{leg.name}", int(rows.keys[0]), int(rows.keys[-1]))
-                built.append(SegmentView(name, rows.keys, rows.tie_ranks, None, data.arrays, data.meta))
-            views = tuple(built)
+                views_in_memory.append(
+                    SegmentView(name, rows.keys, rows.tie_ranks, None, data.arrays, data.meta)
+                )
+            views = tuple(views_in_memory)
             self._memory[where] = ((count, total), views)
         return [(int(view.keys[0]), int(view.keys[-1]), view) for view in views]
 
 
-def _read_dead(connection: Connection, opened: Opened, entry: SegmentEntry, generation: int) -> _Cached:
-    cached = _Cached(opened, generation)
-    _bury(cached, _tombstones(connection, "key BETWEEN ? AND ?", (entry.first, entry.last)))
-    return cached
+def _read_dead(connection: Connection, segment: Opened, entry: SegmentEntry, generation: int) -> _Cached:
+    item = _Cached(segment, generation)
+    _bury(item, _tombstones(connection, "key BETWEEN ? AND ?", (entry.first, entry.last)))
+    return item
 
 
-def _bury(cached: _Cached, keys: NDArray[np.int64]) -> None:
+def _bury(item: _Cached, keys: NDArray[np.int64]) -> None:
     """Mark rows as dead, in new arrays: views that are in use do not change.
 
     Args:
         keys: ascending; those of other segments do not matter. Tombstones stay while any segment in the manifest holds
             their row.
     """
-    own = cached.opened.keys
+    own = item.opened.keys
     if not len(own) or not len(keys):
         return
     keys = keys[slice(*np.searchsorted(keys, (own[0], own[-1] + 1)))]
     at = np.searchsorted(own, keys)
     at = at[own[at] == keys]
-    if cached.dead is not None:
-        at = at[~cached.dead[at]]
+    if item.dead is not None:
+        at = at[~item.dead[at]]
     if not len(at):
         return
-    dead = np.zeros(len(own), bool) if cached.dead is None else cached.dead.copy()
+    dead = np.zeros(len(own), bool) if item.dead is None else item.dead.copy()
     dead[at] = True
-    cached.dead, cached.live = dead, pack(~dead)
-    cached.live.flags.writeable = False
+    item.dead, item.live = dead, pack(~dead)
+    item.live.flags.writeable = False
 
 
 def drop(connection: Connection, names: Sequence[str]) -> None:
@@ -460,9 +462,9 @@ def bury_missing(connection: Connection, keys: NDArray[np.int64]) -> None:
     """Note as deleted those rows that the record no longer has."""
     present_keys = record_keys(connection, int(keys[0]), int(keys[-1]))
     generation = connection.execute("SELECT generation FROM state").fetchone()[0] + 1
-    gone = np.setdiff1d(keys, present_keys, assume_unique=True).tolist()
+    missing = np.setdiff1d(keys, present_keys, assume_unique=True).tolist()
     connection.executemany(
-        "INSERT OR IGNORE INTO tombstones VALUES (?, ?)", ((key, generation) for key in gone)
+        "INSERT OR IGNORE INTO tombstones VALUES (?, ?)", ((key, generation) for key in missing)
     )
 
 

@@ -109,8 +109,8 @@ def choose(
     ]
     if whole:
         return run if len(run) > 1 or rows != live else ()
-    chosen = plan(rows, live)
-    return run[slice(*chosen)] if chosen else ()
+    span = plan(rows, live)
+    return run[slice(*span)] if span else ()
 
 
 def merge(
@@ -134,28 +134,28 @@ def merge(
         return Merged(tuple(entries), first, last, None)
     data = leg.merge(views, Scratch(folder))
     encoded = segments.encode(leg.name, leg.fingerprint, first, last, keys, ties, data)
-    built = keep(encoded, folder)
-    if built.held:
+    output = keep(encoded, folder)
+    if output.held:
         del data, encoded
         trim()
-    return Merged(tuple(entries), first, last, built)
+    return Merged(tuple(entries), first, last, output)
 
 
-def publish(connection: Connection, merged: Merged) -> None:
+def publish(connection: Connection, merge_result: Merged) -> None:
     """Name the result in the manifest instead of the inputs, in the open transaction."""
-    manifest.drop(connection, [entry.name for entry in merged.inputs])
-    if merged.built:
-        merged.built.publish(connection)
+    manifest.drop(connection, [entry.name for entry in merge_result.inputs])
+    if merge_result.built:
+        merge_result.built.publish(connection)
 
 
-def settle(merged: Merged, folder: Path) -> None:
+def settle(merge_result: Merged, folder: Path) -> None:
     """Remove the input files of a committed merge. Readers that mapped them keep them."""
-    if merged.built:
-        merged.built.release()
-    for entry in merged.inputs:
+    if merge_result.built:
+        merge_result.built.release()
+    for entry in merge_result.inputs:
         if not entry.inline:
             segment_files.remove(folder, entry.name)
-    merged.settled.set()
+    merge_result.settled.set()
 
 
 class Merges:
@@ -178,40 +178,40 @@ class Merges:
 
     # --- publishing, by the holder of the writer's lock
 
-    def offer(self, merged: Merged) -> None:
+    def offer(self, merge_result: Merged) -> None:
         """Have it published by the next commit."""
-        self._ready.append(merged)
+        self._ready.append(merge_result)
 
     def apply(self, connection: Connection, path: Path) -> list[Merged]:
         """Publish what is ready in the open transaction; give up what was overtaken."""
         applied = []
         while self._ready:
-            merged = self._ready.popleft()
-            names = [entry.name for entry in merged.inputs]
+            merge_result = self._ready.popleft()
+            names = [entry.name for entry in merge_result.inputs]
             if not manifest.still_there(connection, names):
-                if merged.built:
-                    merged.built.discard()
-                merged.settled.set()
+                if merge_result.built:
+                    merge_result.built.discard()
+                merge_result.settled.set()
                 continue
-            applied.append(merged)
-            publish(connection, merged)
-            manifest.purge_tombstones(connection, path / "segments", merged.first, merged.last)
+            applied.append(merge_result)
+            publish(connection, merge_result)
+            manifest.purge_tombstones(connection, path / "segments", merge_result.first, merge_result.last)
         return applied
 
-    def put_back(self, merged: Sequence[Merged]) -> None:
+    def put_back(self, results: Sequence[Merged]) -> None:
         """Keep merges of a transaction that was rolled back, for a later one."""
-        self._ready.extend(merged)
+        self._ready.extend(results)
 
-    def forget(self, merged: Sequence[Merged]) -> None:
+    def forget(self, results: Sequence[Merged]) -> None:
         """The outcome of the commit is unknown: leave the files to a sweep."""
-        for item in merged:
+        for item in results:
             if item.built:
                 item.built.release()
             item.settled.set()
 
-    def done(self, merged: Sequence[Merged], path: Path) -> None:
+    def done(self, results: Sequence[Merged], path: Path) -> None:
         """Record that the commit succeeded."""
-        for item in merged:
+        for item in results:
             settle(item, path / "segments")
 
     # --- the thread
@@ -252,22 +252,22 @@ class Merges:
         self._lock, self._thread, self._again = threading.Lock(), None, False
         self._ready = deque()
 
-    def publish(self, merged: Merged, try_now: Callable[[], None]) -> None:
+    def publish(self, merge_result: Merged, try_now: Callable[[], None]) -> None:
         """Wait until somebody has published it: a writer of this process, or `try_now`, which takes the lock."""
-        self.offer(merged)
+        self.offer(merge_result)
         given_up = None
-        while not merged.settled.is_set():
+        while not merge_result.settled.is_set():
             try_now()
             if self.stopping or self.finishing:
                 given_up = given_up or time.monotonic() + 2.0
                 if time.monotonic() > given_up:
                     self.stopping = True
                     with suppress(ValueError):
-                        self._ready.remove(merged)
-                        if merged.built:
-                            merged.built.discard()
+                        self._ready.remove(merge_result)
+                        if merge_result.built:
+                            merge_result.built.discard()
                         return
-            merged.settled.wait(0.02)
+            merge_result.settled.wait(0.02)
 
     def _run(self) -> None:
         try:

@@ -91,10 +91,10 @@ def sync_folder(folder: Path) -> None:
         raise StoreError(f"cannot sync {folder}: {error.strerror}", path=str(folder)) from error
 
 
-def orphans(folder: Path, named: Collection[str]) -> list[Path]:
+def orphans(folder: Path, in_use: Collection[str]) -> list[Path]:
     """Files of the folder that no manifest names and nobody is writing, other people's files included."""
     with suppress(FileNotFoundError), opened_folder(folder) as within:
-        unnamed = _unnamed(within, named)
+        unnamed = _unnamed(within, in_use)
         return [folder / name for name in unnamed if not _is_locked(folder / name, within)]
     return []
 
@@ -110,10 +110,10 @@ def is_ours(path: Path) -> bool:
     return False
 
 
-def sweep(folder: Path, named: Collection[str]) -> None:
+def sweep(folder: Path, in_use: Collection[str]) -> None:
     """Remove the segments that no manifest names and nobody is writing; whatever else is there is left alone."""
     with suppress(FileNotFoundError), opened_folder(folder) as within:
-        for name in _unnamed(within, named):
+        for name in _unnamed(within, in_use):
             with suppress(OSError, IndexUnsafeError), opened_file(folder / name, within) as fd:
                 fcntl.flock(
                     fd, fcntl.LOCK_EX | fcntl.LOCK_NB
@@ -132,9 +132,9 @@ def remove(folder: Path, name: str) -> None:
         _remove_if_ours(path.name, fd, within)
 
 
-def _unnamed(within: int, named: Collection[str]) -> list[str]:
+def _unnamed(within: int, in_use: Collection[str]) -> list[str]:
     names = sorted(os.listdir(within))
-    return [name for name in names if not name.endswith(SUFFIX) or name.removesuffix(SUFFIX) not in named]
+    return [name for name in names if not name.endswith(SUFFIX) or name.removesuffix(SUFFIX) not in in_use]
 
 
 def _is_locked(path: Path, within: int) -> bool:
@@ -176,6 +176,6 @@ def _create_locked(path: Path, within: int) -> int:
 
 def _write_all(fd: int, part: bytes | memoryview) -> None:
     for piece in pieces(memoryview(part)):
-        left = piece
-        while left:
-            left = left[os.write(fd, left) :]
+        rest = piece
+        while rest:
+            rest = rest[os.write(fd, rest) :]

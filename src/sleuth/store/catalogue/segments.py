@@ -118,8 +118,10 @@ def encode(  # noqa: PLR0917 - the header, in order
 ) -> Encoded:
     """Return the bytes of a segment with rows `keys`, shape (n,), ascending, that answers for `first` to `last`."""
     name = new_name(leg, first, last)
-    stored = {**_pack_keys(keys), **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
-    arrays = {name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in stored.items()}
+    named_arrays = {**_pack_keys(keys), **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
+    arrays = {
+        name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in named_arrays.items()
+    }
     described = [_describe(name, array) for name, array in arrays.items()]
     head: dict[str, Any] = {
         "name": name,
@@ -157,21 +159,21 @@ def decode(
     header = _header(name, buffer, checksum)
     try:
         entries = list(_entries(header["arrays"], header["base"]))
-        stored = {entry.name: _view(buffer, entry) for entry in entries}
+        named_arrays = {entry.name: _view(buffer, entry) for entry in entries}
         most = len(buffer) if header["rows"] <= len(buffer) else most_rows()
-        keys = _unpack_keys(header["start"], header["rows"], stored.get(_KEYS), most)
-        ties = stored.get(_TIES)
+        keys = _unpack_keys(header["start"], header["rows"], named_arrays.get(_KEYS), most)
+        ties = named_arrays.get(_TIES)
         if ties is not None and (ties.dtype != np.uint32 or ties.shape != keys.shape):
             raise ValueError(f"{ties.dtype} tie ranks, shape {ties.shape}, of {len(keys)} rows")
         if not isinstance(header["meta"], dict):
             raise TypeError("its facts have no names")
     except _MALFORMED as error:
         raise IndexDamagedError(f"segment {name}: its header describes no segment ({error})") from error
-    arrays = {key: array for key, array in stored.items() if key not in (_KEYS, _TIES)}
+    arrays = {key: array for key, array in named_arrays.items() if key not in (_KEYS, _TIES)}
     checksums = {entry.name: entry.checksum for entry in entries}
     padding = tuple(_padding(buffer, entries))
     file = buffer if isinstance(buffer, mmap.mmap) else None
-    return Opened(name, keys, ties, arrays, header["meta"], stored, checksums, padding, file)
+    return Opened(name, keys, ties, arrays, header["meta"], named_arrays, checksums, padding, file)
 
 
 def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
@@ -228,18 +230,18 @@ def _pack_keys(keys: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
     return {_KEYS: distance.astype(np.uint32) if distance[-1] < 2**32 else distance}
 
 
-def _unpack_keys(start: int, rows: int, stored: NDArray[Any] | None, most_rows: int) -> NDArray[np.int64]:
+def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: int) -> NDArray[np.int64]:
     """Return the keys, ascending; raises ValueError where they cannot be."""
     if not 0 <= rows <= most_rows or not 0 <= start < 1 << 62:
         raise ValueError(f"{rows} rows from key {start} on")
-    if stored is None:
+    if array is None:
         keys = np.arange(start, start + rows, dtype=np.int64)
     else:
-        if stored.dtype not in (np.uint32, np.int64) or stored.shape != (rows,) or not rows:
-            raise ValueError(f"keys of {stored.dtype} and shape {stored.shape} for {rows} rows")
-        if stored[0] or stored[-1] >= 1 << 62 or not np.all(stored[1:] > stored[:-1]):
+        if array.dtype not in (np.uint32, np.int64) or array.shape != (rows,) or not rows:
+            raise ValueError(f"keys of {array.dtype} and shape {array.shape} for {rows} rows")
+        if array[0] or array[-1] >= 1 << 62 or not np.all(array[1:] > array[:-1]):
             raise ValueError("keys are not in order")
-        keys = stored + np.int64(start)
+        keys = array + np.int64(start)
     keys.flags.writeable = False
     return keys
 

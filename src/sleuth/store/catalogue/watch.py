@@ -94,7 +94,7 @@ class Watch:
             self._due += time.monotonic() - began
             self._at_leisure.set()
 
-    def see(self, seen: object, names: Callable[[], set[str]]) -> None:
+    def see(self, views: object, names: Callable[[], set[str]]) -> None:
         """Begin to prove what a reader sees, if it was not proven yet. Takes no time.
 
         Args:
@@ -102,16 +102,16 @@ class Watch:
             names: returns theirs.
         """
         self._names = names
-        if seen is self._seen or time.monotonic() < self._due or not self._at_leisure.is_set():
+        if views is self._seen or time.monotonic() < self._due or not self._at_leisure.is_set():
             return
         with self._lock:
             if self._thread is not None or self._stopping.is_set():
                 return
-            self._seen = seen
-            left = names() - self.proven
-            if left or not self._rows_are_proven:
+            self._seen = views
+            unproven = names() - self.proven
+            if unproven or not self._rows_are_proven:
                 self._thread = threading.Thread(
-                    target=self._run, args=(sorted(left),), name="sleuth-watch", daemon=True
+                    target=self._run, args=(sorted(unproven),), name="sleuth-watch", daemon=True
                 )
                 self._thread.start()
 

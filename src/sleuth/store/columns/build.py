@@ -89,7 +89,7 @@ def _collect(
     keys: tuple[str, ...],
     rows: list[int],
     mappings: list[Mapping[str, Any]],
-    found: dict[str, _Values],
+    values_by_key: dict[str, _Values],
     *,
     is_flat: bool = False,
 ) -> bool:
@@ -102,7 +102,7 @@ def _collect(
             return False
         columns.append((key, values, type(None) in types))
     for key, values, has_null in columns:
-        found.setdefault(key, _Values()).add(rows, values, has_null=has_null)
+        values_by_key.setdefault(key, _Values()).add(rows, values, has_null=has_null)
     return True
 
 
@@ -116,14 +116,14 @@ def _is_flat(types: set[type], values: list[Any]) -> bool:
     return set(map(type, elements)) <= _SCALARS
 
 
-def _column(n: int, found: _Values) -> Column:
-    rows, values = np.array(found.rows, np.int64), found.values
+def _column(n: int, collected: _Values) -> Column:
+    rows, values = np.array(collected.rows, np.int64), collected.values
     coded, codes, lists = _coded_lists(values) if _has_lists(values) else _coded_scalars(values)
     if np.any(rows[1:] < rows[:-1]):
         order = np.argsort(rows, kind="stable")
         rows, codes = rows[order], codes[order]
-    laid, starts = lay_rows(n, rows, codes, coded.n_codes + lists.count)
-    return Column(n, laid, starts, coded.integers, coded.floats, coded.strings, lists)
+    layout, starts = lay_rows(n, rows, codes, coded.n_codes + lists.count)
+    return Column(n, layout, starts, coded.integers, coded.floats, coded.strings, lists)
 
 
 def _has_lists(values: list[Any]) -> bool:
@@ -241,8 +241,8 @@ def lay_integers(distinct: NDArray[np.int64], n: int, n_others: int) -> Integers
     values = distinct.astype(
         next(kind for kind in _INTEGERS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
     )
-    listed = values.nbytes + n * _width(len(distinct) + n_others)
-    if span <= 4 * len(distinct) and n * _width(span + n_others) <= listed:
+    table_bytes = values.nbytes + n * _width(len(distinct) + n_others)
+    if span <= 4 * len(distinct) and n * _width(span + n_others) <= table_bytes:
         return Integers(None, low, span)
     return Integers(values, low, len(values))
 

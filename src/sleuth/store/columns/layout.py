@@ -100,9 +100,9 @@ def column_of(segment: SegmentData, key: str) -> Column | None:
 
 
 def _integers(facts: Mapping[str, Any], values: Array | None) -> Integers:
-    stored = facts.get("integers", [0, 0])
-    require(isinstance(stored, list) and len(stored) == 2, f"integers must be two numbers, got {stored!r}")
-    bounds = dict(zip(("low", "count"), stored, strict=True))
+    pair = facts.get("integers", [0, 0])
+    require(isinstance(pair, list) and len(pair) == 2, f"integers must be two numbers, got {pair!r}")
+    bounds = dict(zip(("low", "count"), pair, strict=True))
     low = integer_of(bounds, "low", -(1 << 63), 1 << 63)
     return Integers(values, low, integer_of(bounds, "count", 0, MOST_CODES))
 

@@ -29,19 +29,19 @@ Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 def merge_column(parts: Sequence[Part]) -> Column | None:
     """Return the column of the rows kept of all parts, in order; None where none of them has the key."""
     offsets = np.cumsum([0] + [int(np.count_nonzero(keep)) for _, keep in parts])
-    used = [
+    inputs = [
         _Used.of(column, keep, offset)
         for (column, keep), offset in zip(parts, offsets, strict=False)
         if column
     ]
-    n_present = sum(len(one.rows) for one in used)
+    n_present = sum(len(one.rows) for one in inputs)
     if not n_present:
         return None
-    merged = _Merged.of(used, n_present)
-    codes = np.concatenate([mapping[one.codes] for one, mapping in zip(used, merged.mappings, strict=True)])
+    tables = _Merged.of(inputs, n_present)
+    codes = np.concatenate([mapping[one.codes] for one, mapping in zip(inputs, tables.mappings, strict=True)])
     n = int(offsets[-1])
-    laid, starts = lay_rows(n, np.concatenate([one.rows for one in used]), codes, merged.n_codes)
-    return Column(n, laid, starts, merged.integers, merged.floats, merged.strings, merged.lists)
+    layout, starts = lay_rows(n, np.concatenate([one.rows for one in inputs]), codes, tables.n_codes)
+    return Column(n, layout, starts, tables.integers, tables.floats, tables.strings, tables.lists)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +106,13 @@ class _Merged:
     mappings: list[NDArray[np.uint32]]
 
     @classmethod
-    def of(cls, used: Sequence[_Used], n_present: int) -> _Merged:
-        mappings = [np.zeros(one.column.n_codes, np.uint32) for one in used]
+    def of(cls, inputs: Sequence[_Used], n_present: int) -> _Merged:
+        mappings = [np.zeros(one.column.n_codes, np.uint32) for one in inputs]
         for mapping in mappings:
             mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)
-        integers_of, floats_of = [one.integers() for one in used], [one.floats() for one in used]
+        integers_of, floats_of = [one.integers() for one in inputs], [one.floats() for one in inputs]
         floats = ascending(np.concatenate([values for _, values in floats_of]))
-        strings, string_codes = _union([one.strings() for one in used])
+        strings, string_codes = _union([one.strings() for one in inputs])
         distinct = ascending(np.concatenate([values for _, values in integers_of]))
         integers = lay_integers(distinct, n_present, len(floats) + strings.count)
         first_float = FIRST_INTEGER + integers.count
@@ -124,21 +124,21 @@ class _Merged:
             mapping[codes] = first_float + np.searchsorted(floats, broken)
             codes, places = string_codes[at]
             mapping[codes] = first_string + places
-        lists = _merge_lists(used, mappings, first_string + strings.count)
+        lists = _merge_lists(inputs, mappings, first_string + strings.count)
         n_codes = first_string + strings.count + lists.count
         return cls(integers, Floats(floats), strings, lists, n_codes, mappings)
 
 
-def _merge_lists(used: Sequence[_Used], mappings: list[NDArray[np.uint32]], first: int) -> Lists:
+def _merge_lists(inputs: Sequence[_Used], mappings: list[NDArray[np.uint32]], first: int) -> Lists:
     """Return the distinct lists, whose codes begin at `first`, in new codes of their elements; completes `mappings`."""
     owners, elements, counts = [], [], [0]
-    for one, mapping in zip(used, mappings, strict=True):
+    for one, mapping in zip(inputs, mappings, strict=True):
         codes, owner, element = one.lists()
         owners.append(owner + counts[-1])
         elements.append(mapping[element])
         counts.append(counts[-1] + len(codes))
     list_codes, lists = distinct_lists(np.concatenate(owners), np.concatenate(elements), counts[-1], first)
-    for at, (one, mapping) in enumerate(zip(used, mappings, strict=True)):
+    for at, (one, mapping) in enumerate(zip(inputs, mappings, strict=True)):
         mapping[one.lists()[0]] = list_codes[counts[at] : counts[at + 1]]
     return lists
 
@@ -150,8 +150,8 @@ def _union(
     blob, offsets = np.zeros(0, np.uint8), np.zeros(1, np.int64)
     places: list[NDArray[np.uint32]] = []
     for _, its_blob, its_offsets in parts:
-        moved, added, blob, offsets = kernels.union(blob, offsets, its_blob, its_offsets)
-        places = [moved[before] for before in places] + [added]
+        new_by_old, new_places, blob, offsets = kernels.union(blob, offsets, its_blob, its_offsets)
+        places = [new_by_old[before] for before in places] + [new_places]
     return Strings.of(blob, offsets), [
         (part[0], mapping) for part, mapping in zip(parts, places, strict=True)
     ]

@@ -36,9 +36,9 @@ class Scratch:
 
     def keep(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return an array of shape (n,) that is complete."""
-        grown = self.growing(array.dtype)
-        grown.append(array)
-        return grown.array()
+        piece_list = self.growing(array.dtype)
+        piece_list.append(array)
+        return piece_list.array()
 
 
 IN_MEMORY = Scratch()

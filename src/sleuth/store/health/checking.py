@@ -38,7 +38,7 @@ from sleuth.store.writing.writer import Writer
 
 
 def status(
-    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], noted: Iterable[str]
+    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], notes: Iterable[str]
 ) -> Status:
     """Return the store at a glance, as the connection's transaction sees it.
 
@@ -56,7 +56,7 @@ def status(
     )
     tombstones = connection.execute("SELECT count(*) FROM tombstones").fetchone()[0]
     size = (path / opening.RECORD).stat().st_size + log_bytes(path / opening.RECORD)
-    damage = (*filter(None, noted), *views.damage.values())
+    damage = (*filter(None, notes), *views.damage.values())
     return Status(
         path=str(path),
         format=connection.execute("PRAGMA user_version").fetchone()[0],
@@ -123,8 +123,8 @@ def bad_embeddings(connection: Connection, first: int, end: int) -> dict[int, st
 
 
 def _next_chunk(cursor: sqlite3.Cursor) -> StoredChunk | None:
-    stored = cursor.fetchone()
-    return None if stored is None else StoredChunk._make(stored)
+    row = cursor.fetchone()
+    return None if row is None else StoredChunk._make(row)
 
 
 READD = "sleuth doctor --repair, then add the documents that it names again"
@@ -151,12 +151,15 @@ class DocumentChecks(Checks):
 
     def losses(self, connection: Connection) -> Iterator[Finding]:
         """Yield what is wrong with the file that notes the newest version, or with the record beside it."""
-        version, noted = connection.execute("SELECT version FROM state").fetchone()[0], self._version
-        if noted is None or (noted == 0 and version):
-            state = "damaged" if noted is None else "missing"
+        version, version_of_note = (
+            connection.execute("SELECT version FROM state").fetchone()[0],
+            self._version,
+        )
+        if version_of_note is None or (version_of_note == 0 and version):
+            state = "damaged" if version_of_note is None else "missing"
             message = f"the note of the newest version is {state}; nothing is lost by that"
             yield Finding("warning", files.DOCUMENTS.mark, message, REBUILD)
-        elif lost := opening.lost(noted, version):
+        elif lost := opening.lost(version_of_note, version):
             yield Finding(
                 "error", self.subject, lost, "add the newest documents again, then sleuth doctor --repair"
             )
@@ -164,14 +167,14 @@ class DocumentChecks(Checks):
     def counts(self, connection: Connection) -> Iterator[Finding]:
         """Yield the counters, against the tables; and a damaged salt."""
         counters, totals = Counters.read(connection), Totals.read(connection)
-        stored = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
-        counted = f"{counters.documents} documents and {counters.chunks} chunks"
-        if (counters.documents, counters.chunks, stored) != (
+        chunk_rows = connection.execute("SELECT count(*) FROM chunks").fetchone()[0]
+        figures = f"{counters.documents} documents and {counters.chunks} chunks"
+        if (counters.documents, counters.chunks, chunk_rows) != (
             totals.documents,
             totals.chunks,
             totals.chunks,
         ) or totals.end > counters.next_key:
-            message = f"it counts {counted}, and holds {totals.documents} and {stored}"
+            message = f"it counts {figures}, and holds {totals.documents} and {chunk_rows}"
             yield Finding("error", self.subject, message, READD)
         else:
             yield Finding("ok", self.subject, f"{counters.documents} documents, {counters.chunks} chunks")

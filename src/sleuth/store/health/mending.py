@@ -49,13 +49,13 @@ def problems(connection: Connection, views: Views) -> list[Problem]:
     problems = []
     for name, leg in views.legs.items():
         reasons: dict[str, str] = {}
-        listed = manifest.entries(connection, name)
-        for entry in listed:
+        entries = manifest.entries(connection, name)
+        for entry in entries:
             reason = views.damage.get(entry.name) or fault(connection, views.folder, entry, leg)
             if reason:
                 reasons[entry.name] = reason
         gaps = [] if name in views.deferred else manifest.uncovered(connection, leg, frozenset(reasons))
-        bad = tuple(entry for entry in listed if entry.name in reasons)
+        bad = tuple(entry for entry in entries if entry.name in reasons)
         if bad or gaps:
             rows = sum(manifest.occupied(connection, *gap) for gap in gaps)
             whys = sorted(set(reasons.values())) or [f"{rows} rows were not indexed"]
@@ -102,8 +102,8 @@ def mend(connection: Connection, writer: Writer, views: Views) -> list[Repair]:
         for gap in problem.gaps:
             for batch in rows_between(connection, *gap):
                 first, last = int(batch.keys[0]), int(batch.keys[-1])
-                built = build_segment(problem.leg, batch, first, last, views.folder)
-                writer.change_manifest(partial(_publish, built=built))
+                segment = build_segment(problem.leg, batch, first, last, views.folder)
+                writer.change_manifest(partial(_publish, segment=segment))
                 rows += len(batch)
         why = f"{problem.why}: {rows} rows indexed"
         messages.append(Repair(problem.leg.name, why, time.perf_counter() - started))
@@ -127,9 +127,9 @@ def remake(  # noqa: PLR0917 - the place and the outcome
     _drop(writer, views, manifest.entries(connection, leg), settle)
 
 
-def _publish(connection: Connection, built: Built) -> list[Built]:
-    built.publish(connection)
-    return [built]
+def _publish(connection: Connection, segment: Built) -> list[Built]:
+    segment.publish(connection)
+    return [segment]
 
 
 def _drop(
@@ -168,17 +168,17 @@ def build(
     Returns:
         Rows indexed.
     """
-    done, tried = 0, 0
+    rows_built, tried = 0, 0
     while batch := _next_batch(connection, leg):
-        rows, left = batch
-        built = build_segment(leg, rows, int(rows.keys[0]), int(rows.keys[-1]), views.folder)
+        rows, remaining = batch
+        segment = build_segment(leg, rows, int(rows.keys[0]), int(rows.keys[-1]), views.folder)
         with writing() as writer:
-            writer.change_manifest(partial(_publish_free, built=built, rows=rows))
-        done += len(rows)
-        tried = max(tried, done + left - len(rows))
+            writer.change_manifest(partial(_publish_free, segment=segment, rows=rows))
+        rows_built += len(rows)
+        tried = max(tried, rows_built + remaining - len(rows))
         if progress:
-            progress(done, tried)
-    return done
+            progress(rows_built, tried)
+    return rows_built
 
 
 def _next_batch(connection: Connection, leg: Leg) -> tuple[Rows, int] | None:
@@ -188,19 +188,19 @@ def _next_batch(connection: Connection, leg: Leg) -> tuple[Rows, int] | None:
         gaps = manifest.uncovered(connection, leg)
         if not gaps:
             return None
-        left = sum(manifest.occupied(connection, *gap) for gap in gaps)
-        return next(rows_between(connection, *gaps[0], _DEFERRED_BATCH)), left
+        remaining = sum(manifest.occupied(connection, *gap) for gap in gaps)
+        return next(rows_between(connection, *gaps[0], _DEFERRED_BATCH)), remaining
     finally:
         connection.execute("ROLLBACK")
 
 
-def _publish_free(connection: Connection, built: Built, rows: Rows) -> list[Built]:
+def _publish_free(connection: Connection, segment: Built, rows: Rows) -> list[Built]:
     """Publish, unless another process was faster; rows deleted since they were read are dead in it."""
-    new = built.encoded
+    new = segment.encoded
     same = [e for e in manifest.entries(connection, new.leg) if e.fingerprint == new.fingerprint]
     if any(e.first <= new.last and e.last >= new.first for e in same):
-        built.discard()
+        segment.discard()
         return []
     manifest.bury_missing(connection, rows.keys)
-    built.publish(connection)
-    return [built]
+    segment.publish(connection)
+    return [segment]

@@ -107,16 +107,16 @@ def probe(folder: Path) -> Access:
     return access
 
 
-def lost(noted: int | None, version: int) -> str:
+def lost(version_of_note: int | None, version: int) -> str:
     """Return what a record that ends at `version` has lost, given the version noted last; empty where nothing.
 
     Args:
         noted: None where the note itself is damaged.
     """
-    if noted is None or noted <= version:
+    if version_of_note is None or version_of_note <= version:
         return ""
     return (
-        f"commits up to version {noted} were acknowledged, the record ends at version {version}: "
+        f"commits up to version {version_of_note} were acknowledged, the record ends at version {version}: "
         "its log was damaged or removed; add the newest documents again"
     )
 
@@ -131,12 +131,10 @@ def shrink(connection: Connection) -> None:
 def _remains(folder: Path) -> str:
     """Return the files of an index besides its record."""
     files = len(list((folder / SEGMENTS).glob(f"*{SUFFIX}"))) if (folder / SEGMENTS).is_dir() else 0
-    noted = mark.read(folder).version
-    if not files and noted == 0:
+    version = mark.read(folder).version
+    if not files and version == 0:
         return ""
-    return (
-        f"{files} segment files, which hold no text, and a note of version {'?' if noted is None else noted}"
-    )
+    return f"{files} segment files, which hold no text, and a note of version {'?' if version is None else version}"
 
 
 def _refuse_remains(folder: Path) -> None:

@@ -65,8 +65,8 @@ class CheckedTable(NamedTuple):
     def describe(self, bad: Mapping[int, str]) -> str:
         """Return how many rows are damaged, and the names of the first."""
         names = [name for name in bad.values() if name]
-        listed = ", ".join(map(repr, names[:_NAMES])) + (", ..." if len(names) > _NAMES else "")
-        return f"{len(bad)} {self.noun} {self.fault}" + (f": {listed}" if names else "")
+        examples = ", ".join(map(repr, names[:_NAMES])) + (", ..." if len(names) > _NAMES else "")
+        return f"{len(bad)} {self.noun} {self.fault}" + (f": {examples}" if names else "")
 
 
 class Live(NamedTuple):
@@ -142,7 +142,7 @@ def check(checks: Checks, *, full: bool) -> list[Finding]:
 
 
 def _check(connection: Connection, checks: Checks, *, full: bool) -> Iterator[Finding]:
-    opened = open_segments(connection, checks.folder, checks.legs, full=full)
+    segments_open = open_segments(connection, checks.folder, checks.legs, full=full)
     yield from checks.losses(connection)
     broken = structure_faults(connection) if full else []
     yield from (Finding("error", checks.subject, fault, checks.again) for fault in broken)
@@ -151,7 +151,7 @@ def _check(connection: Connection, checks: Checks, *, full: bool) -> Iterator[Fi
         yield from checks.counts(connection)
         if full:
             yield from _check_tables(connection, checks)
-        yield from _check_segments(connection, checks, opened, full=full)
+        yield from _check_segments(connection, checks, segments_open, full=full)
 
 
 def _check_tables(connection: Connection, checks: Checks) -> Iterator[Finding]:
@@ -165,18 +165,18 @@ def _check_tables(connection: Connection, checks: Checks) -> Iterator[Finding]:
 
 
 def _check_segments(
-    connection: Connection, checks: Checks, opened: Segments, *, full: bool
+    connection: Connection, checks: Checks, segments_open: Segments, *, full: bool
 ) -> Iterator[Finding]:
-    for leg in sorted({entry.leg for entry, _ in opened} | set(checks.legs)):
+    for leg in sorted({entry.leg for entry, _ in segments_open} | set(checks.legs)):
         subject = f"{checks.prefix}{leg}"
-        checked = [
+        checks_of_segments = [
             check_segment(entry, segment, checks.legs, full=full)
-            for entry, segment in opened
+            for entry, segment in segments_open
             if entry.leg == leg
         ]
-        faults = [fault for _, fault in checked if fault]
+        faults = [fault for _, fault in checks_of_segments if fault]
         yield from (Finding("error", subject, fault, REBUILD) for fault in faults)
-        keys = np.concatenate([np.zeros(0, np.int64), *(own for own, _ in checked)])
+        keys = np.concatenate([np.zeros(0, np.int64), *(own for own, _ in checks_of_segments)])
         live = checks.live(connection, leg, keys)
         yield from _check_coverage(subject, keys, live, leg in checks.deferred, len(faults))
 
@@ -260,11 +260,15 @@ def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg],
     while True:
         connection.execute("BEGIN")
         entries = manifest.entries(connection)
-        opened = [(entry, open_segment(connection, folder, entry, legs, full=full)) for entry in entries]
-        gone = {entry.name for entry, segment in opened if isinstance(segment, SegmentMissingError)}
-        if gone <= missing:
-            return opened
-        missing = gone
+        segments_open = [
+            (entry, open_segment(connection, folder, entry, legs, full=full)) for entry in entries
+        ]
+        missing_now = {
+            entry.name for entry, segment in segments_open if isinstance(segment, SegmentMissingError)
+        }
+        if missing_now <= missing:
+            return segments_open
+        missing = missing_now
         connection.let_go()
 
 
@@ -345,9 +349,9 @@ def _check_coverage(
 def _check_orphans(connection: Connection, folder: Path) -> Iterator[Finding]:
     """Files that nobody was writing and that no manifest since names: a commit may have come in between."""
     unheld = segment_files.orphans(folder, set()) if folder.is_dir() else []
-    named = {f"{entry.name}{segment_files.SUFFIX}" for entry in manifest.entries(connection)}
+    names = {f"{entry.name}{segment_files.SUFFIX}" for entry in manifest.entries(connection)}
     for path in unheld:
-        if path.name in named or not os.path.lexists(path):
+        if path.name in names or not os.path.lexists(path):
             continue
         if segment_files.is_ours(path):
             message, remedy = "no manifest names this file: a crash left it", "any write removes it"

@@ -29,11 +29,11 @@ _STRAY = (
 
 def recover_record(folder: Path, timeout: float) -> list[Repair]:
     """Replace the record of an index folder where its structure is damaged; as `recover`."""
-    noted = mark.read(folder)
+    note = mark.read(folder)
     repairs = recover(
         folder,
         opening.DOCUMENTS_SCHEMA,
-        lambda source, target, aside: _rebuild(source, target, aside, noted),
+        lambda source, target, aside: _rebuild(source, target, aside, note),
         timeout,
     )
     if repairs:
@@ -42,12 +42,12 @@ def recover_record(folder: Path, timeout: float) -> list[Repair]:
     return repairs
 
 
-def _rebuild(source: Connection, target: Connection, aside: Path, noted: mark.Mark) -> Rebuilt:
+def _rebuild(source: Connection, target: Connection, aside: Path, note: mark.Mark) -> Rebuilt:
     """Copy documents that have all their chunks, cached vectors and settings; name the documents that were lost."""
     repairs = []
     for table in ("meta", "models"):
         copy_rows(source, target, table)
-    salt = recorded_salt(source) if noted.salt is None else noted.salt
+    salt = recorded_salt(source) if note.salt is None else note.salt
     if salt is None:
         raise hopeless(aside.parent, opening.DOCUMENTS_SCHEMA)
     write_salt(target, salt)
@@ -68,11 +68,11 @@ def _rebuild(source: Connection, target: Connection, aside: Path, noted: mark.Ma
     if not totals.documents and (before is None or before.documents):
         raise hopeless(aside.parent, opening.DOCUMENTS_SCHEMA)
     repairs += [Repair(id, "the damaged record had lost a part of it: removed, add it again") for id in lost]
-    repairs += _count(target, totals, before, noted, len(lost))
+    repairs += _count(target, totals, before, note, len(lost))
     return Rebuilt(f"{totals.documents} documents", repairs)
 
 
-def _copy_documents(source: Connection, target: Connection, listed: list[str]) -> list[str]:
+def _copy_documents(source: Connection, target: Connection, names: list[str]) -> list[str]:
     """Copy documents with their chunks.
 
     Args:
@@ -82,7 +82,7 @@ def _copy_documents(source: Connection, target: Connection, listed: list[str]) -
         Ids of those that are not whole.
     """
     deleted = {key for (key,) in source.execute("SELECT key FROM tombstones")}
-    ids = dict.fromkeys(listed)
+    ids = dict.fromkeys(names)
 
     def is_whole(row: tuple[Any, ...]) -> bool:
         document = DocumentRow._make(row)
@@ -121,10 +121,10 @@ def _counters(source: Connection) -> Counters | None:
 
 
 def _count(
-    target: Connection, totals: Totals, before: Counters | None, noted: mark.Mark, named: int
+    target: Connection, totals: Totals, before: Counters | None, note: mark.Mark, lost_count: int
 ) -> list[Repair]:
     """Write the counters of the new record; say how many documents were lost whose ids are not known."""
-    version = max(before.version if before else 0, noted.version or 0) + 1
+    version = max(before.version if before else 0, note.version or 0) + 1
     Counters(
         version=version,
         generation=before.generation + 1 if before else version,
@@ -136,9 +136,9 @@ def _count(
         why = "its counters were lost: other documents may be missing, add all again"
         return [Repair("record", why)]
     repairs = []
-    if missing := opening.lost(noted.version, before.version):
+    if missing := opening.lost(note.version, before.version):
         repairs.append(Repair("record", f"{missing}; taken as it is"))
-    if (unnamed := before.documents - totals.documents - named) > 0:
+    if (unnamed := before.documents - totals.documents - lost_count) > 0:
         why = f"{unnamed} documents are lost whose ids cannot be read: add all documents again"
         repairs.append(Repair("record", why))
     return repairs

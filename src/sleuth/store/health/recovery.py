@@ -106,7 +106,7 @@ def copy_rows(
     """Copy the recovered rows of a table that are as they were written; of two in one place, the last by key."""
     columns = target.execute(f"PRAGMA table_info({table})").fetchall()
     names, marks = ", ".join(name for _, name, *_ in columns), ", ".join("?" * len(columns))
-    whole = [f"{name} IS NOT NULL" for _, name, _, needed, *_ in columns if needed] or ["1"]
+    whole = [f"{name} IS NOT NULL" for _, name, _, is_required, *_ in columns if is_required] or ["1"]
     rows = source.execute(f"SELECT {names} FROM {table} WHERE {' AND '.join(whole)} ORDER BY 1")
     proven = (row for row in rows if is_whole(row))
     target.executemany(f"INSERT OR REPLACE INTO {table}({names}) VALUES ({marks})", proven)
@@ -322,12 +322,12 @@ def _sort_lost(source: Connection, kind: Schema) -> None:
                 continue
             values: list[str] = []
             conditions = [f"nfield = {len(columns)}", f"id IS {'NOT ' if is_numbered else ''}NULL"]
-            for at, _, type, needed, _, key in columns:
+            for at, _, type, is_required, _, key in columns:
                 value = "id" if key and type == "INTEGER" else f"c{at}"
                 values.append(value)
                 types = [_TYPES[type]] if type in _TYPES else []
                 if types:
-                    types += [] if needed or key else ["'null'"]
+                    types += [] if is_required or key else ["'null'"]
                     conditions.append(f"typeof({value}) IN ({', '.join(types)})")
             source.execute(
                 f"INSERT INTO {table} SELECT {', '.join(values)} FROM {_LOST} WHERE {' AND '.join(conditions)}"

@@ -59,6 +59,6 @@ def _by_id(
         return order
     names = iter(ids(keys[np.concatenate([order[start:end] for start, end in stretches])]))
     for start, end in stretches:
-        named = dict(zip(range(start, end), names, strict=False))
-        order[start:end] = sorted(named, key=named.__getitem__)
+        name_by_place = dict(zip(range(start, end), names, strict=False))
+        order[start:end] = sorted(name_by_place, key=name_by_place.__getitem__)
     return order

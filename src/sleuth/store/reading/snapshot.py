@@ -86,20 +86,20 @@ class _Stored(NamedTuple):
 
         `store.record.rows` makes the same of a whole batch, column by column.
         """
-        merged: dict[str, Any] = {"source": self.source or self.document_id}
+        values: dict[str, Any] = {"source": self.source or self.document_id}
         if self.line:
-            merged |= {"start_line": self.line, "end_line": self.line + self.lines}
+            values |= {"start_line": self.line, "end_line": self.line + self.lines}
         if self.title:
-            merged["title"] = self.title
+            values["title"] = self.title
         if self.page is not None:
-            merged["page"] = self.page
+            values["page"] = self.page
         if self.fields and (heading := parsed_json(self.fields).get("heading")) is not None:
-            merged["heading"] = heading
+            values["heading"] = heading
         if self.metadata:
-            merged |= parsed_json(self.metadata)
+            values |= parsed_json(self.metadata)
         if self.own:
-            merged |= parsed_json(self.own)
-        return merged
+            values |= parsed_json(self.own)
+        return values
 
     def row(self) -> Row:
         """Return the chunk as callers of the store see it."""
@@ -151,11 +151,11 @@ class IndexSnapshot:
     scope: Filter | None = None
     """What it is limited to; None for all of the index."""
 
-    def __init__(self, connection: Connection, version: int, loaded: Loaded) -> None:
+    def __init__(self, connection: Connection, version: int, views: Loaded) -> None:
         self.version = version
-        self.generation = loaded.generation, loaded.losses
+        self.generation = views.generation, views.losses
         self._connection = connection
-        self._loaded = loaded
+        self._loaded = views
 
     def segments(self, leg: str) -> tuple[SegmentView, ...]:
         """Return the leg's segments in order of key. Cached: a lookup while nothing changes.
@@ -174,7 +174,7 @@ class IndexSnapshot:
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """Return the chunks with these keys, in this order. Every key must exist in this version."""
-        return [stored.row() for stored in self._stored(keys)]
+        return [row.row() for row in self._stored(keys)]
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """Return the same as hits with these scores."""
@@ -183,8 +183,8 @@ class IndexSnapshot:
     def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the id, the text and the metadata of these chunks, by name."""
         return [
-            {"id": f"{stored.document_id}#{stored.n}", "text": stored.text, "metadata": stored.shown()}
-            for stored in self._stored(keys)
+            {"id": f"{row.document_id}#{row.n}", "text": row.text, "metadata": row.shown()}
+            for row in self._stored(keys)
         ]
 
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
@@ -196,10 +196,10 @@ class IndexSnapshot:
         numbers, rows = list(map(int, keys)), dict[int, _Stored]()
         salt = self._connection.salt
         for values in select_in(self._connection, _COLUMNS, _JOINED, "c.key", numbers):
-            stored = _Stored._make(values)
+            row = _Stored._make(values)
             if not has_checksums(values, _OF_CHUNK, salt, CHUNK_PARTS, DOCUMENT_PARTS):
-                raise damaged_row(stored.id)
-            rows[stored.key] = stored
+                raise damaged_row(row.id)
+            rows[row.key] = row
         return _in_order(numbers, rows)
 
     def ids(self, keys: Iterable[int]) -> list[str]:
@@ -267,13 +267,13 @@ class IndexSnapshot:
     def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
         """Return the documents with these keys, in this order. Every key must exist in this version."""
         numbers = list(map(int, keys))
-        stored = select_in(self._connection, DOCUMENT_COLUMNS, "documents", "key", numbers)
-        rows = {row.key: _document(row, self._connection.salt) for row in map(DocumentRow._make, stored)}
+        found_rows = select_in(self._connection, DOCUMENT_COLUMNS, "documents", "key", numbers)
+        rows = {row.key: _document(row, self._connection.salt) for row in map(DocumentRow._make, found_rows)}
         return _in_order(numbers, rows)
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
         """Return the chunks of a document as `Writer.put` takes them, in order."""
-        return [stored.value() for stored in self._chunks_of(document_id)]
+        return [row.value() for row in self._chunks_of(document_id)]
 
     def notes(self) -> dict[str, str]:
         """Return the notes of `Writer.note`, by name."""
@@ -282,7 +282,7 @@ class IndexSnapshot:
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """Return all chunks of a document, in order; empty where there is no such document."""
-        return [stored.row() for stored in self._chunks_of(document_id)]
+        return [row.row() for row in self._chunks_of(document_id)]
 
     def _chunks_of(self, document_id: str) -> list[_Stored]:
         extent = self._extent(document_id)
@@ -336,10 +336,10 @@ class IndexSnapshot:
             return {}
         (number,) = model
         digests = [bytes.fromhex(name) for name in hashes]
-        stored = select_in(
+        found_rows = select_in(
             self._connection, EMBEDDING_COLUMNS, "embeddings", "hash", digests, also=("model", number)
         )
-        rows = map(EmbeddingRow._make, stored)
+        rows = map(EmbeddingRow._make, found_rows)
         return {
             row.hash.hex(): row.vector
             for row in rows

@@ -154,5 +154,5 @@ def insert(connection: sqlite3.Connection, table: TableRows) -> None:
         for place, column in enumerate(columns):
             bound[place::width] = column[at : at + _TOGETHER]
         connection.execute(many, bound)
-    left = [column[whole:] for column in columns]
-    connection.executemany(f"INSERT INTO {table.into} VALUES {table.marks}", zip(*left, strict=True))
+    rest = [column[whole:] for column in columns]
+    connection.executemany(f"INSERT INTO {table.into} VALUES {table.marks}", zip(*rest, strict=True))

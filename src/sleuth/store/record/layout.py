@@ -449,9 +449,9 @@ def delete_embeddings(connection: sqlite3.Connection, fingerprint: str) -> int:
     model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()
     if model is None:
         return 0
-    gone = connection.execute("DELETE FROM embeddings WHERE model = ?", model).rowcount
+    count = connection.execute("DELETE FROM embeddings WHERE model = ?", model).rowcount
     connection.execute("DELETE FROM models WHERE model = ?", model)
-    return gone
+    return count
 
 
 def _short(value: object) -> str:

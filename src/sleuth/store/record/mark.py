@@ -62,13 +62,13 @@ def read(folder: Path, names: Names = DOCUMENTS) -> Mark:
     return Mark(None)
 
 
-def refuse_other(folder: Path, salt: int | None, noted: Mark, names: Names = DOCUMENTS) -> None:
+def refuse_other(folder: Path, salt: int | None, note: Mark, names: Names = DOCUMENTS) -> None:
     """Refuse a record that has another salt than the one noted beside it.
 
     Raises:
         IndexDamagedError: the record is of another index.
     """
-    if noted.salt is not None and salt is not None and noted.salt != salt:
+    if note.salt is not None and salt is not None and note.salt != salt:
         raise IndexDamagedError(
             f"the record {folder / names.record} is of another index than its file {names.mark}: restore both from one "
             f"copy, or, if the record is the right one, remove the file {names.mark}",

@@ -104,8 +104,8 @@ def as_json(metadata: Mapping[str, Any], argument: str) -> Json | None:
     """
     if not metadata:
         return None
-    named = {_name(name): value for name, value in metadata.items()}
-    plain, values = fit_values(named, argument)
+    value_by_name = {_name(name): value for name, value in metadata.items()}
+    plain, values = fit_values(value_by_name, argument)
     return read_back(plain, check_text(joined(values), argument))
 
 

@@ -57,11 +57,11 @@ class PendingDocuments:
     """
 
     def __init__(
-        self, transaction: Transaction, legs: Sequence[Leg], written: Callable[[Collection[str]], None]
+        self, transaction: Transaction, legs: Sequence[Leg], on_written: Callable[[Collection[str]], None]
     ) -> None:
         self._transaction = transaction
         self._legs = legs
-        self._written = written
+        self._written = on_written
         transaction.on_rollback = self.discard
         self._pool: ThreadPoolExecutor | None = None
         self._flight: Flight | None = None

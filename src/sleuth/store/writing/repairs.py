@@ -39,11 +39,11 @@ class Repairs:
         counters = self._transaction.begin()
         with record.translated(self._transaction.path):
             totals = Totals.read(self._transaction.connection)
-        removed = self._transaction.rows_deleted
+        deletions = self._transaction.rows_deleted
         wrong = (counters.documents, counters.chunks) != (totals.documents, totals.chunks)
         wrong |= counters.next_key < totals.end
         counters.documents, counters.chunks = totals.documents, totals.chunks
         counters.next_key = max(counters.next_key, totals.end)
         self._transaction.others_changed = True
         self._commit()
-        return wrong and not removed
+        return wrong and not deletions

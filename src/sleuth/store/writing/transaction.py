@@ -97,22 +97,22 @@ class Transaction:
         """Make the changes durable and visible; returns the version, which is the old one where no row changed."""
         counters = self.begin()
         try:
-            merged = self._merges.apply(self.connection, self.path)
+            merges = self._merges.apply(self.connection, self.path)
         except BaseException:
             self.rollback()
             raise
-        if not (self.rows_changed or self.others_changed or merged):
+        if not (self.rows_changed or self.others_changed or merges):
             self.rollback()
             return counters.version
         counters.generation += 1
         counters.version += self.rows_changed
         try:
-            if any(built.held for built in self.built) or any(m.built and m.built.held for m in merged):
+            if any(segment.held for segment in self.built) or any(m.built and m.built.held for m in merges):
                 sync_folder(self.path / "segments")
             with record.translated(self.path):
                 counters.write(self.connection)
         except BaseException:
-            self._merges.put_back(merged)
+            self._merges.put_back(merges)
             self.rollback()
             raise
         try:
@@ -120,12 +120,12 @@ class Transaction:
         except BaseException:
             # The log may hold the whole commit although its sync failed: files stay until a sweep finds them orphaned.
             self._abandon()
-            self._merges.forget(merged)
+            self._merges.forget(merges)
             raise
         mark.write(self.path, counters.version, self.connection.salt)
-        for built in self.built:
-            built.release()
-        self._merges.done(merged, self.path)
+        for segment in self.built:
+            segment.release()
+        self._merges.done(merges, self.path)
         deleted = self.rows_deleted
         self._reset()
         self._merges.committed(deleted=deleted)
@@ -135,8 +135,8 @@ class Transaction:
         """Undo the changes, and remove the files that were written for them."""
         if self.on_rollback:
             self.on_rollback()
-        for built in self.built:
-            built.discard()
+        for segment in self.built:
+            segment.discard()
         self._abandon()
 
     def end(self) -> None:
@@ -145,8 +145,8 @@ class Transaction:
         self._ended = True
 
     def _abandon(self) -> None:
-        for built in self.built:
-            built.release()
+        for segment in self.built:
+            segment.release()
         with suppress(sqlite3.Error):  # after a failed write SQLite may have rolled back by itself
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")

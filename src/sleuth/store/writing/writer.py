@@ -59,7 +59,7 @@ class Writer:
             return facts_by_id
         others = [name for name in ids if name not in facts_by_id and name not in self._absent]
         with record.translated(self._transaction.path):
-            stored = record.select_in(
+            rows = record.select_in(
                 self._transaction.connection,
                 "id, content_hash, size, modified_ns",
                 "documents",
@@ -67,7 +67,7 @@ class Writer:
                 others,
             )
             facts_by_id.update(
-                (name, Known(digest.hex(), size, modified)) for name, digest, size, modified in stored
+                (name, Known(digest.hex(), size, modified)) for name, digest, size, modified in rows
             )
         return facts_by_id
 
@@ -149,10 +149,10 @@ class Writer:
         if self._pending.touch(document_id, size, modified_ns):
             return
         with self._transaction.changing() as connection:
-            stored = connection.execute(
+            values_of_row = connection.execute(
                 f"SELECT {record.DOCUMENT_COLUMNS} FROM documents WHERE id = ?", (document_id,)
             ).fetchone()
-            before = DocumentRow._make(stored)
+            before = DocumentRow._make(values_of_row)
             if not record.has_checksum(record.document_checksum, before, connection.salt):
                 raise record.damaged_row(document_id)
             row = before._replace(size=size, modified_ns=modified_ns)
@@ -183,12 +183,12 @@ class Writer:
         if not ids:
             return
         counters = self._transaction.begin()
-        stored = self._pending.drop(ids)
-        if not stored:
+        present_ids = self._pending.drop(ids)
+        if not present_ids:
             return
         connection = self._transaction.connection
         with record.translated(self._transaction.path):
-            rows = record.select_in(connection, "key, chunks", "documents", "id", stored)
+            rows = record.select_in(connection, "key, chunks", "documents", "id", present_ids)
         counters.documents -= len(rows)
         counters.chunks -= sum(chunks for _, chunks in rows)
         self._transaction.delete(KeyRange(key, key + chunks - 1) for key, chunks in rows)
@@ -197,9 +197,9 @@ class Writer:
 
     def put_embeddings(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         """Keep vectors by content hash (hex), for `IndexSnapshot.embeddings`."""
-        named = [(digest_of(name), vector) for name, vector in vectors.items()]
+        digest_pairs = [(digest_of(name), vector) for name, vector in vectors.items()]
         with self._transaction.changing() as connection:
-            record.insert_embeddings(connection, fingerprint, named)
+            record.insert_embeddings(connection, fingerprint, digest_pairs)
 
     def forget_embeddings(self, keys: Iterable[int]) -> None:
         """Forget single vectors, by key."""
