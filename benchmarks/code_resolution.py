@@ -1,11 +1,12 @@
-"""How often is a reference resolved to what it means? Truth: jedi for Python, the compiler for TypeScript.
+"""How often is a reference resolved to what it means? Truth: jedi for Python, compilers for other languages.
 
-python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --typescript SOURCE_FOLDER ...
+python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --typescript FOLDER ... --go FOLDER ...
 
-Each package is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us. A folder of
-TypeScript is read as it is, by `node` and the package `typescript`, which `npm install typescript` puts into the
-working folder. Of the references (calls, instantiations, bases) that the truth has inside the project, recall is the
-share that we resolve to the same place. Precision is the share of our targets that agree, where the truth has one.
+Each package of Python is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us.
+Other folders are read as they are: TypeScript by `node` and the package `typescript`, which `npm install typescript`
+puts into the working folder; Go by `go`, Java by `java`. Of the references (calls, instantiations, bases) that the
+truth has inside the project, recall is the share that we resolve to the same place. Precision is the share of our
+targets that agree, where the truth has one.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import re
 import shutil
 import subprocess
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
+from typing import NamedTuple
 
 from sleuth.code import Snapshot
 from sleuth.code.graph import CERTAIN, resolver_of
@@ -73,10 +75,27 @@ def jedi_truth(root: Path) -> Truth:
     return of
 
 
-def compiler_truth(root: Path) -> Truth:
-    """Return what the TypeScript compiler says of a folder, where a line has one use of a name."""
-    script = Path(__file__).with_name("typescript_truth.mjs")
-    output = subprocess.run(["node", script, root], check=True, capture_output=True, text=True).stdout
+class Compiler(NamedTuple):
+    """A language whose compiler says what names mean; `command` and the path of `program` run it."""
+
+    language: str
+    command: tuple[str, ...]
+    program: str
+    languages: frozenset[str]
+
+
+COMPILERS = {
+    "typescript": Compiler("TypeScript", ("node",), "typescript_truth.mjs", frozenset({"typescript", "tsx"})),
+    "go": Compiler("Go", ("go", "run"), "go_truth.go", frozenset({"go"})),
+    "java": Compiler("Java", ("java",), "JavaTruth.java", frozenset({"java"})),
+}
+"""Compilers by the option that takes their folders."""
+
+
+def compiler_truth(root: Path, compiler: Compiler) -> Truth:
+    """Return what a compiler says of a folder, where a line has one use of a name."""
+    command = [*compiler.command, str(Path(__file__).with_name(compiler.program)), str(root)]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     target_sets: dict[tuple[str, int, str], set[tuple[str, int] | str]] = defaultdict(set)
     for line in output.splitlines():
         path, number, name, target, at = json.loads(line)
@@ -90,7 +109,7 @@ def compiler_truth(root: Path) -> Truth:
 
 
 def places(
-    snapshot: Snapshot, languages: set[str], sample: int, seed: int
+    snapshot: Snapshot, languages: Set[str], sample: int, seed: int
 ) -> list[tuple[FileRow, Reference, int]]:
     """Sampled references with their column, those that stand alone on their line by name."""
     candidates = []
@@ -111,7 +130,7 @@ def places(
 
 
 def judge(
-    root: Path, work: Path, sample: int, truth_of: Truth, languages: set[str]
+    root: Path, work: Path, sample: int, truth_of: Truth, languages: Set[str]
 ) -> tuple[Counter[str], Counter[float], Counter[float]]:
     """Counts of outcomes; and by confidence, how many were right and how many there were."""
     outcome: Counter[str] = Counter()
@@ -151,7 +170,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folders", nargs="*", type=Path, help="packages of Python")
-    parser.add_argument("--typescript", nargs="*", default=[], type=Path, help="folders of TypeScript")
+    for option, compiler in COMPILERS.items():
+        parser.add_argument(
+            f"--{option}", nargs="*", default=[], type=Path, help=f"folders of {compiler.language}"
+        )
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--sample", type=int, default=500)
     options = parser.parse_args()
@@ -161,7 +183,7 @@ def main() -> None:
     right: dict[str, Counter[float]] = defaultdict(Counter)
     counts_by_language: dict[str, Counter[float]] = defaultdict(Counter)
 
-    def add(root: Path, name: str, truth_of: Truth, language: str, languages: set[str]) -> None:
+    def add(root: Path, name: str, truth_of: Truth, language: str, languages: Set[str]) -> None:
         outcome, agreed, counts_by_confidence = judge(
             root, work / f"resolve_{name}", options.sample, truth_of, languages
         )
@@ -185,9 +207,11 @@ def main() -> None:
     for folder in options.folders:
         root = laid_out(folder, work)
         add(root, folder.name, jedi_truth(root), "Python", {"python"})
-    for folder in options.typescript:
-        root = folder.resolve()
-        add(root, "_".join(root.parts[-3:]), compiler_truth(root), "TypeScript", {"typescript", "tsx"})
+    for option, compiler in COMPILERS.items():
+        for folder in getattr(options, option):
+            root = folder.resolve()
+            truth_of = compiler_truth(root, compiler)
+            add(root, "_".join(root.parts[-3:]), truth_of, compiler.language, compiler.languages)
     print("\n| language | confidence | resolved | right |\n|---|---|---|---|")
     for language, counts in counts_by_language.items():
         for confidence in sorted(counts, reverse=True):

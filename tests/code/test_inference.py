@@ -275,3 +275,84 @@ def test_typescript_gives_names_their_meaning(storage: CodeStorage, tmp_path: Pa
         "25 Reflect.deep": "",
     }  # fmt: skip
     assert {use: target_by_use.get(use) for use in expected} == expected
+
+
+def meanings(storage: CodeStorage, root: Path, files: dict[str, str], use: str) -> dict[str, str]:
+    """What each call and object of a file means, by its line and text: the path, name and line of a definition."""
+    snapshot = open_project(storage, root, files)
+    file = snapshot.file(use)
+    target_by_use = {}
+    for reference in snapshot.detail(file).references:
+        if reference.role in ("call", "instantiation", "inheritance"):
+            target = resolver_of(snapshot).resolve(file, reference)
+            definition = target.definition if target is not None else None
+            target_by_use[f"{reference.line} {reference.qualifier}.{reference.name}"] = (
+                f"{definition.file.path}:{definition.symbol.qualified}:{definition.symbol.line}"
+                if definition
+                else ""
+            )
+    return target_by_use
+
+
+def test_java_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
+    """Overloads are chosen by their arguments; fields, packages, static imports, bodies and outer classes are told apart."""
+    files = {
+        "src/main/java/p/Base.java": (
+            "package p;\npublic class Base {\n  int tag;\n  void put(String key) {}\n"
+            "  void put(String key, int n) {}\n  void put(String key, Object... rest) {}\n"
+            "  static Base of(Kind kind) { return null; }\n  static Base of(Number n) { return null; }\n"
+            "  static class Kind extends Base {}\n  String tag() { return null; }\n  void near() {}\n}\n"
+        ),
+        "src/main/java/q/Far.java": "package q;\npublic class Far { void near() {} void far() {} static int tag; }\n",
+        "src/test/java/p/Use.java": (
+            "package p;\nimport static p.Base.of;\nimport p.Base.Kind;\nclass Use<T extends Base> extends Base {\n"
+            "  void run(T bound, Object any) {\n"
+            '    bound.put("a(b");\n'
+            '    bound.put("a", 1);\n'
+            '    bound.put("a", "b", 2);\n'
+            "    of(new Kind());\n"
+            "    of(1.5);\n"
+            "    tag();\n"
+            "    new Base() {}.tag();\n"
+            "    ((Base) any).put(null);\n"
+            "    far();\n"
+            "    class Inner { void go() { near(); } }\n"
+            "  }\n}\n"
+        ),
+    }
+    base = "src/main/java/p/Base.java"
+    expected = {
+        "6 bound.put": f"{base}:Base.put:4", "7 bound.put": f"{base}:Base.put:5", "8 bound.put": f"{base}:Base.put:6",
+        "9 .of": f"{base}:Base.of:7", "10 .of": f"{base}:Base.of:8", "11 .tag": f"{base}:Base.tag:10",
+        "9 .Kind": f"{base}:Base.Kind:9", "12 new Base() {}.tag": f"{base}:Base.tag:10",
+        "13 ((Base) any).put": f"{base}:Base.put:4", "14 .far": "", "15 .near": f"{base}:Base.near:11",
+    }  # fmt: skip
+    targets = meanings(storage, tmp_path / "java", files, "src/test/java/p/Use.java")
+    assert {use: targets.get(use) for use in expected} == expected
+
+
+def test_go_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> None:
+    """A module's path is its root, named results have types, and a type or function is not the method of its name."""
+    files = {
+        "go.mod": "module example.org/app // the app\n\ngo 1.20\n",
+        "app.go": (
+            "package app\n\ntype Param struct{}\n\nfunc (p Param) Go() {}\n\ntype Context struct{}\n\n"
+            "func (c *Context) Param() Param { return Param{} }\nfunc (c *Context) Mark() { Mark() }\n\n"
+            "func Mark() {}\nfunc Make() (c *Context, err error) { return nil, nil }\n"
+            "func Only[T Param](t T) { t.Go() }\n"
+        ),
+        "json/json.go": "package json\n\nfunc Marshal() {}\n",
+        "cmd/main.go": (
+            'package main\n\nimport (\n\t"encoding/json"\n\t"example.org/app"\n\town "example.org/app/json"\n)\n\n'
+            "func main() {\n\tc, _ := app.Make()\n\tc.Mark()\n\tapp.Param{}.Go()\n\tjson.Marshal()\n\town.Marshal()\n}\n"
+        ),
+    }
+    targets = meanings(storage, tmp_path / "go", files, "cmd/main.go")
+    expected = {
+        "11 c.Mark": "app.go:Context.Mark:10", "12 app.Param": "app.go:Param:3", "13 json.Marshal": "",
+        "14 own.Marshal": "json/json.go:Marshal:3",
+    }  # fmt: skip
+    assert {use: targets.get(use) for use in expected} == expected
+    own = meanings(storage, tmp_path / "go2", files, "app.go")
+    expected = {"9 .Param": "app.go:Param:3", "10 .Mark": "app.go:Mark:12", "14 t.Go": "app.go:Param.Go:5"}
+    assert {use: own.get(use) for use in expected} == expected

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from sleuth.code.parsing.kinds import CONTAINERS, YIELDING
+from sleuth.code.parsing.languages import SCRIPTS
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Binding, Detail, Reference
+    from sleuth.code.parsing.detail import Binding, Detail, Reference, Symbol
 
 _DECLARING: Final = frozenset({"variable", "element", "generic"})
 _CALLS_APART: Final = frozenset({"java", "ruby", "php", "elixir"})
@@ -46,6 +47,25 @@ def is_variable(detail: Detail, reference: Reference, root: str, first: int = 0,
         at = symbols[at].parent
 
 
+def may_mean(symbol: Symbol, use: Reference, language: str, *, inside: bool = False) -> bool:
+    """Return whether a use in its role can mean a definition of its name.
+
+    Args:
+        inside: whether the definition is looked for among the members of an object.
+    """
+    kind, role = symbol.kind, use.role
+    is_type = kind in CONTAINERS or kind == "type"
+    if role in ("instantiation", "inheritance", "type") and language in _TYPES_APART:
+        return is_type
+    if role == "call" and language in _CALLS_APART and not is_type:
+        return kind not in _DATA
+    # A method of Go, or of an object that is written as such, is never named alone.
+    alone = language == "go" or (language in _METHODS_OF_OBJECTS and symbol.parent < 0)
+    return inside or kind != "method" or not alone
+
+
+_DATA: Final = frozenset({"attribute", "constant"})
+_METHODS_OF_OBJECTS: Final = frozenset({"python", *SCRIPTS})
 _APART: Final = {"call": _CALLS_APART, "instantiation": _TYPES_APART}
 
 

@@ -86,18 +86,22 @@ def parameter_types(signature: str) -> list[str]:
     signature = signature.replace("=>", "⇒")
     at = 0
     while at < len(signature) and signature[at] != "(":
-        at = _after_bracket(signature, at) if signature[at] == "<" else at + 1
-    parts = _split(signature[at + 1 : _after_bracket(signature, at) - 1], ",") if at < len(signature) else []
-    types = [(_split(part, ":")[1:] or [""])[0].replace("⇒", "=>").strip() for part in parts]
+        at = after_bracket(signature, at) if signature[at] == "<" else at + 1
+    parts = (
+        split_outside(signature[at + 1 : after_bracket(signature, at) - 1], ",")
+        if at < len(signature)
+        else []
+    )
+    types = [(split_outside(part, ":")[1:] or [""])[0].replace("⇒", "=>").strip() for part in parts]
     return types[1:] if parts and parts[0].strip().startswith("this:") else types
 
 
 def function_type(text: str) -> str:
     """Return the function type among the alternatives of a type: `(a: A) => void` of `((a: A) => void) | null`."""
-    for part in _split(text.replace("=>", "⇒"), "|"):
+    for part in split_outside(text.replace("=>", "⇒"), "|"):
         bare = part.strip()
         while bare.startswith("("):
-            end = _after_bracket(bare, 0)
+            end = after_bracket(bare, 0)
             if bare[end:].lstrip().startswith("⇒"):
                 return bare.replace("⇒", "=>")
             bare = bare[1 : end - 1].strip()
@@ -113,12 +117,16 @@ def read_chain(text: str) -> list[Step]:
     while name_match := _NAME.match(text, at):
         at = name_match.end()
         is_called = is_indexed = False
-        while at < len(text) and (text[at] in "([{?!)" or _generic(text, at)):
+        while (
+            at < len(text)
+            and (at := _before_body(text, at, is_called)) < len(text)
+            and (text[at] in "([{?!)" or _generic(text, at))
+        ):
             if text[at] in "?!" and _SEPARATOR.match(text, at):
                 break
             is_called = is_called or text[at] in "({"
             is_indexed = is_indexed or text[at] == "["
-            at = _after_bracket(text, at) if text[at] in _CLOSING else at + 1
+            at = after_bracket(text, at) if text[at] in _CLOSING else at + 1
         steps.append(Step(name_match[0], is_called, is_indexed))
         at = len(text) - len(text[at:].lstrip())
         separator_match = _SEPARATOR.match(text, at)
@@ -126,19 +134,25 @@ def read_chain(text: str) -> list[Step]:
             return steps if not text[at:].strip(" )") else []
         at = separator_match.end()
         if text[at : at + 1] == "<":  # `collect::<Vec<_>>()`
-            at = _after_bracket(text, at)
+            at = after_bracket(text, at)
     return []
+
+
+def _before_body(text: str, at: int, is_called: bool) -> int:
+    """Return where the body of an anonymous class begins, as in `new A() {}`, or the place itself."""
+    body = len(text) - len(text[at:].lstrip())
+    return body if is_called and text[body : body + 1] == "{" else at
 
 
 def _generic(text: str, at: int) -> bool:
     """Return whether type arguments of a call stand at a place."""
     if text[at] != "<":
         return False
-    end = _after_bracket(text, at)
+    end = after_bracket(text, at)
     return end < len(text) and text[end] in "({"
 
 
-def _after_bracket(text: str, at: int) -> int:
+def after_bracket(text: str, at: int) -> int:
     """Return where the bracket that opens at a place is closed; the end of the text where it is cut off."""
     opening, depth = text[at], 0
     for place in range(at, len(text)):
@@ -177,11 +191,11 @@ def element_of(text: str) -> str:
     match = _TYPE.match(bare)
     if match is None or not match[2] or re.split(r"\.|::", match[1])[-1] in _TABLES:
         return ""
-    end = _after_bracket(bare, match.end() - 1)
-    return _split(bare[match.end() : end - 1], ",")[0]
+    end = after_bracket(bare, match.end() - 1)
+    return split_outside(bare[match.end() : end - 1], ",")[0]
 
 
-def _split(text: str, separator: str) -> list[str]:
+def split_outside(text: str, separator: str) -> list[str]:
     """Return the parts between the separators that stand outside of brackets."""
     parts, start, depth = [], 0, 0
     for at, sign in enumerate(text):

@@ -35,6 +35,8 @@ _EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
 """Separates two alternative values."""
 _APART: Final = frozenset({"member", "generic"})
 """Bindings that are no variables."""
+_CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()]*\))?\)$")
+"""A value in brackets that is cast to a class: `((Name) value)`."""
 _DEPTH: Final = 6
 
 
@@ -72,8 +74,8 @@ class NameResolver(Protocol):
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return the definition that a reference means."""
 
-    def member(self, owner: Definition, name: str) -> Resolved | None:
-        """Return a member of a class, or of its bases."""
+    def member(self, owner: Definition, name: str, role: str) -> Resolved | None:
+        """Return a member of a class, or of its bases, that a use in a role can mean."""
 
     def bases(self, owner: Definition) -> list[Definition]:
         """Return the classes that a class inherits from, and its other parts."""
@@ -91,6 +93,8 @@ class Inference:
         _, cast, text = expression.rpartition(" as ")
         if cast and type_name(text):
             return Type(text, site)
+        if cast_match := _CAST.match(expression):
+            return Type(cast_match[1], site)
         for part in _EITHER.split(expression) if depth > 0 else ():
             inferred = self._along(read_chain(part), site, depth)
             if inferred is not None:
@@ -217,7 +221,7 @@ class Inference:
         callee = Reference(place.name, place.qualifier, place.role, site.line, site.symbol)
         resolved = self._names.resolve(site.file, callee)
         if resolved is not None and resolved.definition.symbol.kind in CONTAINERS:
-            resolved = self._names.member(resolved.definition, "constructor")
+            resolved = self._names.member(resolved.definition, "constructor", "call")
         if resolved is None or resolved.confidence < 0.5:
             return None
         called = resolved.definition
@@ -247,7 +251,7 @@ class Inference:
         return None
 
     def _member(self, owner: Definition, step: Step, depth: int) -> Type | None:
-        resolved = self._names.member(owner, step.name)
+        resolved = self._names.member(owner, step.name, "call" if step.is_called else "value")
         if resolved is not None:
             inferred = self._of_definition(resolved.definition, depth)
             if inferred is not None and type_name(inferred.text) in _ITSELF:

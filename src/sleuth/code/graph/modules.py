@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -46,10 +47,11 @@ def files_of(  # noqa: PLR0911 - one way per language
     if language in SCRIPTS:
         return _script(snapshot, file, item.module), item.name
     if language == "go":
-        return _folder(snapshot, item.module), ""
+        return snapshot.shared(GoModules).files(item.module), ""
     if language in ("java", "kotlin", "scala"):
         exact = _dotted(snapshot, file, f"{item.module}.{item.name}")
-        return exact or _folder(snapshot, item.module.replace(".", "/")), item.name
+        of_class = _dotted(snapshot, file, item.module)  # of which a nested class or a static member is taken
+        return exact or of_class or _folder(snapshot, item.module.replace(".", "/")), item.name
     if language == "lua":
         return _dotted(snapshot, file, item.module), item.name
     if language == "rust":
@@ -68,6 +70,43 @@ def files_of(  # noqa: PLR0911 - one way per language
     if language in ("c", "cpp", "bash"):
         return _ending(snapshot, file, item.module.lstrip("./"), ("",)), "*"
     return [], item.name
+
+
+def package_folder(file: FileRow) -> str:
+    """Return what files of a package share: their folder, in Java and Kotlin below one named like the language."""
+    folder = file.path.rpartition("/")[0]
+    return re.split(r"(?:^|/)(?:java|kotlin|scala)/", folder)[-1]
+
+
+class GoModules:
+    """The modules of Go in a snapshot: which folder an import path means."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        folders: dict[str, list[int]] = {}
+        for i, file in enumerate(snapshot.files):
+            if file.language == "go":
+                folders.setdefault(file.path.rpartition("/")[0], []).append(i)
+        self._by_folder = folders
+        self._roots: dict[str, str] = {}
+        for file in snapshot.files:
+            folder, _, name = file.path.rpartition("/")
+            match = _GO_MODULE.search(snapshot.source(file)) if name == "go.mod" else None
+            if match is not None:
+                self._roots[match[1].decode("utf-8", "replace")] = folder
+
+    def files(self, path: str) -> list[int]:
+        """Positions of the files of a package; without a `go.mod`, of the folder that ends most like its path."""
+        if not self._roots:
+            return _folder(self._snapshot, path)
+        for root in sorted(self._roots, key=len, reverse=True):
+            if path == root or path.startswith(f"{root}/"):
+                folder = f"{self._roots[root]}/{path[len(root) + 1 :]}".strip("/")
+                return self._by_folder.get(folder, [])[:_MOST]
+        return []
+
+
+_GO_MODULE = re.compile(rb"^\s*module\s+\"?([^\s\"]+)", re.MULTILINE)
 
 
 def nearest(snapshot: Snapshot, file: FileRow, candidates: Sequence[int]) -> list[int]:

@@ -18,9 +18,10 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from sleuth.code.graph.bindings import is_variable
+from sleuth.code.graph.alternatives import Alternatives
+from sleuth.code.graph.bindings import is_variable, may_mean
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Resolved, Site
-from sleuth.code.graph.modules import files_of, nearest
+from sleuth.code.graph.modules import files_of, nearest, package_folder
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.parsing.languages import SCRIPTS
@@ -44,15 +45,10 @@ _FAMILIES = {"cpp": "c", "kotlin": "java", "scala": "java"} | dict.fromkeys(SCRI
 """Languages whose files use each other's definitions, by the one that stands for all of them."""
 _STYLED = frozenset({"css", "html", "vue", "svelte"})
 """Pages use the names that styles define."""
-_OVERLOAD = re.compile(r"^\s*@(?:\w+\.)?overload\b", re.MULTILINE)
-_OVERLOADED = frozenset({"typescript", "tsx"})
-"""Languages in which functions of one name and scope are declarations of the last one."""
 _MODULES = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages whose modules export the names at the top of their files."""
-_TYPES = frozenset({"interface", "type", "module"})
-"""Kinds of definitions that are no values."""
-_OF_VALUES = frozenset({"call", "instantiation", "value"})
-"""Roles in which a name that is a type and a value means the value."""
+_CLOSED = frozenset({"python", "go", "java"})
+"""Languages whose files see no names but their own, their package's, imported ones and those of the language."""
 CERTAIN = 0.5
 """Least confidence of a target that is more than a guess by a method's name."""
 _DEPTH = 4
@@ -77,6 +73,7 @@ class Resolver:
         self._local = threading.local()
         self._places: dict[int, dict[str, list[int]]] = {}
         self._inference = Inference(snapshot, self)
+        self._alternatives = Alternatives(snapshot, self._inference, self)
 
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return the definition that a reference means; None where it is unknown."""
@@ -101,7 +98,7 @@ class Resolver:
                 and symbols[reference.symbol].kind == "interface"
             ):
                 role = "type"
-            definition = self._implementation(resolved.definition, role)
+            definition = self._alternatives.meant(resolved.definition, reference, role, file)
             resolved = replace(resolved, definition=definition)
         if not under_way:
             # An intermediate result may be incomplete because of a cycle.
@@ -109,35 +106,6 @@ class Resolver:
                 self._known.clear()
             self._known[key] = resolved
         return resolved
-
-    def _implementation(self, definition: Definition, role: str) -> Definition:
-        """Return what a declaration stands for: of overloads the function, of a name that is also a type the value."""
-        file, symbol = definition.file, definition.symbol
-        symbols = self._snapshot.detail(file).symbols
-        is_function = symbol.kind in ("function", "method")
-        if file.language in _OVERLOADED:
-            in_interface = symbol.parent >= 0 and symbols[symbol.parent].kind == "interface"
-            return definition if in_interface else self._type_or_value(definition, role, is_function)
-        if file.language != "python" or not is_function:
-            return definition
-        *others, last = (i for i in self._by_place(file)[symbol.name] if symbols[i].parent == symbol.parent)
-        if not others or not _OVERLOAD.search(self._snapshot.lines(file, symbol.start, symbol.line)):
-            return definition
-        return self._definition(file, last)
-
-    def _type_or_value(self, definition: Definition, role: str, is_function: bool) -> Definition:
-        """Return the type of a definition's name, or the value: of overloads the function with a body."""
-        file, symbol = definition.file, definition.symbol
-        symbols = self._snapshot.detail(file).symbols
-        same = [i for i in self._by_place(file)[symbol.name] if symbols[i].parent == symbol.parent]
-        is_type = symbol.kind in _TYPES
-        chosen: list[int] = []
-        if role == "type":
-            chosen = [i for i in same if symbols[i].kind in CONTAINERS or symbols[i].kind == "type"]
-        elif (is_type and role in _OF_VALUES) or (is_function and not symbol.has_body):
-            values = [i for i in same if symbols[i].kind not in _TYPES]
-            chosen = [i for i in values if i > definition.index and symbols[i].has_body] or values[-1:]
-        return self._definition(file, chosen[0]) if chosen else definition
 
     def _under_way(self) -> set[tuple[int, Reference]]:
         """Return the references that this thread is resolving."""
@@ -166,7 +134,7 @@ class Resolver:
         receiver = self._inference.type_of(qualifier, site)
         owner = self._inference.class_of(receiver)
         if owner is not None:
-            member = self.member(owner, name)
+            member = self.member(owner, name, reference.role)
             return None if member is None else Resolved(member.definition, min(0.9, member.confidence))
         if receiver is not None:
             return None  # its type is known, and of no class of the repository
@@ -211,8 +179,7 @@ class Resolver:
         symbols = self._snapshot.detail(file).symbols
         here = self._by_place(file).get(reference.name)
         scope = reference.symbol
-        if file.language in _MODULES:
-            here = [i for i in here or () if symbols[i].kind != "method" or symbols[i].parent >= 0]
+        here = [i for i in here or () if may_mean(symbols[i], reference, file.language)]
         if here and len(here) > 1:
             here = sorted(here, key=lambda at: self._distance(file, symbols[at], reference.line))
         while here:
@@ -273,13 +240,22 @@ class Resolver:
 
     def _nearby(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return what the language makes visible without an import: files of one folder, members of one class."""
-        if file.language in _SHARED_FOLDER:
-            folder = file.path.rpartition("/")[0]
-            for definition in self._by_name(reference.name):
-                if definition.file.path.rpartition("/")[0] == folder and _speak_alike(file, definition.file):
-                    return Resolved(definition, 0.8)
         if file.language in BARE_MEMBERS and reference.symbol >= 0:
-            return self._member_around(file, reference)
+            member = self._member_around(file, reference)
+            if member is not None:
+                return member
+        if file.language in _SHARED_FOLDER:
+            folder = package_folder(file)
+            for definition in self._by_name(reference.name):
+                is_top = definition.symbol.parent < 0 and may_mean(
+                    definition.symbol, reference, file.language
+                )
+                if (
+                    is_top
+                    and package_folder(definition.file) == folder
+                    and _speak_alike(file, definition.file)
+                ):
+                    return Resolved(definition, 0.8)
         return None
 
     def _globally(self, file: FileRow, name: str) -> Resolved | None:
@@ -291,7 +267,7 @@ class Resolver:
     def _is_module(self, file: FileRow) -> bool:
         """Return whether all names of a file are its own, imported, or of the language."""
         language = file.language
-        return language == "python" or (language in _MODULES and bool(self._snapshot.detail(file).imports))
+        return language in _CLOSED or (language in _MODULES and bool(self._snapshot.detail(file).imports))
 
     def _only(self, file: FileRow, candidates: list[Definition], confidence: float) -> Resolved | None:
         same = [d for d in candidates if _speak_alike(file, d.file)]
@@ -306,19 +282,21 @@ class Resolver:
             if detail.symbols[at].kind in CONTAINERS:
                 start = self._definition(file, at)
                 skip = reference.qualifier.startswith("super")
-                return self._member(start, reference.name, _DEPTH, own=not skip)
+                member = self._member(start, reference, _DEPTH, own=not skip)
+                if member is not None or reference.qualifier:
+                    return member
             at = detail.symbols[at].parent
         if file.language == "go" or reference.symbol < 0:
             return None
         qualified = detail.symbols[reference.symbol].qualified.rpartition(".")[0]
         for definition in self._by_name(qualified.rpartition(".")[2]) if qualified else ():
             if definition.symbol.kind in CONTAINERS and _speak_alike(file, definition.file):
-                return self._member(definition, reference.name, _DEPTH)
+                return self._member(definition, reference, _DEPTH)
         return None
 
-    def member(self, owner: Definition, name: str) -> Resolved | None:
-        """Return a member of a class, or of its bases."""
-        return self._member(owner, name, _DEPTH)
+    def member(self, owner: Definition, name: str, role: str) -> Resolved | None:
+        """Return a member of a class, or of its bases, that a use in a role can mean."""
+        return self._member(owner, Reference(name, "", role, 0, -1), _DEPTH)
 
     def bases(self, owner: Definition) -> list[Definition]:
         """Return the classes that a class inherits from; of an `impl` the type, whose fields it has."""
@@ -333,14 +311,16 @@ class Resolver:
                     bases.append(base.definition)
         return bases
 
-    def _member(self, owner: Definition, name: str, depth: int, *, own: bool = True) -> Resolved | None:
+    def _member(self, owner: Definition, use: Reference, depth: int, *, own: bool = True) -> Resolved | None:
+        name, language = use.name, owner.file.language
         if own:
             qualified = f"{owner.symbol.qualified}.{name}"
             detail = self._snapshot.detail(owner.file)
-            for i, symbol in enumerate(detail.symbols):
-                if symbol.name == name and symbol.qualified == qualified:
+            for i in self._by_place(owner.file).get(name, ()):
+                symbol = detail.symbols[i]
+                if symbol.qualified == qualified and may_mean(symbol, use, language, inside=True):
                     return Resolved(self._definition(owner.file, i), 0.95 if depth == _DEPTH else 0.85)
-            if owner.file.language in ("go", "cpp", "rust"):
+            if language in ("go", "cpp", "rust"):
                 tail = f"{owner.symbol.name}.{name}"
                 elsewhere = [
                     d
@@ -350,7 +330,7 @@ class Resolver:
                 if elsewhere:
                     return Resolved(self._snapshot_nearest(owner.file, elsewhere), 0.85)
         for base in self.bases(owner) if depth > 0 else ():
-            inherited = self._member(base, name, depth - 1)
+            inherited = self._member(base, use, depth - 1)
             if inherited is not None:
                 return inherited
         return None
@@ -374,7 +354,7 @@ class Resolver:
                 if definitions:
                     return Resolved(definitions[0], 0.9)
                 if inside and (owners := self._behind(file, positions, inside[0], _REEXPORTS)):
-                    return self._along(Resolved(owners[0], 0.9), inside[1:], reference.name)
+                    return self._along(Resolved(owners[0], 0.9), inside[1:], reference)
         return None
 
     def _module(self, file: FileRow, item: Import, depth: int = _REEXPORTS) -> list[int]:
@@ -393,17 +373,17 @@ class Resolver:
                         return deeper
         return []
 
-    def _along(self, owner: Resolved, steps: list[str], name: str) -> Resolved | None:
-        """Return the member of a name at the end of steps from member to member."""
+    def _along(self, owner: Resolved, steps: list[str], use: Reference) -> Resolved | None:
+        """Return the member that a use means at the end of steps from member to member."""
         at = owner.definition
         for step in steps:
-            inner = self._member(at, step, 1)
+            inner = self._member(at, Reference(step, "", "value", 0, -1), 1)
             if inner is None:
                 return None
             at = inner.definition
         if at.symbol.kind not in CONTAINERS:
             return None
-        member = self._member(at, name, _DEPTH)
+        member = self._member(at, use, _DEPTH)
         return None if member is None else Resolved(member.definition, min(0.9, owner.confidence))
 
     def _imported(self, file: FileRow, item: Import, depth: int = _REEXPORTS) -> list[Definition]:

@@ -16,8 +16,10 @@
 (type_switch_statement alias: (expression_list (identifier) @name)) @binding.variable
 (receive_statement left: (expression_list (identifier) @name)) @binding.variable
 (field_declaration name: (field_identifier) @name type: (_) @type) @binding.member
+; Of several results the first one counts.
 [
-  (function_declaration name: (_) @name result: (_) @type)
-  (method_declaration name: (_) @name result: (_) @type)
-  (method_elem name: (_) @name result: (_) @type)
+  (function_declaration name: (_) @name result: [(_simple_type) @type (parameter_list . (parameter_declaration type: (_) @type))])
+  (method_declaration name: (_) @name result: [(_simple_type) @type (parameter_list . (parameter_declaration type: (_) @type))])
+  (method_elem name: (_) @name result: [(_simple_type) @type (parameter_list . (parameter_declaration type: (_) @type))])
 ] @binding.variable
+(type_parameter_declaration name: (identifier) @name type: (type_constraint) @type) @binding.generic

@@ -1,0 +1,113 @@
+"""Chooses among the overloads of a method by the number and the types of a call's arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sleuth.code.graph.expressions import after_bracket, split_outside, type_name
+
+OVERLOADING: Final = frozenset({"java", "csharp"})
+"""Languages whose overloads are told apart by their parameters, which are written as a type and a name."""
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
+_ANNOTATION: Final = re.compile(r"@[\w.]+(?:\([^()]*\))?\s*|\b(?:final|ref|out|in|this|params)\s+")
+_LITERALS: Final = (
+    (re.compile(r'".*"', re.DOTALL), "String"),
+    (re.compile(r"'.*'"), "char"),
+    (re.compile(r"[-+]?\d[\d_]*|0x[\da-fA-F_]+"), "int"),
+    (re.compile(r"[-+]?\d[\d_]*[lL]"), "long"),
+    (re.compile(r"[-+]?[\d_]*\.?[\d_]+(?:[eE][-+]?\d+)?[fF]"), "float"),
+    (re.compile(r"[-+]?[\d_]*\.?[\d_]+(?:[eE][-+]?\d+)?[dD]?"), "double"),
+    (re.compile(r"true|false|!.*", re.DOTALL), "boolean"),
+    (re.compile(r"[\w.\[\]]+\.class"), "Class"),
+)
+_CAST: Final = re.compile(r"\((\w+)\)\s*[\w(\"\'-]")
+_BOXES: Final = {
+    "int": "Integer", "char": "Character", "long": "Long", "float": "Float", "double": "Double", "boolean": "Boolean",
+    "byte": "Byte", "short": "Short",
+}  # fmt: skip
+_WIDER: Final = ("byte", "short", "int", "long", "float", "double")
+_ANYTHING: Final = re.compile(r"[A-Z]|Object|Serializable|Comparable")
+
+
+def arguments_in(text: str, name: str) -> list[str] | None:
+    """Return the arguments of the first call of a name in a text, None where there is no call of it."""
+    masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][-1], text)
+    masked = masked.replace("->", "⇒ ")
+    match = re.search(rf"(?<![\w$]){re.escape(name)}\s*\(", masked)
+    if match is None:
+        return None
+    end = after_bracket(masked, match.end() - 1)
+    inside = masked[match.end() : end - 1]
+    if not inside.strip():
+        return []
+    arguments, at = [], match.end()
+    for part in split_outside(inside, ","):
+        arguments.append(text[at : at + len(part)].strip())
+        at += len(part) + 1
+    return arguments
+
+
+def parameters_of(signature: str, name: str) -> list[str]:
+    """Return the types of the parameters in the head of a method; `...` ends that of a variable number."""
+    match = re.search(rf"(?<![\w$]){re.escape(name)}\s*\(", signature)
+    if match is None:
+        return []
+    inside = _ANNOTATION.sub("", signature[match.end() : after_bracket(signature, match.end() - 1) - 1])
+    return [part.strip().rpartition(" ")[0].strip() for part in split_outside(inside, ",") if part.strip()]
+
+
+def literal_type(argument: str) -> str:
+    """Return the type of a literal or a cast, "" for other expressions."""
+    cast_match = _CAST.match(argument)
+    if cast_match is not None:
+        return cast_match[1]
+    return next((name for pattern, name in _LITERALS if pattern.fullmatch(argument)), "")
+
+
+def takes(parameters: Sequence[str], count: int) -> bool:
+    """Return whether a method takes a number of arguments."""
+    is_variable = bool(parameters) and parameters[-1].endswith("...")
+    return count >= len(parameters) - 1 if is_variable else count == len(parameters)
+
+
+def score(parameters: Sequence[str], types: Sequence[Sequence[str]], lookup: Callable[[str], str]) -> int:
+    """Return how well arguments fit parameters; more is better.
+
+    Args:
+        types: the names of each argument's type and of its bases, nothing where it is unknown.
+        lookup: returns the class that a written type names.
+    """
+    total = 0
+    for at, names in enumerate(types):
+        written = parameters[min(at, len(parameters) - 1)]
+        is_list = written.endswith("...")
+        parameter = lookup(written.removesuffix("...").strip())
+        total += _fit(parameter, names) - is_list
+    return total
+
+
+def _fit(parameter: str, names: Sequence[str]) -> int:
+    if not names or not parameter:
+        return 0
+    first = names[0]
+    is_wider = first in _WIDER and parameter in _WIDER[_WIDER.index(first) :]
+    is_boxed = parameter == _BOXES.get(first) or first == _BOXES.get(parameter)
+    is_base = (parameter == "CharSequence" and first == "String") or (
+        parameter == "Number" and first in _WIDER
+    )
+    points = (
+        (6, parameter == first),
+        (4, parameter in names or is_wider),
+        (3, is_boxed),
+        (2, is_base),
+        (1, _ANYTHING.fullmatch(parameter)),
+        (-4, True),
+    )
+    return next(count for count, is_so in points if is_so)
+
+
+def simple_name(text: str) -> str:
+    """Return the last part of the class that a type names, with `[]` for an array."""
+    return re.split(r"\.|::", type_name(text.replace("[]", "")))[-1] + "[]" * text.rstrip().endswith("[]")
