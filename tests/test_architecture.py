@@ -384,6 +384,12 @@ def test_import_sleuth_is_light() -> None:
     assert not loaded_by("import sleuth") & heavy
 
 
+def test_import_of_the_engine_builds_nothing() -> None:
+    """`from sleuth import Engine` builds no validator, and loads nothing that only adding documents needs."""
+    late = {"pydantic.plugin._loader", "importlib.metadata", "sleuth.store.columns.build"}
+    assert not loaded_by("from sleuth import Engine") & late
+
+
 def test_httpx_is_loaded_by_the_first_request_only() -> None:
     """`import sleuth`, a search, and creating a client of a model do not load httpx."""
     search = (

@@ -67,7 +67,7 @@ class StatusDetail(BaseModel):
         context: values for a program.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     code: StatusCode | str
     message: str = ""
@@ -85,7 +85,7 @@ class BaseResult(BaseModel):
         detail: why, for an error; what was missing, for a degraded success.
     """
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True)
+    model_config = ConfigDict(extra="forbid", validate_assignment=True, defer_build=True)
 
     status: Literal["success", "error"] = "success"
     detail: StatusDetail | None = None

@@ -58,7 +58,7 @@ class RetrievedItem(BaseModel):
             that are left out of the ranking because they repeat this one.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)
 
     id: str
     text: str

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.columns import kernels
-from sleuth.store.columns.build import build_columns
 from sleuth.store.columns.column import Column
 from sleuth.store.columns.layout import ARRAY, column_of, keys_of, read_column, to_segment
-from sleuth.store.columns.merge import merge_column
 from sleuth.store.columns.search import ColumnsSearcher
 from sleuth.store.disk.scratch import IN_MEMORY, Scratch
 from sleuth.store.legs.arrays import array_of, integer_of, require
@@ -46,6 +44,8 @@ class ColumnsLeg(FilterLeg):
 
     def build(self, rows: Rows) -> SegmentData:
         """Return a column per key; a key that no row has costs nothing."""
+        from sleuth.store.columns.build import build_columns
+
         metadata = rows.metadata or [{}] * len(rows)
         return to_segment(len(rows), sorted(build_columns(metadata).items()))
 
@@ -72,6 +72,8 @@ class ColumnsLeg(FilterLeg):
 def _merged(
     segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Column]]:
+    from sleuth.store.columns.merge import merge_column
+
     for key in sorted({key for view in segments for key in keys_of(view)}):
         parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]
         try:
