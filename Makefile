@@ -55,7 +55,7 @@ build/old-setuptools.txt:
 
 $(FRAMEWORKS)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
-	PIP_CONSTRAINT=build/old-setuptools.txt $(FRAMEWORKS)/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier]' langchain-tests pandas polars datasets pytest pytest-asyncio
+	PIP_CONSTRAINT=build/old-setuptools.txt $(FRAMEWORKS)/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma]' langchain-tests langchain-community pandas polars datasets pytest pytest-asyncio
 	touch $@
 
 $(MTEB)/.installed: pyproject.toml build/old-setuptools.txt

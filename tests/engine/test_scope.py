@@ -13,6 +13,7 @@ from sleuth.cluster import ShardedEngine
 from sleuth.engine import Count, Facet, import_vectors, narrowing, prefix_of
 from sleuth.errors import EmbeddingError
 from sleuth.filters import as_filter
+from sleuth.vector_store import StoredVectors
 
 DOCUMENTS = [
     Document("Our tokens are refilled.", {"source": "ours.md", "tenant": "us"}),
@@ -92,7 +93,7 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
         lambda: ours.index([whole.path.parent]),
         lambda: ours.move("theirs.md", "taken.md"),
         *(ours.roots, ours.check, ours.repair, ours.compact, lambda: ours.searcher("lexical")),
-        lambda: import_vectors(ours, whole.path / "none.jsonl"),
+        lambda: import_vectors(ours, StoredVectors("none", ())),
     ):
         with pytest.raises(ArgumentError, match=r"scope must be None to|re_embed must be True"):
             call()

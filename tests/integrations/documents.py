@@ -7,7 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-GUIDES = sorted((Path(__file__).parents[2] / "docs").glob("integrations*.md"))
+DOCS = Path(__file__).parents[2] / "docs"
+GUIDES = [*sorted(DOCS.glob("integrations*.md")), DOCS / "moving-in.md"]
 
 
 def check_examples(heading: str, folder: Path) -> None:

@@ -27,6 +27,7 @@ from sleuth.cluster import ShardedEngine
 from sleuth.engine import import_vectors
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import ServerSettings, add_key, bind, build_server
+from sleuth.vector_store import read_vectors
 from tests.examples import examples
 
 TENANTS = ("acme", "globex")
@@ -208,7 +209,7 @@ class TwoTenants(RuleBasedStateMachine):
         path = self.folder / "rows.jsonl"
         row = {"id": "a.md", "text": text, "tenant": value, "vector": [1.0, 2.0]}
         path.write_text(json.dumps(row) + "\n")
-        self.change(tenant, lambda client: import_vectors(client.view, path, re_embed=re_embed))
+        self.change(tenant, lambda client: import_vectors(client.view, read_vectors(path), re_embed=re_embed))
 
     @rule(tenant=st.sampled_from(TENANTS), door=DOORS, selection=SELECTIONS, value=TENANT_VALUES)
     def update(self, tenant: str, door: str, selection: dict[str, Any], value: Any) -> None:

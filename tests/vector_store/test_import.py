@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.engine import Engine, import_chroma
+from sleuth.engine import Engine, import_vectors
 from sleuth.errors import ArgumentError, EmbedderMismatchError
 from sleuth.testing.ollama import OllamaServer
+from sleuth.vector_store import read_chroma
 from tests.commands import sleuth
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
@@ -40,7 +41,7 @@ def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
     """Documents keep ids, metadata and vectors; only a sample is embedded again for comparison."""
     embedder = Counted()
     with Engine.open(tmp_path, create=True, embedder=embedder) as engine:
-        report = import_chroma(engine, chroma, "docs")
+        report = import_vectors(engine, read_chroma(chroma, "docs"))
         assert report.added == len(DOCUMENTS)
         assert len(embedder.texts) == 3
         (python,) = engine.get("python")
@@ -49,7 +50,7 @@ def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
         nearest = engine.nearest(Words().embed_query(DOCUMENTS[2].page_content), 1)
         assert nearest[0].id.startswith("snakes")
         assert nearest[0].score == pytest.approx(1, abs=2e-3)
-        assert import_chroma(engine, chroma).unchanged == len(DOCUMENTS)
+        assert import_vectors(engine, read_chroma(chroma)).unchanged == len(DOCUMENTS)
 
 
 def test_long_documents_are_embedded_anew(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_long_documents_are_embedded_anew(tmp_path: Path) -> None:
     with Engine.open(
         tmp_path / "index", create=True, embedder=embedder, settings={"chunk_size": 64, "chunk_overlap": 8}
     ) as engine:
-        import_chroma(engine, tmp_path / "chroma")
+        import_vectors(engine, read_chroma(tmp_path / "chroma"))
         assert len(engine.get("long")) > 1
     assert "few words" not in embedder.texts[2:]
     assert len(embedder.texts) > 3
@@ -75,7 +76,7 @@ def test_another_embedder_is_refused(chroma: Path, tmp_path: Path) -> None:
         Engine.open(tmp_path / "a", create=True, embedder=Words(32)) as engine,
         pytest.raises(EmbedderMismatchError, match="its vectors have length 32, the collection's 64"),
     ):
-        import_chroma(engine, chroma)
+        import_vectors(engine, read_chroma(chroma))
 
     class Backwards(Words):
         def embed_query(self, text: str) -> list[float]:
@@ -85,11 +86,11 @@ def test_another_embedder_is_refused(chroma: Path, tmp_path: Path) -> None:
         Engine.open(tmp_path / "b", create=True, embedder=Backwards()) as engine,
         pytest.raises(EmbedderMismatchError, match=r"has a cosine of -?0\.\d\d with the one there"),
     ):
-        import_chroma(engine, chroma)
+        import_vectors(engine, read_chroma(chroma))
     with Engine.open(tmp_path / "c", create=True) as engine:
         with pytest.raises(ArgumentError, match="embedder must be the one that made the vectors"):
-            import_chroma(engine, chroma)
-        assert import_chroma(engine, chroma, re_embed=True).added == len(DOCUMENTS)
+            import_vectors(engine, read_chroma(chroma))
+        assert import_vectors(engine, read_chroma(chroma), re_embed=True).added == len(DOCUMENTS)
 
 
 @pytest.fixture

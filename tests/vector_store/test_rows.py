@@ -12,6 +12,7 @@ import pytest
 from sleuth import Engine
 from sleuth.engine import import_vectors
 from sleuth.errors import ArgumentError, EmbedderMismatchError
+from sleuth.vector_store import read_vectors
 from tests.commands import sleuth
 from tests.vector_store.test_import import Counted
 
@@ -30,7 +31,7 @@ def imported(tmp_path: Path, *arguments: Any, **options: Any) -> dict[str, float
     """Import, and return the nearest of the third vector."""
     embedder = Counted()
     with Engine.open(tmp_path / "index", create=True, embedder=embedder) as engine:
-        assert import_vectors(engine, *arguments, **options).added == len(TEXTS)
+        assert import_vectors(engine, read_vectors(*arguments, **options)).added == len(TEXTS)
         assert len(embedder.texts) == 3  # a sample, to compare
         assert engine.count("year<2").documents == 2
         return {item.id: item.score for item in engine.nearest(VECTORS[2], 1)}
@@ -86,12 +87,12 @@ def test_what_does_not_fit_is_refused(rows: Path, tmp_path: Path) -> None:
             "bad.npy": "vectors must be a numpy file",
         }.items():
             with pytest.raises(ArgumentError, match=message):
-                import_vectors(engine, rows, tmp_path / name)
+                import_vectors(engine, read_vectors(rows, tmp_path / name))
         with pytest.raises(EmbedderMismatchError, match="embedder must be the one"):
-            import_vectors(engine, rows, tmp_path / "other.npy")
+            import_vectors(engine, read_vectors(rows, tmp_path / "other.npy"))
         with pytest.raises(ArgumentError, match=r"row 1 of .* must have a 'body'"):
-            import_vectors(engine, rows, tmp_path / "many.npy", text_field="body")
+            import_vectors(engine, read_vectors(rows, tmp_path / "many.npy", text_field="body"))
         with pytest.raises(ArgumentError, match="must have a 'vector'"):
-            import_vectors(engine, rows)
+            import_vectors(engine, read_vectors(rows))
         with pytest.raises(ArgumentError, match="path must be a file of"):
-            import_vectors(engine, tmp_path / "few.npy")
+            import_vectors(engine, read_vectors(tmp_path / "few.npy"))

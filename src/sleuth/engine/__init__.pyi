@@ -4,9 +4,8 @@ from sleuth.engine.documents import DocumentPage as DocumentPage
 from sleuth.engine.documents import Documents as Documents
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
-from sleuth.engine.importing import aimport_chroma as aimport_chroma
+from sleuth.engine.importing import ImportReport as ImportReport
 from sleuth.engine.importing import aimport_vectors as aimport_vectors
-from sleuth.engine.importing import import_chroma as import_chroma
 from sleuth.engine.importing import import_vectors as import_vectors
 from sleuth.engine.index import IndexBackend as IndexBackend
 from sleuth.engine.index import StoreBackend as StoreBackend

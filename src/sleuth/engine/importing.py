@@ -1,22 +1,21 @@
-"""Imports the contents of another store, with its vectors."""
+"""Imports the documents of another store, with their vectors."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from math import hypot
 from typing import TYPE_CHECKING, Any
 
-from sleuth.errors import ArgumentError, EmbedderMismatchError
+from sleuth.errors import ArgumentError, EmbedderMismatchError, StoreError
 from sleuth.ingest import AddReport, open_chunker
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from sleuth.engine.engine import Engine
-    from sleuth.vector_store import StoredVector
+    from sleuth.vector_store import StoredVector, StoredVectors
 
 SAMPLE = 3
 """Documents that are embedded again, to see whether the embedder is the one that made the vectors."""
@@ -27,91 +26,79 @@ AGREEMENT = 0.98
 _BATCH = 500
 
 
-def import_chroma(
-    engine: Engine, path: str | Path, collection: str | None = None, *, re_embed: bool = False
-) -> AddReport:
-    """Add all documents of a Chroma collection, with their vectors.
+@dataclass(slots=True)
+class ImportReport(AddReport):
+    """The result of an import.
 
-    Each keeps its id and metadata. One that is longer than the index's `chunk_size` is cut and embedded again.
-
-    Args:
-        engine: opened with the embedder that made the vectors.
-        path: the folder of the Chroma.
-        collection: its name; may be left out where there is one.
-        re_embed: leave the vectors behind, and embed with the index's own embedder.
-
-    Raises:
-        ArgumentError: no such Chroma or collection, or an index whose embedder cannot take vectors from elsewhere.
-        EmbedderMismatchError: the index's embedder makes other vectors of the same texts.
-        EmbeddingError: the embedder does not answer.
+    Attributes:
+        stored: documents there, as the other store says; None where it does not say.
+        read: documents that were read.
+        blank: those without text, which are left out.
     """
-    from sleuth.vector_store import read_chroma
 
-    return _import(engine, read_chroma(path, collection), re_embed=re_embed)
-
-
-aimport_chroma = async_twin(import_chroma)
+    stored: int | None = None
+    read: int = 0
+    blank: int = 0
 
 
 def import_vectors(
     engine: Engine,
-    path: str | Path,
-    vectors: str | Path | None = None,
+    source: StoredVectors,
     *,
-    text_field: str = "text",
-    id_field: str = "id",
-    vector_field: str = "vector",
     re_embed: bool = False,
-) -> AddReport:
-    """Add the rows of a Parquet or JSON lines file, with their vectors, which are never all in memory.
+    progress: Callable[[ImportReport], None] | None = None,
+) -> ImportReport:
+    """Add the documents of another store, with their vectors.
 
-    Fields that are neither text, id nor vector are metadata.
+    They are read some at a time and committed batch by batch. An import that was broken off goes on when it is run
+    again: documents that are there are read and compared, and neither written nor embedded. Each keeps its id and
+    metadata. One that is longer than the index's `chunk_size` is cut and embedded again.
 
     Args:
         engine: opened with the embedder that made the vectors.
-        path: of the rows: `.parquet` or `.jsonl`.
-        vectors: a numpy file (`.npy`), shape (rows, dimension), in the order of the rows; None where the rows have a
-            field with their vectors.
-        text_field, id_field, vector_field: names of fields; rows without an id are named by a hash of their content.
+        source: what a reader of `sleuth.vector_store` returns: `read_chroma`, `read_faiss`, `read_lancedb`,
+            `read_qdrant`, `read_elasticsearch` or `read_vectors`.
         re_embed: leave the vectors behind, and embed with the index's own embedder.
+        progress: called after each batch.
 
     Raises:
-        ArgumentError: a file of another kind, a row without text or vector, or another number of vectors than rows.
+        ArgumentError: a document that cannot be read, or an index whose embedder is none of the kind that made vectors
+            elsewhere.
         EmbedderMismatchError: the index's embedder makes other vectors of the same texts.
         EmbeddingError: the embedder does not answer.
-        MissingPackageError: pyarrow, which reads Parquet, is not installed.
+        StoreError: other documents were read than the store says there are; those that were read are added.
     """
-    from sleuth.vector_store import read_vectors
-
-    rows = read_vectors(path, vectors, text_field=text_field, id_field=id_field, vector_field=vector_field)
-    return _import(engine, rows, re_embed=re_embed)
-
-
-aimport_vectors = async_twin(import_vectors)
-
-
-def _import(engine: Engine, rows: Iterator[StoredVector], *, re_embed: bool) -> AddReport:
-    """Add documents with their vectors, some at a time."""
-    if re_embed:
-        return engine.add(row.document for row in rows)
-    if engine.scope is not None:
+    if not re_embed and engine.scope is not None:
         raise ArgumentError(
             "re_embed must be True in an engine with a scope, since vectors are kept for the texts of all, got False"
         )
-    if engine.embedder is None or engine.backend.vector_cache is None:
-        raise ArgumentError(
-            "embedder must be the one that made the vectors, such as 'ollama:nomic-embed-text', "
-            f"got {engine.settings.embedder!r}; or leave them behind: --re-embed"
-        )
+    rows = iter(source)
     sample = list(islice(rows, SAMPLE))
-    check_vectors(engine.embedder, sample)
-    total = AddReport()
+    keep = None
+    if not re_embed and any(row.vector is not None for row in sample):
+        keep = _keeper(engine)
+        check_vectors(engine.embedder, [row for row in sample if row.document.page_content.strip()])
+    total = ImportReport(stored=source.count)
     waiting = chain(sample, rows)
     while batch := list(islice(waiting, _BATCH)):
-        # Before the documents: the index looks here before it embeds, and a writer cannot wait for another.
-        engine.backend.vector_cache.put(engine.embedder.fingerprint, _vectors(engine, batch))
-        total = _sum(total, engine.add(row.document for row in batch))
+        texts = [row for row in batch if row.document.page_content.strip()]
+        if keep is not None:
+            keep(texts)  # before the documents: the index looks there before it embeds
+        _count(total, engine.add(row.document for row in texts))
+        total.read += len(batch)
+        total.blank += len(batch) - len(texts)
+        if progress:
+            progress(total)
+    if source.count is not None and total.read != source.count:
+        raise StoreError(
+            f"{source.name} must give the {source.count:,} documents that it says it has, got {total.read:,}; "
+            "they are added: if it changed meanwhile, import it again",
+            path=str(engine.path),
+        )
     return total
+
+
+aimport_vectors = async_twin(import_vectors)
 
 
 def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
@@ -122,10 +109,10 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
     """
     expected = embedder.embed_documents([row.document.page_content for row in sample])
     for row, vector in zip(sample, expected, strict=True):
-        found = [float(x) for x in vector]
-        if len(found) != len(row.vector):
-            differ = f"its vectors have length {len(found)}, the collection's {len(row.vector)}"
-        elif (cosine := _cosine(found, row.vector)) < AGREEMENT:
+        own, other = _floats(vector), _floats(row.vector)
+        if len(own) != len(other):
+            differ = f"its vectors have length {len(own)}, the collection's {len(other)}"
+        elif (cosine := _cosine(own, other)) < AGREEMENT:
             differ = (
                 f"its vector of document {row.document.id!r} has a cosine of {cosine:.2f} with the one there"
             )
@@ -134,6 +121,28 @@ def check_vectors(embedder: Any, sample: Sequence[StoredVector]) -> None:
         raise EmbedderMismatchError(
             f"embedder must be the one that made the collection's vectors, got {embedder.fingerprint!r}: {differ}"
         )
+
+
+def _keeper(engine: Engine) -> Callable[[Sequence[StoredVector]], None]:
+    """Return what puts vectors where the index looks before it embeds, without those that are there.
+
+    Raises:
+        ArgumentError: the index keeps no vectors of its embedder.
+    """
+    embedder, cache = engine.embedder, engine.backend.vector_cache
+    if embedder is None or cache is None:
+        raise ArgumentError(
+            "embedder must be the one that made the vectors, such as 'ollama:nomic-embed-text', "
+            f"got {engine.settings.embedder!r}; or leave them behind: --re-embed"
+        )
+
+    def keep(rows: Sequence[StoredVector]) -> None:
+        vectors = _vectors(engine, rows)
+        old = cache.get(embedder.fingerprint, list(vectors))
+        if missing := {name: vector for name, vector in vectors.items() if name not in old}:
+            cache.put(embedder.fingerprint, missing)
+
+    return keep
 
 
 def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
@@ -145,7 +154,7 @@ def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     vectors = {}
     for row in rows:
         chunks = chunker.split(row.document)
-        if len(chunks) == 1:
+        if len(chunks) == 1 and row.vector is not None:
             (chunk,) = chunks
             heading, title = chunk.fields.get("heading"), str(row.document.metadata.get("title") or "")
             text = embedded_text({"title": title, "heading": heading, "text": chunk.text})
@@ -153,10 +162,16 @@ def _vectors(engine: Engine, rows: Sequence[StoredVector]) -> dict[str, bytes]:
     return vectors
 
 
-def _sum(a: AddReport, b: AddReport) -> AddReport:
-    return AddReport(
-        a.added + b.added, a.updated + b.updated, a.unchanged + b.unchanged, a.seconds + b.seconds, b.version
-    )
+def _count(total: ImportReport, report: AddReport) -> None:
+    total.added += report.added
+    total.updated += report.updated
+    total.unchanged += report.unchanged
+    total.seconds += report.seconds
+    total.version = report.version
+
+
+def _floats(vector: Iterable[Any] | None) -> list[float]:
+    return [] if vector is None else [float(value) for value in vector]
 
 
 def _cosine(a: Sequence[float], b: Sequence[float]) -> float:

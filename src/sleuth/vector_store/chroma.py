@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +17,13 @@ from sleuth.remote import async_twin
 from sleuth.text import Chunker
 from sleuth.types import Document
 from sleuth.vector_store.retriever import query_vector, recorded_embedder
+from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors
 
 if TYPE_CHECKING:
     from langchain_chroma import Chroma
 
 logger = logger_of("vector_store")
 
-BATCH = 500
 DOCUMENT_KEY = "document_id"
 """Metadata key of passages: the id of the document that they were cut from."""
 
@@ -175,18 +174,6 @@ class _Lists:
         return [[float(x) for x in row] for row in vectors]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredVector:
-    """A document of a Chroma with its vector.
-
-    Attributes:
-        vector: shape (dimension,).
-    """
-
-    document: Document
-    vector: Sequence[float]
-
-
 def open_client(path: str | Path | None) -> Any:
     """Return a client of an embedded Chroma with telemetry off."""
     try:
@@ -199,8 +186,8 @@ def open_client(path: str | Path | None) -> Any:
     return chromadb.PersistentClient(str(path), settings=Settings(anonymized_telemetry=False))
 
 
-def read_chroma(path: str | Path, collection: str | None = None) -> Iterator[StoredVector]:
-    """Yield all documents of a collection with their vectors, in its order. Documents without text are skipped.
+def read_chroma(path: str | Path, collection: str | None = None) -> StoredVectors:
+    """Return all documents of a collection with their vectors, in its order.
 
     Args:
         path: the folder of an embedded Chroma; it must exist.
@@ -218,9 +205,10 @@ def read_chroma(path: str | Path, collection: str | None = None) -> Iterator[Sto
     names = sorted(entry if isinstance(entry, str) else entry.name for entry in client.list_collections())
     name = collection if collection is not None else names[0] if len(names) == 1 else None
     if name not in names:
-        known_names = ", ".join(names) or "none"
-        raise ArgumentError(f"collection must be among those of {path} ({known_names}), got {collection!r}")
-    return _read(client.get_collection(name, embedding_function=None), str(path))
+        listed = ", ".join(names) or "none"
+        raise ArgumentError(f"collection must be among those of {path} ({listed}), got {collection!r}")
+    source = client.get_collection(name, embedding_function=None)
+    return StoredVectors(f"{path}/{name}", _read(source, str(path)), source.count())
 
 
 def _read(collection: Any, path: str) -> Iterator[StoredVector]:
@@ -228,11 +216,9 @@ def _read(collection: Any, path: str) -> Iterator[StoredVector]:
         page = collection.get(limit=BATCH, offset=offset, include=["documents", "metadatas", "embeddings"])
         rows = zip(page["ids"], page["documents"], page["metadatas"], page["embeddings"], strict=True)
         for id, text, metadata, vector in rows:
-            if not text or not text.strip():
-                continue
             if vector is None or not len(vector):
                 raise StoreError(f"document {id!r} of the Chroma at {path} has no vector", path=path)
-            yield StoredVector(Document(text, dict(metadata or {}), id=id), [float(x) for x in vector])
+            yield StoredVector(Document(text or "", dict(metadata or {}), id=id), vector)
 
 
 def flat(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,25 +6,48 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.types import Document
-from sleuth.vector_store.chroma import StoredVector
+from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors, row_document
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_TOGETHER = 500
-"""Rows of Parquet and Arrow that are unpacked at a time."""
+
+T = TypeVar("T")
 
 
 def read_vectors(
-    path: str | Path, vectors: str | Path | None, *, text_field: str, id_field: str, vector_field: str
-) -> Iterator[StoredVector]:
-    """Yield rows as documents with their vectors; see `sleuth.engine.import_vectors`."""
+    path: str | Path,
+    vectors: str | Path | None = None,
+    *,
+    text_field: str = "text",
+    id_field: str = "id",
+    vector_field: str = "vector",
+) -> StoredVectors:
+    """Return the rows of a file, or of a folder of files, with their vectors, which are never all in memory.
+
+    Args:
+        path: of the rows, as of `read_rows`.
+        vectors: a numpy file (`.npy`), shape (rows, dimension), in the order of the rows; None where the rows have a
+            field with their vectors.
+        text_field, id_field, vector_field: names of fields, of which the others are metadata; rows without an id are
+            named by a hash of their content.
+
+    Raises:
+        ArgumentError: a file of another kind, a row without text or vector, or another number of vectors than rows.
+        MissingPackageError: pyarrow, which reads Parquet and Arrow, is not installed.
+    """
     matrix = None if vectors is None else _matrix(Path(vectors))
+    rows = _with_vectors(path, matrix, text_field, id_field, vector_field)
+    return StoredVectors(str(path), rows, _count(Path(path)) if matrix is None else len(matrix))
+
+
+def _with_vectors(
+    path: str | Path, matrix: NDArray[Any] | None, text_field: str, id_field: str, vector_field: str
+) -> Iterator[StoredVector]:
     number = 0
     for number, row in enumerate(read_rows(path), 1):
         values = dict(row)
@@ -33,28 +56,13 @@ def read_vectors(
         vector: Sequence[float] | None = values.pop(vector_field, None)
         if matrix is not None:
             vector = matrix[number - 1].tolist()
+        place = f"row {number} of {path}"
+        document = row_document(values, place, text_field, id_field)
         if not vector:
-            raise ArgumentError(f"row {number} of {path} must have a {vector_field!r}, got {sorted(row)}")
-        yield StoredVector(row_document(values, f"row {number} of {path}", text_field, id_field), vector)
+            raise ArgumentError(f"{place} must have a {vector_field!r}, got {sorted(row)}")
+        yield StoredVector(document, vector)
     if matrix is not None and number < len(matrix):
         raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for {number}")
-
-
-def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: str) -> Document:
-    """Return a row as a document; fields that are neither text nor id, and are not None, are metadata.
-
-    Args:
-        place: names the row in messages.
-
-    Raises:
-        ArgumentError: a row without a text.
-    """
-    text, id = row.get(text_field), row.get(id_field)
-    if not isinstance(text, str):
-        raise ArgumentError(f"{place} must have a {text_field!r}, got {text!r} and the fields {sorted(row)}")
-    own = (text_field, id_field)
-    metadata = {key: value for key, value in row.items() if value is not None and key not in own}
-    return Document(text, metadata, id=None if id is None else str(id))
 
 
 def _matrix(path: Path) -> NDArray[np.floating[Any]]:
@@ -117,7 +125,21 @@ def _json_rows(path: Path) -> Iterator[Mapping[str, Any]]:
 def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     from pyarrow import parquet
 
-    return _unpacked(parquet.ParquetFile(path).iter_batches(_TOGETHER))
+    return _unpacked(parquet.ParquetFile(path).iter_batches(BATCH))
+
+
+def _parquet_counts(path: Path) -> Iterator[int]:
+    from pyarrow import parquet
+
+    yield parquet.ParquetFile(path).metadata.num_rows
+
+
+def _count(path: Path) -> int | None:
+    """Return how many rows the files of a path say they have; None where one of them does not say."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    if not all(file.is_file() and file.suffix == ".parquet" for file in files):
+        return None
+    return sum(next(_by_arrow(_parquet_counts)(file)) for file in files)
 
 
 def _arrow_rows(path: Path) -> Iterator[Mapping[str, Any]]:
@@ -140,16 +162,14 @@ _MAGIC = b"ARROW1"
 
 def _unpacked(batches: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
     for batch in batches:
-        for start in range(0, batch.num_rows, _TOGETHER):
-            yield from batch.slice(start, _TOGETHER).to_pylist()
+        for start in range(0, batch.num_rows, BATCH):
+            yield from batch.slice(start, BATCH).to_pylist()
 
 
-def _by_arrow(
-    reader: Callable[[Path], Iterator[Mapping[str, Any]]],
-) -> Callable[[Path], Iterator[Mapping[str, Any]]]:
+def _by_arrow(reader: Callable[[Path], Iterator[T]]) -> Callable[[Path], Iterator[T]]:
     """Return a reader that names a missing package and a damaged file."""
 
-    def rows(path: Path) -> Iterator[Mapping[str, Any]]:
+    def rows(path: Path) -> Iterator[T]:
         try:
             from pyarrow import ArrowException
         except ImportError as error:

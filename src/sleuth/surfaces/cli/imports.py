@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from shutil import rmtree
 from typing import TYPE_CHECKING, Annotated
@@ -13,11 +13,11 @@ import typer
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import say
+from sleuth.surfaces.cli.terminal import console, say
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine
-    from sleuth.ingest import AddReport
+    from sleuth.engine import Engine, ImportReport
+    from sleuth.vector_store import StoredVectors
 
 EmbedderOption = Annotated[
     str | None,
@@ -25,15 +25,30 @@ EmbedderOption = Annotated[
 ]
 ReEmbedOption = Annotated[bool, typer.Option("--re-embed", help="Discard the vectors and make new ones.")]
 
+CollectionOption = Annotated[
+    str | None,
+    typer.Option("--collection", "-c", help="Name of the collection; needed if there are several."),
+]
+IdFieldOption = Annotated[str, typer.Option("--id-field", help="Field of the id.")]
+TextFieldOption = Annotated[str, typer.Option("--text-field", help="Field of the text.")]
+
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth import chroma ./chroma_db --embedder ollama:nomic-embed-text --index ./index
 
-  sleuth import chroma ./chroma_db --collection docs --re-embed
+  sleuth import faiss ./faiss_index --embedder openai:text-embedding-3-small
+
+  sleuth import lancedb ./lancedb --table docs --re-embed
+
+  sleuth import qdrant http://localhost:6333 --collection docs --embedder ollama:nomic-embed-text
+
+  sleuth import elasticsearch dump.jsonl --text-field body
 
   sleuth import vectors docs.parquet --text-field body --vector-field embedding --embedder ollama:nomic-embed-text
 
   sleuth import vectors docs.jsonl --vectors docs.npy --embedder ollama:nomic-embed-text
+
+An import that was broken off goes on when the command is run again.
 """
 
 imports = typer.Typer(
@@ -53,34 +68,108 @@ def about() -> None:
 @imports.command("chroma", epilog=EXAMPLES)
 def chroma(
     path: Annotated[Path, typer.Argument(help="Folder of the Chroma.")],
-    collection: Annotated[
-        str | None,
-        typer.Option("--collection", "-c", help="Name of the collection; needed if there are several."),
-    ] = None,
+    collection: CollectionOption = None,
     embedder: EmbedderOption = None,
     re_embed: ReEmbedOption = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Import a collection of an embedded Chroma with its vectors; creates a missing index."""
-    from sleuth.engine import import_chroma
     from sleuth.vector_store import read_chroma
 
-    target = index_folder(index)
-    next(read_chroma(path, collection), None)  # no new index for nothing
-    with _index_at(target, embedder) as engine:
-        report = import_chroma(engine, path, collection, re_embed=re_embed)
-    _show(report, target, json=json)
+    _import(read_chroma(path, collection), index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("faiss", epilog=EXAMPLES)
+def faiss(
+    path: Annotated[Path, typer.Argument(help="Folder that LangChain's FAISS saved.")],
+    name: Annotated[str, typer.Option("--name", help="Name of its two files.")] = "index",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a FAISS of LangChain with its vectors. Its pickle is read as data: nothing in it is run."""
+    from sleuth.vector_store import read_faiss
+
+    _import(read_faiss(path, name), index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("lancedb", epilog=EXAMPLES)
+def lancedb(
+    path: Annotated[Path, typer.Argument(help="Folder of the LanceDB.")],
+    table: Annotated[
+        str | None, typer.Option("--table", help="Name of the table; needed if there are several.")
+    ] = None,
+    text_field: TextFieldOption = "text",
+    id_field: IdFieldOption = "id",
+    vector_field: Annotated[str, typer.Option("--vector-field", help="Column of the vector.")] = "vector",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a table of LanceDB with its vectors."""
+    from sleuth.vector_store import read_lancedb
+
+    fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
+    _import(read_lancedb(path, table, **fields), index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("qdrant", epilog=EXAMPLES)
+def qdrant(
+    place: Annotated[str, typer.Argument(help="Folder of local mode, or address of a server.")],
+    collection: CollectionOption = None,
+    text_field: Annotated[
+        str, typer.Option("--text-field", help="Key of the text in the payload.")
+    ] = "page_content",
+    vector: Annotated[
+        str, typer.Option("--vector", help="Name of the vector; needed if there are several.")
+    ] = "",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a collection of Qdrant with its vectors. The key of a server comes from $QDRANT_API_KEY."""
+    import os
+
+    from sleuth.vector_store import read_qdrant
+
+    key = os.environ.get("QDRANT_API_KEY") or None
+    source = read_qdrant(place, collection, api_key=key, text_field=text_field, vector=vector)
+    _import(source, index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("elasticsearch", epilog=EXAMPLES)
+def elasticsearch(
+    path: Annotated[Path, typer.Argument(help="JSON lines: hits, or pages of a scroll.")],
+    text_field: TextFieldOption = "text",
+    vector_field: Annotated[
+        str, typer.Option("--vector-field", help="Field of the vector; without it the index makes vectors.")
+    ] = "",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a dump of Elasticsearch or OpenSearch, as a scroll or elasticdump writes it."""
+    from sleuth.vector_store import read_elasticsearch
+
+    source = read_elasticsearch(path, text_field=text_field, vector_field=vector_field)
+    _import(source, index, embedder, re_embed=re_embed, json=json)
 
 
 @imports.command("vectors", epilog=EXAMPLES)
 def vectors(
-    path: Annotated[Path, typer.Argument(help="Rows with texts: .parquet or .jsonl.")],
+    path: Annotated[
+        Path, typer.Argument(help="Rows with texts: .parquet, .arrow or .jsonl, or a folder of such.")
+    ],
     vectors: Annotated[
         Path | None, typer.Option("--vectors", help="A numpy file (.npy) with a vector for each row.")
     ] = None,
-    text_field: Annotated[str, typer.Option("--text-field", help="Field of the text.")] = "text",
-    id_field: Annotated[str, typer.Option("--id-field", help="Field of the id.")] = "id",
+    text_field: TextFieldOption = "text",
+    id_field: IdFieldOption = "id",
     vector_field: Annotated[
         str, typer.Option("--vector-field", help="Field of the vector, where there is no numpy file.")
     ] = "vector",
@@ -90,13 +179,37 @@ def vectors(
     index: IndexOption = None,
 ) -> None:
     """Import rows with vectors from files of any size. Creates a missing index."""
+    from sleuth.vector_store import read_vectors
+
+    fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
+    _import(read_vectors(path, vectors, **fields), index, embedder, re_embed=re_embed, json=json)
+
+
+def _import(
+    source: StoredVectors, index: Path | None, embedder: str | None, *, re_embed: bool, json: bool
+) -> None:
+    """Import with a line of progress on a terminal, and say what came of it."""
     from sleuth.engine import import_vectors
 
-    target = index_folder(index)
-    fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
-    with _index_at(target, embedder) as engine:
-        report = import_vectors(engine, path, vectors, re_embed=re_embed, **fields)
-    _show(report, target, json=json)
+    target, err = index_folder(index), console(stderr=True)
+    whole = "" if source.count is None else f" of {source.count:,}"
+    with _index_at(target, embedder) as engine, ExitStack() as stack:
+        progress = None
+        if err.is_terminal and not json:
+            status = stack.enter_context(err.status(f"importing {source.name}"))
+
+            def progress(now: ImportReport) -> None:
+                status.update(f"{now.read:,}{whole} documents")
+
+        report = import_vectors(engine, source, re_embed=re_embed, progress=progress)
+    if json:
+        print_json(report.to_dict())
+        return
+    blank = f", {report.blank:,} left out without text" if report.blank else ""
+    say(
+        f"{report.read:,}{whole} documents read: {report.added:,} added, {report.updated:,} updated, "
+        f"{report.unchanged:,} unchanged{blank} in {target}"
+    )
 
 
 @contextmanager
@@ -117,12 +230,3 @@ def _index_at(folder: Path, embedder: str | None) -> Iterator[Engine]:
         if is_new and is_empty:
             rmtree(folder)
         raise
-
-
-def _show(report: AddReport, target: Path, *, json: bool) -> None:
-    if json:
-        print_json(report.to_dict())
-    else:
-        say(
-            f"{report.added} documents added, {report.updated} updated, {report.unchanged} unchanged in {target}"
-        )

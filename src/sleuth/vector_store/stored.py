@@ -1,0 +1,67 @@
+"""What readers of other stores yield: documents with their vectors, and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sleuth.errors import ArgumentError
+from sleuth.types import Document
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+BATCH = 500
+"""Documents that are read at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVector:
+    """A document of another store with its vector.
+
+    Attributes:
+        vector: shape (dimension,); None for a document without a vector.
+    """
+
+    document: Document
+    vector: Sequence[float] | NDArray[np.floating[Any]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVectors:
+    """The documents of another store. They are read some at a time, once, in an order that stays.
+
+    Attributes:
+        name: of the store, for messages.
+        count: how many documents there are, as the store says; None where it does not say.
+    """
+
+    name: str
+    rows: Iterable[StoredVector]
+    count: int | None = None
+
+    def __iter__(self) -> Iterator[StoredVector]:
+        return iter(self.rows)
+
+
+def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: str) -> Document:
+    """Return a row as a document; fields that are neither text nor id, and are not None, are metadata.
+
+    A field `metadata` that holds further fields, as LangChain writes it, counts as these.
+
+    Args:
+        place: names the row in messages.
+
+    Raises:
+        ArgumentError: a row without a text.
+    """
+    text, id = row.get(text_field), row.get(id_field)
+    if not isinstance(text, str):
+        raise ArgumentError(f"{place} must have a {text_field!r}, got {text!r} and the fields {sorted(row)}")
+    more = row.get("metadata")
+    fields = {**more, **row} if isinstance(more, Mapping) else dict(row)
+    own = {text_field, id_field} | ({"metadata"} if isinstance(more, Mapping) else set())
+    metadata = {key: value for key, value in fields.items() if value is not None and key not in own}
+    return Document(text, metadata, id=None if id is None else str(id))
