@@ -62,8 +62,7 @@ def import_vectors(
         progress: called after each batch.
 
     Raises:
-        ArgumentError: a document that cannot be read, or an index whose embedder is none of the kind that made vectors
-            elsewhere.
+        ArgumentError: a document that cannot be read, or an index that keeps no vectors of its embedder.
         EmbedderMismatchError: the index's embedder makes other vectors of the same texts.
         EmbeddingError: the embedder does not answer.
         StoreError: other documents were read than the store says there are; those that were read are added.
