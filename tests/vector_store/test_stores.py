@@ -15,8 +15,14 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.engine import import_vectors
 from sleuth.errors import ArgumentError, MissingPackageError, StoreError
-from sleuth.vector_store import StoredVector, StoredVectors, read_elasticsearch, read_qdrant
-from sleuth.vector_store.faiss import _DataUnpickler, read_faiss
+from sleuth.vector_store import (
+    DataUnpickler,
+    StoredVector,
+    StoredVectors,
+    read_elasticsearch,
+    read_faiss,
+    read_qdrant,
+)
 from tests.commands import sleuth
 from tests.integrations.documents import check_examples
 from tests.vector_store.conftest import Words
@@ -148,13 +154,13 @@ class Hostile:
 def test_a_pickle_runs_nothing(value: object) -> None:
     """Functions and classes other than those of values are refused before they are called."""
     with pytest.raises(pickle.UnpicklingError, match="which is not read"):
-        _DataUnpickler(io.BytesIO(pickle.dumps(value))).load()
+        DataUnpickler(io.BytesIO(pickle.dumps(value))).load()
 
 
 def test_a_pickle_holds_values() -> None:
     """Texts, numbers, lists, sets, dates and times are read."""
     values = {"a": [1, 2.5, None, b"x"], "day": datetime.date(2026, 1, 2), "set": {1}}
-    assert _DataUnpickler(io.BytesIO(pickle.dumps(values))).load() == values
+    assert DataUnpickler(io.BytesIO(pickle.dumps(values))).load() == values
 
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:

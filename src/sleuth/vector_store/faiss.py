@@ -78,7 +78,7 @@ def _docstore(path: Path) -> tuple[Mapping[str, Any], Mapping[int, str]]:
     """
     try:
         with path.open("rb") as file:
-            store, id_by_place = _DataUnpickler(file).load()
+            store, id_by_place = DataUnpickler(file).load()
         documents = _fields(store)["_dict"]
         _fields(next(iter(documents.values()), _Shell()))
     except Exception as error:  # whatever a damaged or hostile pickle makes the reader raise
@@ -97,7 +97,7 @@ class _Shell:
         self.state = state
 
 
-class _DataUnpickler(pickle.Unpickler):
+class DataUnpickler(pickle.Unpickler):
     """Reads values and shells, and no other object."""
 
     def find_class(self, module: str, name: str) -> Any:
