@@ -32,8 +32,8 @@ def read_faiss(path: str | Path, name: str = "index") -> StoredVectors:
         MissingPackageError: faiss is not installed.
     """
     folder = Path(path)
-    files = [folder / f"{name}.faiss", folder / f"{name}.pkl"]
-    for file in files:
+    vectors_file, documents_file = folder / f"{name}.faiss", folder / f"{name}.pkl"
+    for file in (vectors_file, documents_file):
         if not file.is_file():
             raise ArgumentError(
                 f"path must be a folder of LangChain's FAISS with {file.name}, got {str(path)!r}"
@@ -43,10 +43,10 @@ def read_faiss(path: str | Path, name: str = "index") -> StoredVectors:
     except ImportError as error:
         raise MissingPackageError("faiss-cpu", "imports", "reading FAISS") from error
     try:
-        index = faiss.read_index(str(files[0]), faiss.IO_FLAG_MMAP)
+        index = faiss.read_index(str(vectors_file), faiss.IO_FLAG_MMAP)
     except RuntimeError as error:
-        raise ArgumentError(f"{files[0]} must be an index of FAISS: {_first_line(error)}") from error
-    documents, id_by_place = _docstore(files[1])
+        raise ArgumentError(f"{vectors_file} must be an index of FAISS: {_first_line(error)}") from error
+    documents, id_by_place = _docstore(documents_file)
     if len(id_by_place) != index.ntotal:
         raise StoreError(
             f"{folder} must hold as many documents as vectors, got {len(id_by_place)} and {index.ntotal}",
