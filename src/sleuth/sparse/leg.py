@@ -109,8 +109,9 @@ class SparseLeg(RankingLeg[TokenWeights]):
         return SparseSearcher(self, segments, previous if isinstance(previous, SparseSearcher) else None)
 
     def greatest(self, query: str, idf: Callable[[Iterable[str]], Mapping[str, float]]) -> float:
-        """Return the score of a row that has the greatest weight for each token of the query."""
-        return GREATEST * sum(self.encode_query(query).values()) or 1.0
+        """Return the score of a row that has the greatest weight for each token of the query; 1 without the model."""
+        weights = {} if self._encoder is None else self._encoder.encode_query(query)
+        return GREATEST * sum(weights.values()) or 1.0
 
     def unrelated(self, query: str) -> float:
         """Return the share of the greatest score that unrelated rows reach; 1 for gibberish."""
