@@ -103,6 +103,36 @@ def test_wrong_granularities_are_refused(retriever: tuple[CodeRetriever, str]) -
             code.retrieve("tokens", repository, strategy="keyword", **options)
 
 
+@pytest.mark.parametrize(
+    ("question", "methods"),
+    [
+        ("unpickling a bucket fails", {"__getstate__": 1.0}),
+        ("two buckets are not equal", {"__eq__": 1.0}),
+        ("it fails\n\nwhen buckets are compared by equality", {"__eq__": 0.5}),
+        ("how are tokens refilled", {}),
+    ],
+)
+def test_special_methods_are_found_by_words_for_them(
+    storage: CodeStorage, git: Git, question: str, methods: dict[str, float]
+) -> None:
+    """A query that paraphrases a special method of Python speaks for it, in its title more than below."""
+    names = ("__getstate__", "__eq__", "refill")
+    git.commit(
+        {
+            "bucket.py": "class Bucket:\n"
+            + "".join(f"    def {name}(self):\n        return self\n\n" for name in names)
+        }
+    )
+    report = index_path(storage, git.root)
+    repository = storage.repository(report.repository)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    query = read_query(f"{question}: bucket")
+    signals = function_signals(snapshot, query, rank_files(snapshot, query))
+    column = signals.values[:, list(FUNCTION_WEIGHTS).index("meant")].tolist()
+    symbols = [snapshot.detail(snapshot.files[file]).symbols[at].name for file, at in signals.functions]
+    assert {name: value for name, value in zip(symbols, column, strict=True) if value} == methods
+
+
 def test_quotes_links_and_calls_speak_for_functions(storage: CodeStorage, git: Git) -> None:
     """What a query quotes and the lines it names count for the function that has them, and its callees for calling."""
     text = "def {0}(order):\n    return {1}\n\n\n"

@@ -11,6 +11,7 @@
     lines       it holds a line that the query names by a link, a place or a stack frame
     quoted      it holds what the query has in quotes
     called      a good function uses its name; `calls`: it uses the name of a good one
+    meant       it is a special method of Python that the query has a word for, as pickling is `__getstate__`
     size        longer functions are changed more often: log of lines
     method      it belongs to a class; `private`, `special`: its name is like _this, or like __this__
 
@@ -30,6 +31,7 @@ from sleuth.code.search.clues import calls_among, lines_named, quoted_shares
 from sleuth.code.search.pieces import Function, FunctionPiece
 from sleuth.code.search.query import Query, parts_of
 from sleuth.code.search.signals import CHUNK_POOL, best_rows
+from sleuth.code.search.special import paraphrased_methods
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
@@ -45,6 +47,7 @@ FUNCTION_WEIGHTS: Final[dict[str, float]] = {
     "file": 4.10, "first": 0.48, "text": 1.33, "title_text": 1.66, "prose_text": 1.35, "symbol": -0.01,
     "any_symbol": 1.40, "share": 1.09, "frame": 0.50, "named": 0.67, "told": 0.37, "owner": 0.36, "size": 3.23,
     "lines": 1.66, "quoted": 1.19, "called": 0.58, "calls": 0.49, "method": 0.40, "private": -0.09, "special": 0.33,
+    "meant": 1.50,
 }  # fmt: skip
 _LONG: Final = 200
 
@@ -163,6 +166,7 @@ class _SignalReader:
         self.chunk_scores = chunk_scores
         self.named = {part for name in query.plain_names for part in parts_of(name)}
         self.told = {part for name in query.told_names for part in parts_of(name)}
+        self.meant = paraphrased_methods(query)
         self.outer: dict[int, list[int]] = {}
 
     def functions_of(self, file: int) -> list[tuple[int, dict[str, float]]]:
@@ -214,6 +218,7 @@ class _SignalReader:
             "named": rare,
             "told": rare if name in self.told else 0.0,
             "owner": float(owner is not None and owner.name in self.named),
+            "meant": self.meant.get(name, 0.0),
             "size": min(1.0, math.log1p(symbol.end - symbol.start + 1) / math.log1p(_LONG)),
             "method": float(owner is not None),
             "private": float(name.startswith("_") and not special),
