@@ -148,7 +148,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     workspace = Workspace(index, refresh=False)
     with (
         open_sources(index, offered) as sources,
-        serving(index, sources=offered, extensions=extensions(), rerankers=[RERANKER]) as server,
+        serving(index, sources=offered, extensions=extensions(), rerank=[RERANKER]) as server,
     ):
         yield Place(root, sources, server, Tools(workspace))
     workspace.close()

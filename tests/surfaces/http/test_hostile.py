@@ -143,7 +143,7 @@ def test_cross_site_requests_are_refused(tight: Local, headers: dict[str, str], 
 def test_sites_that_are_allowed_get_cors(index: Any) -> None:
     """With --cors an allowed site's requests are answered, another's are not; --allow-host adds a name."""
     sites, names = ("https://app.example",), ("search.example",)
-    with serving(index, cors_origins=sites, allowed_hosts=names) as started:
+    with serving(index, cors=sites, allow_host=names) as started:
         headers = {"origin": "https://app.example", "access-control-request-method": "POST"}
         preflight = started.client.options("/v1/search", headers=headers)
         assert preflight.headers["access-control-allow-origin"] == "https://app.example"

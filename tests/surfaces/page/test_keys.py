@@ -76,7 +76,7 @@ def test_behind_tls_of_a_trusted_proxy_the_cookie_is_secure(
     """`X-Forwarded-Proto` counts where the settings name its sender, and nowhere else."""
     keys = tmp_path / "keys.json"
     key = add_key(keys, "reader")
-    with serving(corpus / ".sleuth", extensions=extensions(), keys=keys, trusted_proxies=proxies) as started:
+    with serving(corpus / ".sleuth", extensions=extensions(), keys=keys, trust_proxy=proxies) as started:
         headers = {"x-forwarded-proto": "https"}
         response = httpx.post(f"{started.url}/sign-in", data={"key": key}, headers=headers, timeout=30)
     cookie = response.headers["set-cookie"].lower()
@@ -87,8 +87,8 @@ def test_behind_tls_of_a_trusted_proxy_the_cookie_is_secure(
 def test_a_proxy_is_an_address() -> None:
     """Names and wildcards of proxies are refused."""
     for name in ("*", "proxy.example", ""):
-        with pytest.raises(ArgumentError, match="trusted_proxies must be addresses or networks"):
-            ServerSettings(trusted_proxies=(name,))
+        with pytest.raises(ArgumentError, match="trust_proxy must be addresses or networks"):
+            ServerSettings(trust_proxy=(name,))
 
 
 def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:

@@ -1,16 +1,18 @@
-"""Makes the options of a command from the fields of a request."""
+"""Makes the options of a command from the fields of a dataclass, such as a request."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import typer
 from pydantic.fields import FieldInfo
 
-from sleuth.request import DEFAULT_K, BaseRequest, Wire, defaults
+from sleuth.request import BaseRequest, Wire
 
 R = TypeVar("R", bound=BaseRequest)
 
@@ -35,11 +37,23 @@ def takes(
     Args:
         own_defaults: where people type, some defaults differ from those of programs.
     """
+    return with_options("options", dict, options_of(kind, **own_defaults))
+
+
+def options_of(kind: type, **own_defaults: Any) -> dict[str, Parameter]:
+    """Return a parameter for each field of a dataclass that has a description, save the query of a request.
+
+    Args:
+        own_defaults: where people type, some defaults differ from those of programs.
+    """
     hints = get_type_hints(kind, include_extras=True)
-    values = {"k": DEFAULT_K, **defaults(kind), **own_defaults}
-    return with_options(
-        "options", dict, {name: _parameter(name, hints[name], values[name]) for name in values}
-    )
+    parameters = {}
+    for each in fields(kind):
+        described = any(isinstance(note, FieldInfo) for note in get_args(hints[each.name])[1:])
+        if described and each.name != "query":
+            default = own_defaults.get(each.name, each.default)
+            parameters[each.name] = _parameter(each.name, hints[each.name], default)
+    return parameters
 
 
 def with_options(
@@ -100,6 +114,6 @@ def _flag_type(form: Any) -> Any:
     """Return the type that a flag has on a command line, which writes most values as text."""
     forms = get_args(form) if get_origin(form) in (Union, UnionType) else (form,)
     first, *others = (each for each in forms if each is not NoneType)
-    is_plain = first in (bool, int, float, str) or get_origin(first) is list
+    is_plain = first in (bool, int, float, str, Path) or get_origin(first) is list
     plain = first if is_plain and not others else str
     return plain | None if NoneType in forms else plain

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import typer
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, RayAddressOption, open_index
-from sleuth.surfaces.cli.options import with_options
+from sleuth.surfaces.cli.options import options_of, with_options
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say, say_row
 from sleuth.surfaces.http.settings import QUEUE_PER_THREAD, ServerSettings, threads_per_worker
@@ -52,74 +52,7 @@ keys = typer.Typer(
 serve.add_typer(keys)
 
 KeysOption = Annotated[Path, typer.Option("--keys", help="File of the keys; it holds their hashes.")]
-HostOption = Annotated[str, typer.Option("--host", help="Address to listen on.")]
-PortOption = Annotated[
-    int, typer.Option("--port", min=0, max=65535, help="Port to listen on; 0 takes a free one.")
-]
-ServerKeysOption = Annotated[
-    Path | None, typer.Option("--keys", help="Let in only clients with a key of this file.")
-]
-TokenIssuerOption = Annotated[
-    str | None,
-    typer.Option("--token-issuer", help="Accept access tokens that this issuer signs at /mcp, beside keys."),
-]
-PublicUrlOption = Annotated[
-    str | None,
-    typer.Option("--public-url", help="Address at which clients reach the server; tokens must be for it."),
-]
-ReadOnlyOption = Annotated[bool, typer.Option("--read-only", help="Refuse to add and delete.")]
-SourcesOption = Annotated[
-    list[str] | None,
-    typer.Option("--in", metavar="SOURCE", help="What may be searched: docs (default), code, web or kb:ID."),
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model", help="Model that writes answers, such as llama3.1. Without one, passages are quoted."
-    ),
-]
-RerankOption = Annotated[
-    list[str] | None,
-    typer.Option("--rerank", help="Model that searches may rerank by; repeat it for several."),
-]
-AllowHostOption = Annotated[
-    list[str] | None, typer.Option("--allow-host", help="Host name by which clients address the server.")
-]
-TrustProxyOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--trust-proxy", help="Address or network of a proxy that says by X-Forwarded-Proto who uses TLS."
-    ),
-]
-CorsOption = Annotated[
-    list[str] | None,
-    typer.Option("--cors", help="Site whose pages may call the server, as https://example.org."),
-]
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")]
-ThreadsOption = Annotated[
-    int | None,
-    typer.Option(
-        "--threads",
-        min=1,
-        help="Requests that each worker runs at a time. Default: its share of the cores.",
-    ),
-]
-QueueOption = Annotated[
-    int | None,
-    typer.Option("--queue", min=0, help="Requests that may wait in each worker. Default: 64 per thread."),
-]
-CacheOption = Annotated[
-    int,
-    typer.Option("--cache", min=0, help="Bytes of recent answers that each worker keeps; 0 keeps none."),
-]
-DeadlineOption = Annotated[float, typer.Option("--deadline", help="Seconds for a request.")]
-AnswerDeadlineOption = Annotated[
-    float, typer.Option("--answer-deadline", help="Seconds for an answer that a model writes.")
-]
-MaxBodyOption = Annotated[int, typer.Option("--max-body", min=1, help="Maximum size of a request in bytes.")]
-LogQueriesOption = Annotated[
-    bool, typer.Option("--log-queries", help="Write the text of queries into the log.")
-]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log warnings only.")]
 CreateOption = Annotated[bool, typer.Option("--create", help="Create the index if there is none.")]
 RayOption = Annotated[
@@ -137,54 +70,23 @@ FollowOption = Annotated[
 SocketNumberOption = Annotated[int | None, typer.Option("--socket", hidden=True)]
 
 
-def settings_of(
-    host: HostOption = "127.0.0.1",
-    port: PortOption = 8321,
-    keys: ServerKeysOption = None,
-    token_issuer: TokenIssuerOption = None,
-    public_url: PublicUrlOption = None,
-    read_only: ReadOnlyOption = False,
-    sources: SourcesOption = None,
-    model: ModelOption = None,
-    rerank: RerankOption = None,
-    allow_host: AllowHostOption = None,
-    trust_proxy: TrustProxyOption = None,
-    cors: CorsOption = None,
-    threads: ThreadsOption = None,
-    queue: QueueOption = None,
-    cache: CacheOption = 16 << 20,
-    deadline: DeadlineOption = 30.0,
-    answer_deadline: AnswerDeadlineOption = 300.0,
-    max_body: MaxBodyOption = 32 << 20,
-    log_queries: LogQueriesOption = False,
-) -> Callable[[int], ServerSettings]:
-    """Return what makes the settings of a server, for a number of workers."""
+takes_settings = with_options(
+    "settings",
+    dict,
+    options_of(ServerSettings, threads=None, queue=None),
+)
+"""Gives a command the settings of a server; it gets them as `settings`, a dict."""
 
-    def make(workers: int) -> ServerSettings:
-        most = threads_per_worker(workers) if threads is None else threads
-        return ServerSettings(
-            host=host,
-            port=port,
-            keys=keys,
-            token_issuer=token_issuer,
-            public_url=public_url,
-            read_only=read_only,
-            sources=tuple(dict.fromkeys(sources or ["docs"])),
-            model=model,
-            rerankers=tuple(rerank or ()),
-            allowed_hosts=tuple(allow_host or ()),
-            trusted_proxies=tuple(trust_proxy or ()),
-            cors_origins=tuple(cors or ()),
-            cache=cache,
-            deadline=deadline,
-            answer_deadline=answer_deadline,
-            max_body=max_body,
-            log_queries=log_queries,
-            threads=most,
-            queue=QUEUE_PER_THREAD * most if queue is None else queue,
-        )
 
-    return make
+def settings_of(options: Mapping[str, Any], workers: int) -> ServerSettings:
+    """Return the settings of one of several workers."""
+    values = {name: value for name, value in options.items() if value is not None}
+    threads = values.setdefault("threads", threads_per_worker(workers))
+    values.setdefault("queue", QUEUE_PER_THREAD * threads)
+    repeated = {
+        name: tuple(dict.fromkeys(value)) for name, value in values.items() if isinstance(value, list)
+    }
+    return ServerSettings(**values | repeated)
 
 
 def opener_of(
@@ -209,11 +111,11 @@ def opener_of(
 
 
 @serve.callback()
-@with_options("settings_for", settings_of)
+@takes_settings
 @with_options("opened_for", opener_of)
 def run(
     context: typer.Context,
-    settings_for: Callable[[int], ServerSettings],
+    settings: dict[str, Any],
     opened_for: Callable[[int], AbstractContextManager[Any]],
     workers: WorkersOption = 1,
     quiet: QuietOption = False,
@@ -231,14 +133,14 @@ def run(
 
         raise MissingPackageError(error.name or "fastapi", "serve", "`sleuth serve`") from error
 
-    settings, opened = settings_for(workers), partial(opened_for, workers)
+    checked, opened = settings_of(settings, workers), partial(opened_for, workers)
     if socket_number is not None:
-        _answer(socket.socket(fileno=socket_number), settings, opened, quiet=quiet)
+        _answer(socket.socket(fileno=socket_number), checked, opened, quiet=quiet)
         return
-    listener = server.bind(settings)
+    listener = server.bind(checked)
     url = server.address_of(listener)
     if workers == 1:
-        _answer(listener, settings, opened, quiet=quiet, url=url)
+        _answer(listener, checked, opened, quiet=quiet, url=url)
         return
     with opened():
         say(f"Sleuth, with {workers} workers, answers on {url}", err=True)

@@ -120,10 +120,10 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
         public=frozenset(public),
         dialects=DIALECTS,
     )
-    if settings.cors_origins:
+    if settings.cors:
         app.outermost = CORSMiddleware(
             app.outermost,
-            allow_origins=list(settings.cors_origins),
+            allow_origins=list(settings.cors),
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type"],
             expose_headers=["x-request-id", "retry-after"],

@@ -42,8 +42,8 @@ class Gate:
     ) -> None:
         self.app, self.service = app, service
         self.public, self.dialects = public, dialects
-        self._hosts = {name.lower() for name in service.settings.allowed_hosts}
-        self._origins = frozenset(service.settings.cors_origins)
+        self._hosts = {name.lower() for name in service.settings.allow_host}
+        self._origins = frozenset(service.settings.cors)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -227,7 +227,7 @@ class Call:
         Raises:
             ArgumentError: a reranker that the server does not offer.
         """
-        body.check_offered(self.service.settings.rerankers)
+        body.check_offered(self.service.settings.rerank)
         seconds = min(self.remaining or 1e-3, body.deadline or float("inf"))
         options = {"filter": body.filter, "deadline": seconds, **changes}
         return SearchRequest.like(body, **options | {"filter": self.filter(options["filter"])})

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
+from typing import Annotated
 from urllib.parse import urlsplit
+
+from pydantic import Field
 
 from sleuth.errors import ArgumentError
 from sleuth.remote import checked_base
+from sleuth.request import Wire
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -18,52 +22,65 @@ QUEUE_PER_THREAD = 64
 """Requests that may wait for each that is worked on."""
 
 
+Texts = Wire(list[str] | None)
+"""A flag that may be repeated."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
     """How a server answers.
 
-    Attributes:
-        host, port: where it listens.
-        keys: the file with the keys of its clients; None lets everyone in who reaches it.
-        token_issuer: the address of who signs access tokens for `/mcp`; None accepts keys alone.
-        public_url: the address at which clients reach the server, which tokens name; needed with `token_issuer`.
-        read_only: refuse to add and delete.
-        sources: what requests may search: "docs", "code", "code:REPOSITORY", "web", "kb:ID".
-        model: who writes answers, as of `Engine.use_model`; the best sentences are quoted where None.
-        rerankers: names of models that a search may ask for; each is loaded when it is first asked for.
-        allowed_hosts: names under which clients may address the server, besides localhost and addresses.
-        trusted_proxies: addresses and networks of proxies, whose `X-Forwarded-Proto` says whether a client uses TLS.
-        cors_origins: pages of other sites that may call the server; none by default.
-        threads: requests that are worked on at a time.
-        queue: requests that may wait; the next one is answered with 503.
-        cache: bytes of recent answers that are kept; 0 keeps none.
-        deadline: seconds for one request, from its first byte to its last.
-        answer_deadline: the same for answers that a model writes.
-        max_body: bytes of a request with JSON.
-        max_upload: bytes of a request with files.
-        log_queries: write the text of queries into the log and into spans.
+    A field with a description is an option of `sleuth serve`.
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8321
-    keys: Path | None = None
-    token_issuer: str | None = None
-    public_url: str | None = None
-    read_only: bool = False
-    sources: Sequence[str] = ("docs",)
-    model: str | None = None
-    rerankers: Sequence[str] = ()
-    allowed_hosts: Sequence[str] = ()
-    trusted_proxies: Sequence[str] = ()
-    cors_origins: Sequence[str] = ()
-    threads: int = CORES
-    queue: int = QUEUE_PER_THREAD * CORES
-    cache: int = 16 << 20
-    deadline: float = 30.0
-    answer_deadline: float = 300.0
-    max_body: int = 32 << 20
+    host: Annotated[str, Field(description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[int, Field(description="Port to listen on; 0 takes a free one.")] = 8321
+    keys: Annotated[Path | None, Field(description="Let in only clients with a key of this file.")] = None
+    token_issuer: Annotated[
+        str | None, Field(description="Accept access tokens that this issuer signs at /mcp, beside keys.")
+    ] = None
+    public_url: Annotated[
+        str | None, Field(description="Address at which clients reach the server; tokens must be for it.")
+    ] = None
+    read_only: Annotated[bool, Field(description="Refuse to add and delete.")] = False
+    sources: Annotated[
+        Sequence[str], Texts, Field(description="What may be searched: docs (default), code, web or kb:ID.")
+    ] = ("docs",)
+    model: Annotated[
+        str | None,
+        Field(description="Model that writes answers, such as llama3.1. Without one, passages are quoted."),
+    ] = None
+    rerank: Annotated[
+        Sequence[str], Texts, Field(description="Model that searches may rerank by; repeat it for several.")
+    ] = ()
+    allow_host: Annotated[
+        Sequence[str], Texts, Field(description="Host name by which clients address the server.")
+    ] = ()
+    trust_proxy: Annotated[
+        Sequence[str],
+        Texts,
+        Field(description="Address or network of a proxy that says by X-Forwarded-Proto who uses TLS."),
+    ] = ()
+    cors: Annotated[
+        Sequence[str],
+        Texts,
+        Field(description="Site whose pages may call the server, as https://example.org."),
+    ] = ()
+    threads: Annotated[
+        int, Field(description="Requests that each worker runs at a time. Default: its share of the cores.")
+    ] = CORES
+    queue: Annotated[
+        int, Field(description="Requests that may wait in each worker. Default: 64 per thread.")
+    ] = QUEUE_PER_THREAD * CORES
+    cache: Annotated[
+        int, Field(description="Bytes of recent answers that each worker keeps; 0 keeps none.")
+    ] = 16 << 20
+    deadline: Annotated[float, Field(description="Seconds for a request.")] = 30.0
+    answer_deadline: Annotated[float, Field(description="Seconds for an answer that a model writes.")] = 300.0
+    max_body: Annotated[int, Field(description="Maximum size of a request in bytes.")] = 32 << 20
     max_upload: int = 256 << 20
-    log_queries: bool = False
+    """Bytes of a request with files."""
+    log_queries: Annotated[bool, Field(description="Write the text of queries into the log.")] = False
 
     def __post_init__(self) -> None:
         self._check_tokens()
@@ -77,12 +94,14 @@ class ServerSettings:
         ):
             if getattr(self, name) < least:
                 raise ArgumentError(f"{name} must be {least} or more, got {getattr(self, name)!r}")
-        for proxy in self.trusted_proxies:
+        if self.port > 65535:
+            raise ArgumentError(f"port must be 65535 or less, got {self.port!r}")
+        for proxy in self.trust_proxy:
             try:
                 ip_network(proxy)
             except ValueError:
                 raise ArgumentError(
-                    f"trusted_proxies must be addresses or networks such as 10.0.0.0/8, got {proxy!r}"
+                    f"trust_proxy must be addresses or networks such as 10.0.0.0/8, got {proxy!r}"
                 ) from None
         for name in ("deadline", "answer_deadline"):
             if not 0 < getattr(self, name) < float("inf"):

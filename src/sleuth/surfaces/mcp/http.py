@@ -75,7 +75,7 @@ def _manager(service: Service) -> StreamableHTTPSessionManager:
             workspace,
             allowed=call.key.filter,
             url_of=_urls(str(_request(context).base_url)),
-            rerankers=call.service.settings.rerankers,
+            rerankers=call.service.settings.rerank,
             span=call.retrieval_span,
         )
 
