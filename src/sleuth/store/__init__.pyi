@@ -11,6 +11,7 @@ from sleuth.store.catalogue.segment_files import sync_folder as sync_folder
 from sleuth.store.catalogue.watch import Watch as Watch
 from sleuth.store.disk.files import CODE as CODE
 from sleuth.store.disk.files import DOCUMENTS as DOCUMENTS
+from sleuth.store.disk.files import Names as Names
 from sleuth.store.disk.files import make_index as make_index
 from sleuth.store.disk.files import open_file as open_file
 from sleuth.store.disk.files import opened_file as opened_file

@@ -14,21 +14,26 @@ from sleuth.cluster.storage.cache import Fetched, fetch_file
 from sleuth.cluster.storage.manifest import Manifest, PublishedPart
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.errors import ArgumentError
-from sleuth.store import DOCUMENTS, Store, folder_at
+from sleuth.store import DOCUMENTS, Names, Store, folder_at
 
 
 def fetch_part(
-    part: PublishedPart, folder: Path, objects: ObjectFolder, fetched: Fetched | None = None
+    part: PublishedPart,
+    folder: Path,
+    objects: ObjectFolder,
+    fetched: Fetched | None = None,
+    names: Names = DOCUMENTS,
 ) -> None:
     """Fetch one part of a version into a folder, which is then an index that can be changed.
 
     Raises:
         IndexDamagedError: an object is missing or damaged; names it.
     """
-    (folder / DOCUMENTS.segments).mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / names.segments).mkdir(mode=0o700, parents=True, exist_ok=True)
     for file in part.files:
         fetch_file(file, folder / file.path, objects, fetched)
-    Store.note_version(folder, part.version)
+    if names == DOCUMENTS:  # of code, opening notes the version
+        Store.note_version(folder, part.version)
 
 
 def fetch(

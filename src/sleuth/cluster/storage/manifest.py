@@ -13,14 +13,21 @@ from typing import Annotated, Any, TypeAlias
 from pydantic import Field, TypeAdapter, ValidationError
 
 from sleuth.errors import FormatVersionError, IndexDamagedError
-from sleuth.store import DOCUMENTS
+from sleuth.store import CODE, DOCUMENTS
 
 FORMAT = 1
 
 # A manifest may come from somebody else: what it names must lie in the folder that it is fetched into.
 _Path: TypeAlias = Annotated[
     str,
-    Field(pattern=rf"^({re.escape(DOCUMENTS.record)}|{re.escape(DOCUMENTS.segments)}/[0-9A-Za-z_-]+\.seg)$"),
+    Field(
+        pattern="^("
+        + "|".join(
+            rf"{re.escape(names.record)}|{re.escape(names.segments)}/[0-9A-Za-z_-]+\.seg"
+            for names in (DOCUMENTS, CODE)
+        )
+        + ")$"
+    ),
 ]
 _Folder: TypeAlias = Annotated[str, Field(pattern="^(shard-[0-9]{5})?$")]
 _Digest: TypeAlias = Annotated[str, Field(pattern="^[0-9a-f]{40}$")]

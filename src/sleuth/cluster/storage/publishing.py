@@ -20,12 +20,17 @@ from sleuth.cluster.storage.manifest import Manifest, PublishedFile, PublishedPa
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, StoreError
-from sleuth.store import DOCUMENTS, folder_at, open_file
+from sleuth.store import CODE, DOCUMENTS, Names, folder_at, open_file
 
 BLOCK = 16 << 20
 """Bytes per object: what changed of a large file is uploaded, and not all of it."""
 _AT_ONCE = 4
 """Blocks that are uploaded at the same time, each held in memory."""
+_FACTS = {
+    DOCUMENTS: "SELECT version, documents, chunks FROM state",
+    CODE: "SELECT (SELECT coalesce(max(serial), 0) FROM snapshots), count(*), coalesce(sum(chunks), 0) FROM files",
+}
+"""Reads the version of a database, and how many documents and passages it has."""
 _ATTEMPTS = 5
 """Most restarts of a copy because a merge removed a segment meanwhile."""
 
@@ -102,15 +107,16 @@ def publish(
     return commit_version(objects, settings, divided.shards if divided else 0, parts)
 
 
-def upload_part(folder: Path, name: str, objects: ObjectFolder) -> PublishedPart:
+def upload_part(folder: Path, name: str, objects: ObjectFolder, names: Names = DOCUMENTS) -> PublishedPart:
     """Upload what the storage lacks of one index folder, as of its newest commit; no version has it yet.
 
     Args:
         name: of the folder in the index.
+        names: of the database: documents or code.
     """
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sleuth-publish-")))
-        copy = _copy(folder, scratch / "index.sqlite", stack)
+        copy = _copy(folder, scratch / "index.sqlite", stack, names)
         upload = _Upload(objects, sum(source.size for source in copy.files), None)
         part = upload.part(name, copy)
         upload.restore()
@@ -130,21 +136,18 @@ def commit_version(
             return manifest
 
 
-def _copy(folder: Path, scratch: Path, stack: ExitStack) -> _Copy:
+def _copy(folder: Path, scratch: Path, stack: ExitStack, names: Names = DOCUMENTS) -> _Copy:
     """Copy the record as of one commit, and open the segments that it names."""
     for _ in range(_ATTEMPTS):
-        _back_up(folder / DOCUMENTS.record, scratch)
+        _back_up(folder / names.record, scratch)
         connection = sqlite3.connect(scratch)
         try:
-            names = [name for (name,) in connection.execute("SELECT name FROM segments WHERE inline IS NULL")]
-            facts = connection.execute("SELECT version, documents, chunks FROM state").fetchone()
+            rows = connection.execute("SELECT name FROM segments WHERE inline IS NULL")
+            segments = [f"{names.segments}/{name}.seg" for (name,) in rows]
+            facts = connection.execute(_FACTS[names]).fetchone()
         finally:
             connection.close()
-        files = [(DOCUMENTS.record, scratch)]
-        files += [
-            (f"{DOCUMENTS.segments}/{name}.seg", folder / DOCUMENTS.segments / f"{name}.seg")
-            for name in names
-        ]
+        files = [(names.record, scratch), *((name, folder / name) for name in segments)]
         try:
             version, documents, passages = facts
             return _Copy(version, documents, passages, [_open(path, file, stack) for path, file in files])

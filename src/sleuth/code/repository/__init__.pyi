@@ -14,6 +14,7 @@ from sleuth.code.repository.listing import Listed as Listed
 from sleuth.code.repository.listing import Listing as Listing
 from sleuth.code.repository.listing import Version as Version
 from sleuth.code.repository.objects import Objects as Objects
+from sleuth.code.repository.objects import commit_named as commit_named
 from sleuth.code.repository.past import Past as Past
 from sleuth.code.repository.past import Recall as Recall
 from sleuth.code.repository.sources import CommitSource as CommitSource

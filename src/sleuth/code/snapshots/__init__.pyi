@@ -1,3 +1,6 @@
+from sleuth.code.snapshots.clones import ancestors as ancestors
+from sleuth.code.snapshots.clones import indexed_commit as indexed_commit
+from sleuth.code.snapshots.clones import relocate as relocate
 from sleuth.code.snapshots.diff import compare as compare
 from sleuth.code.snapshots.gradual import Coverage as Coverage
 from sleuth.code.snapshots.gradual import FirstRun as FirstRun

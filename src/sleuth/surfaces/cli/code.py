@@ -12,6 +12,7 @@ import typer
 from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
+from sleuth.surfaces.cli.code_clones import pull, push
 from sleuth.surfaces.cli.code_graph import path, similar, tests, unused
 from sleuth.surfaces.cli.code_history import check_messages, history, search_messages
 from sleuth.surfaces.cli.code_index import IndexRun, embed_snapshot, forget_snapshots, print_report
@@ -62,6 +63,10 @@ code = typer.Typer(
 )
 app.add_typer(code)
 code.command("history", epilog="[bold]Example[/bold]  sleuth code history TokenBucket.take")(history)
+code.command(
+    "push", epilog="[bold]Example[/bold]  sleuth code index --rev HEAD && sleuth code push s3://bucket/app"
+)(push)
+code.command("pull", epilog="[bold]Example[/bold]  sleuth code pull s3://bucket/app")(pull)
 code.command("path", epilog="[bold]Example[/bold]  sleuth code path serve TokenBucket.refill")(path)
 code.command("tests", epilog="[bold]Example[/bold]  sleuth code tests --files main..")(tests)
 code.command("similar", epilog="[bold]Example[/bold]  sleuth code similar src/bucket.py:10-20")(similar)
