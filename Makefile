@@ -90,7 +90,7 @@ bench-code: $(VENV)-bench/.installed ## code search: quality over the collection
 	$(VENV)-bench/bin/python -m benchmarks.sources sleuth=.:docs:src
 
 bench-answers: $(VENV)-bench/.installed ## answers and declined questions on collections with gold answers, and languages of XQuAD
-	for b in answers languages; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+	for b in $(if $(MODEL),'answers --model $(MODEL)',answers disagreements wordings languages); do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
 
 bench-cluster: $(VENV)/.developed $(VENV)/.kernels ## an index of many shards beside one index, and over Ray
 	$(BIN)/python -m pip install 'ray[data]>=2.50'

@@ -1,20 +1,22 @@
 """Questions with gold answers over six kinds of sources, none of them a part of the project.
 
 Questions about manual pages, manuals, FAQs and code are in `data/answer_questions.json`. They were written before
-anybody looked at the texts; the texts do not answer the unanswerable ones. Questions of XQuAD (encyclopedia) and
-PubMedQA (papers) are asked twice: once as they are, and once without their own text, so that only near misses remain.
+anybody looked at the texts; the texts do not answer the unanswerable ones. Questions of XQuAD (encyclopedia), PubMedQA
+(papers) and COVID-QA are asked twice: once as they are, and once without their own text, so that only near misses
+remain. Those of WikiQA without an answer have their page, which is silent. COVID-QA and WikiQA take part in no choice.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
 import sysconfig
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,12 +92,13 @@ class Asking:
         engine: an `Engine`, or `Sources` for code.
     """
 
-    def __init__(self, name: str, questions: list[Question], engine: Any) -> None:
-        self.name, self.questions, self.engine = name, questions, engine
+    def __init__(self, name: str, questions: list[Question], engine: Any, rerank: str | None = None) -> None:
+        self.name, self.questions, self.engine, self.rerank = name, questions, engine, rerank
 
     def options(self, question: Question) -> dict[str, Any]:
-        """Return the filter that takes a text away."""
-        return {"filter": {"doc": {"$ne": question.without}}} if question.without else {}
+        """Return the filter that takes a text away, and the reranker."""
+        options: dict[str, Any] = {"filter": {"doc": {"$ne": question.without}}} if question.without else {}
+        return options if self.rerank is None else {**options, "rerank": self.rerank}
 
     def items(self, question: Question, k: int = 10) -> list[RetrievedItem]:
         return list(self.engine.retrieve(question.text, k, **self.options(question)))
@@ -103,13 +106,15 @@ class Asking:
 
 @contextmanager
 def opened(
-    name: str, xquad: Path | None, pubmed: Path | None, embedder: str | None = None
+    name: str, paths: Mapping[str, Path], embedder: str | None = None, rerank: str | None = None
 ) -> Iterator[Asking]:
     """Index one kind of source in a folder of its own, and remove that at the end.
 
     Args:
         name: of `names`.
+        paths: of collections, by their names.
         embedder: as of `Engine.open`.
+        rerank: as of `Engine.retrieve`.
     """
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -122,21 +127,26 @@ def opened(
             with open_code(folder / "index", create=True) as storage:
                 index_path(storage, folder / "src", workers=1)
             sources = stack.enter_context(open_sources(folder / "index", ["code"]))
-            yield Asking(name, own_questions(name), sources)
+            yield Asking(name, own_questions(name), sources, rerank)
             return
         engine = stack.enter_context(Engine.open(folder / "index", create=True, embedder=embedder))
         if name in _FILES:
             engine.index(sorted(_FILES[name]()))
-            yield Asking(name, own_questions(name), engine)
+            yield Asking(name, own_questions(name), engine, rerank)
             return
-        documents, questions = read_xquad(xquad) if name == "encyclopedia" else read_pubmed(pubmed)
+        documents, questions = COLLECTIONS[name](paths[name])
         engine.add(documents)
-        yield Asking(name, questions, engine)
+        yield Asking(name, questions, engine, rerank)
 
 
-def names(xquad: Path | None, pubmed: Path | None) -> list[str]:
-    """Return the kinds of sources that can be asked."""
-    return [*(["encyclopedia"] if xquad else []), *(["papers"] if pubmed else []), *_FILES, "code"]
+def names(paths: Mapping[str, Path]) -> list[str]:
+    """Return the kinds of sources that can be asked, those that take part in no choice last."""
+    own = [*_FILES, "code"]
+    return [
+        *(name for name in FITTED if name in paths),
+        *own,
+        *(name for name in paths if name not in FITTED),
+    ]
 
 
 def own_questions(name: str) -> list[Question]:
@@ -147,9 +157,8 @@ def own_questions(name: str) -> list[Question]:
     ]
 
 
-def read_xquad(folder: Path | None, language: str = "en") -> tuple[list[Document], list[Question]]:
+def read_xquad(folder: Path, language: str = "en") -> tuple[list[Document], list[Question]]:
     """Read paragraphs and questions of github.com/google-deepmind/xquad."""
-    assert folder is not None
     documents, questions = list[Document](), list[Question]()
     for article in _articles(folder, language):
         for paragraph in article["paragraphs"]:
@@ -174,9 +183,8 @@ def _articles(folder: Path, language: str) -> list[dict[str, Any]]:
     return articles
 
 
-def read_pubmed(file: Path | None) -> tuple[list[Document], list[Question]]:
+def read_pubmed(file: Path) -> tuple[list[Document], list[Question]]:
     """Read `ori_pqal.json` of github.com/pubmedqa/pubmedqa: results and conclusions of abstracts answer."""
-    assert file is not None
     documents, questions = list[Document](), list[Question]()
     for id, row in json.loads(file.read_text("utf8")).items():
         documents.append(Document("\n\n".join([*row["CONTEXTS"], row["LONG_ANSWER"]]), {"doc": id}, id=id))
@@ -185,6 +193,50 @@ def read_pubmed(file: Path | None) -> tuple[list[Document], list[Question]]:
         answers = [text.ljust(150) for text in (row["LONG_ANSWER"], *results)]
         questions.append(Question("papers", row["QUESTION"], tuple(answers), id))
     return documents, _twice(questions)
+
+
+def read_covid(file: Path) -> tuple[list[Document], list[Question]]:
+    """Read `200423_covidQA.json` of github.com/deepset-ai/COVID-QA: long papers."""
+    documents, questions = list[Document](), list[Question]()
+    for article in json.loads(file.read_text("utf8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            id = f"covid{len(documents)}"
+            documents.append(Document(paragraph["context"], {"doc": id}, id=id))
+            for row in paragraph["qas"]:
+                answers = tuple(answer["text"].strip() for answer in row["answers"])
+                questions.append(Question("COVID-QA", row["question"], answers, id))
+    return documents, [replace(question, is_judged=True) for question in _twice(questions)]
+
+
+def read_wikiqa(file: Path) -> tuple[list[Document], list[Question]]:
+    """Read `WikiQA-test.tsv`: the summaries of pages, whose sentences answer or not."""
+    pages: dict[str, list[str]] = {}
+    titles: dict[str, str] = {}
+    answers: dict[str, list[str]] = {}
+    with file.open(encoding="utf8", newline="") as lines:
+        for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+            pages.setdefault(row["DocumentID"], []).append(row["Sentence"])
+            titles[row["DocumentID"]] = row["DocumentTitle"]
+            right = answers.setdefault(row["Question"], [])
+            right += [row["Sentence"].ljust(150)] if row["Label"] == "1" else []
+    documents = [
+        Document(" ".join(text), {"title": titles[id], "doc": id}, id=id) for id, text in pages.items()
+    ]
+    questions = [Question("WikiQA", text, tuple(right), is_judged=True) for text, right in answers.items()]
+    real = [question for question in questions if question.answers]
+    silent = [question for question in questions if not question.answers]
+    chooser = random.Random(5)
+    return documents, [*chooser.sample(real, ASKED), *chooser.sample(silent, ASKED)]
+
+
+FITTED: Final = ("encyclopedia", "papers")
+"""Collections of which a half takes part in choices."""
+COLLECTIONS: Final[Mapping[str, Callable[[Path], tuple[list[Document], list[Question]]]]] = {
+    "encyclopedia": read_xquad,
+    "papers": read_pubmed,
+    "COVID-QA": read_covid,
+    "WikiQA": read_wikiqa,
+}
 
 
 def _twice(questions: list[Question]) -> list[Question]:

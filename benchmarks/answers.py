@@ -1,6 +1,7 @@
 """Are the grades of `sleuth ask` true, and do its quotes hold the answer?
 
-    python -m benchmarks.answers [--xquad FOLDER] [--pubmedqa FILE] [--fit] [--words] [--show SOURCE] [--languages]
+    python -m benchmarks.answers [--xquad FOLDER] [--pubmedqa FILE] [--covidqa FILE] [--wikiqa FILE] [--rerank NAME]
+        [--fit] [--words] [--show SOURCE] [--languages] [--sources NAME ...]
     python -m benchmarks.answers --model NAME [--most N]
 
 Asks six kinds of sources (`answer_sources.py`): XQuAD where its folder is given, PubMedQA where its file
@@ -22,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.answer_sources import Asking, Question, names, opened, read_xquad
+from benchmarks.answer_sources import COLLECTIONS, FITTED, Asking, Question, names, opened, read_xquad
 from sleuth import Engine
 from sleuth.answer import SUPPORTED, WORDS_AND_MEANING, WORDS_ONLY, Evidence
 from sleuth.results import Grade
@@ -170,23 +171,29 @@ def main() -> None:
     parser.add_argument("--languages", action="store_true", help="ask XQuAD in other languages")
     parser.add_argument("--model", metavar="NAME", help="such as llama3.1 or openai:gpt-4o-mini")
     parser.add_argument("--most", type=int, default=20, metavar="N", help="questions of a source for a model")
+    parser.add_argument("--covidqa", type=Path, metavar="FILE", help="200423_covidQA.json of COVID-QA")
+    parser.add_argument("--wikiqa", type=Path, metavar="FILE", help="WikiQA-test.tsv of WikiQA")
+    parser.add_argument(
+        "--rerank", metavar="NAME", help="a neural model of $SLEUTH_MODELS, as all-MiniLM-L6-v2"
+    )
+    parser.add_argument("--sources", nargs="+", metavar="NAME", help="ask only these kinds of sources")
     options = parser.parse_args()
+    given = (options.xquad, options.pubmedqa, options.covidqa, options.wikiqa)
+    paths = {name: path for name, path in zip(COLLECTIONS, given, strict=True) if path}
     print(BY_MODEL if options.model else HEAD)
     if options.model:
-        for name in names(options.xquad, options.pubmedqa):
-            with opened(name, options.xquad, options.pubmedqa) as asking:
+        for name in options.sources or names(paths):
+            with opened(name, paths, rerank=options.rerank) as asking:
                 print(by_model(asking, options.model, options.most), flush=True)
         return
     every: list[Graded] = []
-    for name in [options.show] if options.show else names(options.xquad, options.pubmedqa):
-        with opened(name, options.xquad, options.pubmedqa, "" if options.words else None) as asking:
+    for name in [options.show] if options.show else options.sources or names(paths):
+        with opened(name, paths, "" if options.words else None, options.rerank) as asking:
             graded = [asked(asking, question) for question in asking.questions]
-        every += graded
+        every += graded if name in FITTED or name not in COLLECTIONS else []
         for half, judged in (("choice", False), ("judged", True)):
-            print(
-                row(f"{name}, {half}", [each for each in graded if each.question.is_judged == judged]),
-                flush=True,
-            )
+            part = [each for each in graded if each.question.is_judged == judged]
+            print(*([row(f"{name}, {half}", part)] if part else []), flush=True)
     for half, judged in (("choice", False), ("judged", True)):
         print(row(f"all, {half}", [each for each in every if each.question.is_judged == judged]))
     if options.show:

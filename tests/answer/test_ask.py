@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from sleuth import Engine
+from sleuth.answer import SummarySynthesizer
+from sleuth.llm import LLMGenerator
+from sleuth.results import Grade
 from sleuth.testing.ollama import OllamaServer
 from tests.commands import sleuth
 
@@ -95,6 +99,46 @@ def test_summarize(home: Path) -> None:
         assert "most of the day." in server.payloads("/api/generate")[0]["prompt"]
     assert sleuth("summarize", "docs/nothing.md", cwd=home).returncode == 2
     assert sleuth("summarize", cwd=home).returncode == 2
+
+
+def test_summaries_take_the_path_of_answers(home: Path) -> None:
+    """A summary about a question is streamed, corrected, graded, and cites items that were retrieved."""
+    pieces: list[str] = []
+    with (
+        Engine.open(home / ".sleuth") as engine,
+        OllamaServer(reply=lambda _: "- Cats sleep.\n- Dogs bark.") as server,
+    ):
+        writer = SummarySynthesizer(LLMGenerator("llama3.1", base_url=server.url))
+        result = engine.search("what do catts do", 2, synthesizer=writer, on_text=pieces.append)
+        assert server.payloads("/api/generate")[0]["stream"]
+    assert "".join(pieces) == result.response
+    assert len(pieces) > 2
+    assert result.extra["corrected_query"] == "what do cats do"
+    assert result.extra["citations"][0]["ids"] == result.used_source_ids[:1]
+    assert result.extra["unsupported"] == ["Dogs bark."]
+    assert result.grade is Grade.MAY_HELP
+
+
+def test_a_model_rates_its_answer(home: Path) -> None:
+    """The judgement is streamed below the answer and its sources, and is in the JSON; without a model it is refused."""
+
+    def reply(prompt: str) -> str:
+        return "Rating: 9. It says when." if "Rate the relevance" in prompt else "Every second [1]."
+
+    question = ("ask", "--rate", "how often are tokens refilled?")
+    with OllamaServer(reply=reply) as server:
+        environment = {"OLLAMA_HOST": server.url, "SLEUTH_MODEL": "llama3.1"}
+        process = sleuth(*question, cwd=home, **environment)
+        assert process.returncode == 0, process.stderr
+        assert process.stdout.startswith("Every second [1].")
+        assert process.stdout.rstrip().endswith("Rating: 9. It says when.")
+        assert [payload["stream"] for payload in server.payloads("/api/generate")] == [True, True]
+        answer = json.loads(sleuth(*question, "--json", cwd=home, **environment).stdout)
+    assert answer["extra"]["rating"]["value"] == 9
+    assert answer["extra"]["citations"][0]["number"] == 1
+    process = sleuth(*question, cwd=home)
+    assert process.returncode == 2
+    assert "--model NAME" in process.stderr
 
 
 def test_plugins(home: Path) -> None:

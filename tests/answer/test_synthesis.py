@@ -19,7 +19,7 @@ from sleuth.answer import (
     trim_pieces,
 )
 from sleuth.errors import ArgumentError
-from sleuth.llm import Ollama
+from sleuth.llm import Ollama, open_generator
 from sleuth.results import Grade
 from sleuth.testing.ollama import OllamaServer
 from sleuth.text import get_analyzer
@@ -112,10 +112,18 @@ def test_the_budget_is_that_of_the_model() -> None:
         assert budget_of(model, 8192) == 2048 - 1300
         assert server.payloads("/api/show") == [{"model": "llama3.1"}]
     with OllamaServer() as server:
-        assert budget_of(Ollama("llama3.1", server.url), 8192) == 3000
-    assert budget_of(Scripted(), 8192) == 3000
+        assert budget_of(Ollama("llama3.1", server.url, options={"num_ctx": 8192}), 8192) == 3000
+    assert budget_of(Scripted(), 8192) == budget_of(None, 8192) == 3000
+
+
+def test_the_budget_is_what_ollama_runs_a_model_with() -> None:
+    """A model that can read more is cut silently at `num_ctx`: of the options, else of its parameters, else 4,096."""
     with OllamaServer(context=131_072) as server:
-        assert budget_of(Ollama("llama3.1", server.url), 8192) == 3000
+        assert budget_of(Ollama("llama3.1", server.url), 8192) == 4096 - 1300
+        assert budget_of(Ollama("llama3.1", server.url, options={"num_ctx": 3000}), 8192) == 3000 - 1300
+    with OllamaServer(context=131_072, num_ctx=2500) as server:
+        assert budget_of(Ollama("llama3.1", server.url), 8192) == 2500 - 1300
+        assert budget_of(open_generator("llama3.1", base_url=server.url, context=8192), 8192) == 3000
 
 
 def test_streaming() -> None:

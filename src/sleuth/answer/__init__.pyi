@@ -15,6 +15,7 @@ from sleuth.answer.judge import read_rating as read_rating
 from sleuth.answer.prompt import REFUSAL as REFUSAL
 from sleuth.answer.prompt import build_prompt as build_prompt
 from sleuth.answer.sentences import split_sentences as split_sentences
+from sleuth.answer.summary import SummarySynthesizer as SummarySynthesizer
 from sleuth.answer.summary import asummarize_docs as asummarize_docs
 from sleuth.answer.summary import cite_summary as cite_summary
 from sleuth.answer.summary import extract_summary as extract_summary

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from sleuth.answer.synthesis import OnText, told
 from sleuth.remote import async_twin
 
 _OF_TEN = re.compile(r"(?<![\d.])(\d{1,2}(?:\.\d+)?)\s*(?:/|out of|von|of)\s*10(?!\.?\d)", re.IGNORECASE)
@@ -18,7 +19,7 @@ _SCALE = re.compile(r"(?:scale|range)[^.\n]{0,20}?\b1\s*(?:-|–|to)\s*10\b", re
 
 
 class Judge(Protocol):
-    """Rates an answer in words; `LLMGenerator` is one."""
+    """Rates an answer in words; `LLMGenerator` is one. With `stream_relevance` it does so in pieces, too."""
 
     def evaluate_relevance(self, question: str, answer: str) -> str:
         """Return a rating from 1 to 10 with a reason."""
@@ -43,13 +44,19 @@ class Rating:
         return {"value": self.value, "text": self.text, "problem": self.problem}
 
 
-def evaluate_relevance(judge: Judge, question: str, answer: str) -> Rating:
+def evaluate_relevance(judge: Judge, question: str, answer: str, *, on_text: OnText | None = None) -> Rating:
     """Ask a judge for a rating of an answer; say so if its reply holds no rating.
+
+    Args:
+        on_text: called with each piece of the judge's words as it comes.
 
     Raises:
         GenerationError: the model did not answer.
     """
-    return read_rating(judge.evaluate_relevance(question, answer))
+    stream = getattr(judge, "stream_relevance", None)
+    if on_text is None or stream is None:
+        return read_rating(told(judge.evaluate_relevance(question, answer), on_text))
+    return read_rating("".join(told(piece, on_text) for piece in stream(question, answer)))
 
 
 aevaluate_relevance = async_twin(evaluate_relevance)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
-from sleuth.answer.citations import Citation, support
+from sleuth.answer.citations import Citation, CitationReport, support
+from sleuth.answer.context import Passage
 from sleuth.answer.sentences import split_sentences
-from sleuth.answer.synthesis import OnText
+from sleuth.answer.synthesis import BUDGET, OnText, extra_of, told
 from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.answer.words import Analyze, plain_words
 from sleuth.remote import async_twin
+from sleuth.results import Grade, SearchResult
 from sleuth.text import clean_text
-from sleuth.types import Document
+from sleuth.types import Document, RetrievedItem
 
 SUMMARY_NOTE = "No language model is configured. These sentences stand for the rest:"
 
@@ -32,7 +34,7 @@ def summarize_docs(
     docs: Sequence[Document],
     writer: Summarizer | None = None,
     *,
-    budget: int = 3000,
+    budget: int = BUDGET,
     count_tokens: CountTokens = approximate_tokens,
     on_text: OnText | None = None,
 ) -> str:
@@ -52,25 +54,20 @@ def summarize_docs(
     texts = [doc for doc in docs if doc.page_content.strip()]
     if not texts:
         return ""
-    say = on_text or _nobody
     if writer is None:
-        summary = extract_summary([doc.page_content for doc in texts])
-        say(summary)
-        return summary
+        return told(extract_summary([doc.page_content for doc in texts]), on_text)
     stream = getattr(writer, "stream_summary", None)
     for _ in range(_ROUNDS):
         batches = _batches(texts, budget, count_tokens)
         if len(batches) == 1:
             pieces = stream(batches[0]) if stream and on_text else [writer.summarize_docs(batches[0])]
-            return "".join(_told(pieces, say))
+            return "".join(told(piece, on_text) for piece in pieces)
         parts = [writer.summarize_docs(batch) for batch in batches]
         before = sum(count_tokens(doc.page_content) for doc in texts)
         texts = [Document(part) for part in parts]
         if sum(map(count_tokens, parts)) >= before:
             break  # a writer that does not shorten would go on for ever
-    summary = "\n".join(doc.page_content for doc in texts)
-    say(summary)
-    return summary
+    return told("\n".join(doc.page_content for doc in texts), on_text)
 
 
 def cite_summary(summary: str, docs: Sequence[Document]) -> list[Citation]:
@@ -89,17 +86,39 @@ def cite_summary(summary: str, docs: Sequence[Document]) -> list[Citation]:
     return citations
 
 
-def _nobody(_: str) -> None:
-    """Drop a piece that nobody waits for."""
-
-
-def _told(pieces: Iterable[str], say: OnText) -> Iterator[str]:
-    for piece in pieces:
-        say(piece)
-        yield piece
-
-
 asummarize_docs = async_twin(summarize_docs)
+
+
+class SummarySynthesizer:
+    """Summarises the passages of a question instead of answering it: a `Synthesizer`.
+
+    Args:
+        writer: without one, the most typical sentences are taken.
+        budget: tokens of one request; see `budget_of`.
+    """
+
+    def __init__(self, writer: Summarizer | None = None, *, budget: int = BUDGET) -> None:
+        self.writer = writer
+        self.budget = check_budget(budget)
+
+    def synthesize(
+        self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
+    ) -> SearchResult:
+        """Return a summary in which each line cites the passage that holds most of it.
+
+        Raises:
+            GenerationError: the model did not answer.
+        """
+        docs = [Document(item.text, dict(item.metadata), id=item.id) for item in items]
+        summary = summarize_docs(docs, self.writer, budget=self.budget, on_text=on_text)
+        report = CitationReport(tuple(cite_summary(summary, docs)))
+        passages = [Passage(number, item.text, (item,)) for number, item in enumerate(items, 1)]
+        grade = Grade.MAY_HELP if report.unsupported else Grade.LIKELY
+        kind = "extractive" if self.writer is None else "llm"
+        extra = extra_of(kind, grade if summary else Grade.NOTHING_CLOSE, passages, report)
+        return SearchResult.success(response=summary, used_source_ids=report.used_ids, extra=extra)
+
+    asynthesize = async_twin(synthesize)
 
 
 def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyze = plain_words) -> str:

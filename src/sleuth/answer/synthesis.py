@@ -94,7 +94,7 @@ class LLMSynthesizer:
     asynthesize = async_twin(synthesize)
 
 
-def budget_of(generator: Generator, context: int) -> int:
+def budget_of(generator: Generator | None, context: int) -> int:
     """Return how many tokens of passages fit into the window of a model.
 
     Args:
@@ -128,6 +128,13 @@ def _grade(response: str, report: CitationReport) -> Grade:
     if not response or REFUSAL.casefold() in response.casefold():
         return Grade.NOTHING_CLOSE
     return Grade.LIKELY if report.citations and not report.unsupported else Grade.MAY_HELP
+
+
+def told(piece: str, on_text: OnText | None) -> str:
+    """Return a piece of a text, after it was given to whoever waits for it."""
+    if on_text is not None:
+        on_text(piece)
+    return piece
 
 
 def trim_pieces(pieces: Iterable[str]) -> Iterator[str]:

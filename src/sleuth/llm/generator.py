@@ -22,6 +22,15 @@ def summary_prompt(docs: Sequence[Document]) -> str:
     return f"Summarize the following text in concise bullet points:\n\n{context}\n\nSummary:"
 
 
+def relevance_prompt(question: str, answer: str) -> str:
+    """Return the prompt of a rating, 1 to 10 with a reason."""
+    return (
+        f"Question: {question}\nAnswer: {answer}\n\n"
+        "Rate the relevance of the answer to the question on a scale of 1 to 10.\n"
+        "Provide a brief explanation for your rating."
+    )
+
+
 class LLMGenerator:
     """Answers from documents, summarises them and judges answers, with any generator.
 
@@ -87,10 +96,16 @@ class LLMGenerator:
         Raises:
             GenerationError: the model did not answer.
         """
-        return self.llm.complete(
-            f"Question: {question}\nAnswer: {answer}\n\n"
-            "Rate the relevance of the answer to the question on a scale of 1 to 10.\n"
-            "Provide a brief explanation for your rating."
-        )
+        return self.llm.complete(relevance_prompt(question, answer))
+
+    def stream_relevance(self, question: str, answer: str) -> Iterator[str]:
+        """Yield the rating of `evaluate_relevance` in pieces.
+
+        Raises:
+            GenerationError: the model did not answer or broke off; raised after the pieces that arrived.
+        """
+        return self.llm.stream(relevance_prompt(question, answer))
+
+    astream_relevance = async_pieces(stream_relevance)
 
     aevaluate_relevance = async_twin(evaluate_relevance)

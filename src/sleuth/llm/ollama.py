@@ -41,6 +41,10 @@ class _Default(str):
 DEFAULT_URL: str = _Default("http://localhost:11434")
 
 
+WINDOW = 4096
+"""Tokens that Ollama reads where nobody says how many."""
+_NUM_CTX = re.compile(r"(?m)^num_ctx[ \t]+(\d{1,9})\b")
+
 SHOWN = 5.0
 """Seconds of silence after which a server is not asked any more what it says of a model."""
 
@@ -133,22 +137,32 @@ class Ollama:
         return f"Ollama(model={self.model!r}, base_url={self.base_url!r})"
 
     @cached_property
-    def context_length(self) -> int | None:
-        """Tokens of prompt and answer that the model can read; None if the server does not say."""
+    def context_length(self) -> int:
+        """Tokens of prompt and answer that are read: what the model can read, or less, if it runs with less.
+
+        It runs with `num_ctx` of the options, else with that of its own parameters, else with Ollama's default.
+        """
+        facts = self._show()
+        details = facts.get("model_info")
+        lengths = [
+            value
+            for name, value in (details if isinstance(details, dict) else {}).items()
+            if name.endswith(".context_length") and isinstance(value, int) and value > 0
+        ]
+        parameter = _NUM_CTX.search(str(facts.get("parameters") or ""))
+        window = self.options.get("num_ctx") or (int(parameter[1]) if parameter else WINDOW)
+        return min([int(window), *lengths])
+
+    def _show(self) -> dict[str, Any]:
+        """Return what the server says of the model; nothing if it does not answer."""
         client = JsonClient(
             self.base_url, min(self.timeout, SHOWN), send, self._client.describe, _never, retries=0
         )
         try:
             facts = client.post("/api/show", {"model": self.model})
         except GenerationError:
-            return None
-        details = facts.get("model_info") if isinstance(facts, dict) else None
-        lengths = [
-            value
-            for name, value in (details if isinstance(details, dict) else {}).items()
-            if name.endswith(".context_length") and isinstance(value, int) and value > 0
-        ]
-        return lengths[0] if len(lengths) == 1 else None
+            return {}
+        return facts if isinstance(facts, dict) else {}
 
     def complete(self, prompt: str) -> str:
         """Return the whole answer.

@@ -53,6 +53,7 @@ class OllamaServer(LocalServer):
         reply: what a model answers to a prompt; by default it repeats the prompt's last line.
         batches: whether `/api/embed` is there; older servers have only `/api/embeddings`.
         context: tokens that `/api/show` says a model reads; None for a server that does not say.
+        num_ctx: tokens that it says the model runs with, where it says the former.
         length: length of the vectors of `/api/embeddings`; those of `/api/embed` have length 1, as Ollama's
             have.
 
@@ -68,13 +69,14 @@ class OllamaServer(LocalServer):
         batches: bool = True,
         length: float = 20.0,
         context: int | None = None,
+        num_ctx: int | None = None,
     ) -> None:
         super().__init__()
         self.models = list(models)
         self.reply = reply or (lambda prompt: prompt.rsplit("\n", 1)[-1])
         self.batches = batches
         self.length = length
-        self.context = context
+        self.context, self.num_ctx = context, num_ctx
         self._faults: deque[Fault] = deque()
         self._always: Fault | None = None
         self._over = Event()
@@ -123,7 +125,10 @@ class OllamaServer(LocalServer):
                 {"models": [{"name": _tagged(name), "model": _tagged(name)} for name in self.models]}
             )
         if path == "/api/show" and self.context is not None:
-            return _json({"model_info": {"llama.context_length": self.context}})
+            about: dict[str, Any] = {"model_info": {"llama.context_length": self.context}}
+            return _json(
+                about if self.num_ctx is None else {**about, "parameters": f"num_ctx {self.num_ctx}"}
+            )
         return None
 
     def _work(

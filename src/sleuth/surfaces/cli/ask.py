@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sleuth.engine import Answering, Engine
+    from sleuth.llm import LLMGenerator
     from sleuth.results import SearchResult
-    from sleuth.types import Document, RetrievedItem
+    from sleuth.types import RetrievedItem
 
 ASK_EXAMPLES = """[bold]Examples[/bold]
 
@@ -70,6 +71,10 @@ FilterOption = Annotated[
 ]
 
 
+PLACE = frozenset({"start_line", "end_line", "page", "heading"})
+"""Metadata of a passage that its whole document does not have."""
+
+
 @app.command("ask", epilog=ASK_EXAMPLES)
 @takes(SearchRequest, syntax=True)
 def ask(
@@ -82,11 +87,17 @@ def ask(
     web: Annotated[
         bool, typer.Option("--web", help="Answer also from pages of the web, as `--in docs --in web` does.")
     ] = False,
+    rate: Annotated[
+        bool, typer.Option("--rate", help="Let the model rate the answer from 1 to 10, with a reason.")
+    ] = False,
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
     """Answer a question from the index, with numbered sources."""
+    from sleuth.answer import evaluate_relevance
+
     text = " ".join(question)
+    judge = judge_of(model) if rate else None
     sources = options["sources"]
     options["sources"] = [*(sources or ["docs"]), "web"] if web else sources
     with open_sources(options["sources"], index) as engine:
@@ -96,11 +107,13 @@ def ask(
             try:
                 for piece in stream:
                     if not json:
-                        say(clean_text(piece), end="", flush=True)
+                        show(piece)
                 result = stream.result
             except RetrievalError as error:
                 raise reason(error) from error
         if json:
+            if judge is not None:
+                result.extra["rating"] = evaluate_relevance(judge, text, result.response).to_dict()
             print_json(answer_json(result, show_context))
         else:
             print_sources(engine, result, show_context)
@@ -109,7 +122,26 @@ def ask(
                     f"sleuth: Ollama on this machine has {offered}; to let it write: --model {offered}",
                     err=True,
                 )
+            if judge is not None:
+                say()
+                rating = evaluate_relevance(judge, text, result.response, on_text=show)
+                say(f"\nsleuth: {rating.problem}" if rating.problem else "", err=bool(rating.problem))
     check(result)
+
+
+def judge_of(model: str | None) -> LLMGenerator:
+    """Return who rates answers.
+
+    Raises:
+        ArgumentError: no model is named.
+    """
+    from sleuth.engine import as_generator
+    from sleuth.llm import LLMGenerator
+
+    generator = as_generator(model)
+    if generator is None:
+        raise ArgumentError("--rate needs a model that judges: add --model NAME, or set SLEUTH_MODEL")
+    return LLMGenerator(llm=generator)
 
 
 @app.command("summarize", epilog=SUMMARIZE_EXAMPLES)
@@ -127,55 +159,55 @@ def summarize(
     index: IndexOption = None,
 ) -> None:
     """Summarize documents in bullet points."""
-    from sleuth.answer import SUPPORTED, cite_summary, summarize_docs
-    from sleuth.engine import as_generator
+    from sleuth.answer import SummarySynthesizer, budget_of
+    from sleuth.engine import CONTEXT, as_generator
     from sleuth.llm import LLMGenerator
 
     if bool(documents) == bool(about):
         raise ArgumentError("give documents to summarize, or --about with a question")
     generator = as_generator(model)
+    writer = None if generator is None else LLMGenerator(llm=generator)
+    synthesizer = SummarySynthesizer(writer, budget=budget_of(generator, CONTEXT))
+    on_text = None if json else show
     with open_index(index) as engine:
-        passages = (
-            passages_about(engine, about, k, filter) if about else [whole(engine, d) for d in documents or ()]
-        )
-    if not passages:
-        say("Nothing found.", err=True)
-        raise typer.Exit(1)
-    writer = LLMGenerator(llm=generator) if generator is not None else None
-    told = None if json else lambda piece: say(clean_text(piece), end="", flush=True)
-    summary = summarize_docs(passages, writer, on_text=told)
-    sources = [clean_text(str(document.metadata.get("source") or document.id)) for document in passages]
-    citations = cite_summary(summary, passages)
+        if about:
+            chosen = filter_from_here(engine, filter)
+            try:
+                result = engine.search(
+                    about, k, "with_items", filter=chosen, synthesizer=synthesizer, on_text=on_text
+                )
+            except RetrievalError as error:
+                raise reason(error) from error
+            check(result)
+        else:
+            items = [whole(engine, document) for document in documents or ()]
+            result = synthesizer.synthesize("", items, on_text=on_text)
+    sources = [clean_text(source["source"]) for source in result.extra["sources"]]
     if json:
-        kind = "llm" if generator is not None else "extractive"
-        listed = [citation.to_dict() for citation in citations]
-        print_json({"summary": summary, "sources": sources, "citations": listed, "synthesizer": kind})
+        facts = {key: result.extra[key] for key in ("citations", "synthesizer", "grade")}
+        print_json({"summary": result.response, "sources": sources, **facts})
         return
+    citations = result.extra["citations"]
     say("\n")
     for number, source in enumerate(sources, 1):
-        lines = sum(citation.number == number for citation in citations)
+        lines = sum(citation["number"] == number for citation in citations)
         say(f"{styled(f'[{number}]', 'dim')} {styled(source, 'head')}  {lines} of {len(citations)} lines")
-    for citation in citations:
-        if citation.support < SUPPORTED:
-            say(f"sleuth: no document supports: {clean_text(citation.statement)}", err=True)
+    for statement in result.extra["unsupported"]:
+        say(f"sleuth: no document supports: {clean_text(statement)}", err=True)
 
 
-def passages_about(engine: Engine, question: str, k: int, filter: str | None) -> list[Document]:
-    """Return the passages that match a question."""
-    from sleuth.types import Document
-
-    items = engine.retrieve(question, k, filter=filter_from_here(engine, filter))
-    return [Document(item.text, dict(item.metadata), id=item.id) for item in items]
+def show(piece: str) -> None:
+    """Print a piece of a text as it comes."""
+    say(clean_text(piece), end="", flush=True)
 
 
-def whole(engine: Engine, name: str) -> Document:
+def whole(engine: Engine, name: str) -> RetrievedItem:
     """Return a document of the index, joined from its passages.
 
     Raises:
-        ArgumentError: no such model.
+        ArgumentError: no document has this name.
     """
     from sleuth.answer import join_overlapping
-    from sleuth.types import Document
 
     items = passages_of(engine, name)
     if not items:
@@ -183,7 +215,8 @@ def whole(engine: Engine, name: str) -> Document:
     text = items[0].text
     for item in items[1:]:
         text = join_overlapping(text, item.text)
-    return Document(text, dict(items[0].metadata), id=name)
+    about = {key: value for key, value in items[0].metadata.items() if key not in PLACE}
+    return items[0].model_copy(update={"id": name, "text": text, "metadata": about})
 
 
 def reason(error: RetrievalError) -> SleuthError:
