@@ -149,8 +149,8 @@ class Ollama:
             for name, value in (details if isinstance(details, dict) else {}).items()
             if name.endswith(".context_length") and isinstance(value, int) and value > 0
         ]
-        parameter = _NUM_CTX.search(str(facts.get("parameters") or ""))
-        window = self.options.get("num_ctx") or (int(parameter[1]) if parameter else WINDOW)
+        match = _NUM_CTX.search(str(facts.get("parameters") or ""))
+        window = self.options.get("num_ctx") or (int(match[1]) if match else WINDOW)
         return min([int(window), *lengths])
 
     def _show(self) -> dict[str, Any]:
