@@ -1,7 +1,7 @@
 """Estimates what the legs of models are worth in an index, without judgements, and keeps the estimates in the index.
 
 A known item is a passage that is searched for by a sentence that was taken out of it. Where a model finds passages as
-well as words do, it weighs as much in the default fusion as a good model should; where it finds none, nothing.
+well as words do, it weighs as much in the default fusion as a good model should; where it finds nothing, it weighs 0.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class WeightEstimate:
 
     Attributes:
         model: that made its rows.
-        weight: of the leg in the default fusion.
+        weight: of the leg in the default fusion, if it finds other passages than the other legs do.
         words, meaning: mean reciprocal rank of the known items, by words and by the leg.
         items: number of known items.
     """
@@ -106,10 +106,11 @@ def apply_estimates(backend: Backend) -> None:
         try:
             estimate = WeightEstimate(**json.loads(notes.get(_note_of(leg), "")))
             weight = min(max(float(estimate.weight), 0.0), GREATEST)
-        except (ValueError, TypeError):  # there is none, or it was not written here
+        except (ValueError, TypeError):  # there is no estimate, or it was not written here
             continue
         if estimate.model == leg.model:
-            leg.weight, leg.is_weighed = weight, True
+            sharers = sum(isinstance(each, RankingLeg) for each in backend.legs) if leg.overlaps else 1
+            leg.weight, leg.is_weighed = weight / sharers, True
 
 
 def estimate_weights(backend: Backend, *, timeout: float) -> None:

@@ -52,6 +52,7 @@ class SparseLeg(RankingLeg[TokenWeights]):
     meaning = "words that a model adds"
     weight = 0.4
     is_certain: ClassVar[bool] = False
+    overlaps: ClassVar[bool] = True
     deferred = True
     is_slow = True
 

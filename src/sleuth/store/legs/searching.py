@@ -275,6 +275,8 @@ class RankingLeg(IndexLeg, Generic[Q]):
         is_slow: whether turning a query into the leg's form waits for a service, so that it needs a deadline.
         is_weighed: whether `weight` fits the model and the index; where not, it is estimated when rows were built.
         model: what an estimated weight belongs to; "" where there is no model.
+        overlaps: whether it finds much that other legs find, so that an estimated weight is divided by the number of
+            legs that rank.
         takes_vectors: whether a vector of the embedder of the index is a query in its form.
     """
 
@@ -283,6 +285,7 @@ class RankingLeg(IndexLeg, Generic[Q]):
     is_certain: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True
     takes_vectors: ClassVar[bool] = False
+    overlaps: ClassVar[bool] = False
     is_slow: bool = False
     is_weighed: bool = True
     model: str = ""
