@@ -12,6 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Literal
 
 from sleuth.answer.sentences import split_sentences
@@ -119,7 +120,7 @@ def answer_parts(text: str) -> list[Part]:
     Prose is cut into sentences. A sentence that an end of the passage cuts off is left out if there are other parts:
     overlapping passages hold it whole.
     """
-    blocks = list(_blocks(text))
+    blocks = _blocks(text)
     parts: list[Part] = []
     header: list[str] = []
     headings: list[tuple[int, str]] = []
@@ -145,7 +146,7 @@ def answer_parts(text: str) -> list[Part]:
             terms.append(term)
             headings.append((block.end, f"{section} {' '.join(terms)}".lstrip()))
         else:
-            sentences = list(_sentences(text, block, blocks[place + 1 :]))
+            sentences = _sentences(text, block, blocks[place + 1 :])
             if sentences and terms:
                 sentences[0] = replace(sentences[0], text=f"{', '.join(terms)}: {sentences[0].text}")
                 terms = []
@@ -241,7 +242,8 @@ def without_markup(text: str) -> str:
     return re.sub(r"^(?:[-*+•]|\d{1,3}[.)]|>)\s+", "", line)
 
 
-def _sentences(text: str, block: _Block, after: list[_Block]) -> Iterator[Part]:
+def _sentences(text: str, block: _Block, after: list[_Block]) -> list[Part]:
+    parts: list[Part] = []
     kind: Kind = "list" if block.kind == "item" else "sentence"
     spans = split_sentences(text[block.start : block.end])
     for number, (first, last) in enumerate(spans):
@@ -255,9 +257,10 @@ def _sentences(text: str, block: _Block, after: list[_Block]) -> Iterator[Part]:
             if follows:
                 last_block = follows[-1]
                 shown = "\n".join(_shown(text, part) for part in follows)
-                yield Part(start, last_block.end, f"{sentence}\n{shown}", _kind_of(last_block))
+                parts.append(Part(start, last_block.end, f"{sentence}\n{shown}", _kind_of(last_block)))
                 continue
-        yield Part(start, end, sentence, kind)
+        parts.append(Part(start, end, sentence, kind))
+    return parts
 
 
 def _kind_of(block: _Block) -> Kind:
@@ -306,10 +309,12 @@ def _is_fragment(text: str, part: Part) -> bool:
     return not text[part.end :].strip() and ended.isalnum() and len(text) > LONGEST
 
 
-def _blocks(text: str) -> Iterator[_Block]:
-    """Yield the blocks of a passage, blank lines left out."""
-    spans = list(_lines(text))
-    lines = [text[start:end] for start, end in spans]
+def _blocks(text: str) -> list[_Block]:
+    """Return the blocks of a passage, blank lines left out."""
+    whole = text.splitlines(keepends=True)
+    lines = text.splitlines()
+    starts = [0, *accumulate(map(len, whole))]
+    blocks: list[_Block] = []
     place = 0
     while place < len(lines):
         if not lines[place].strip():
@@ -317,9 +322,9 @@ def _blocks(text: str) -> Iterator[_Block]:
             continue
         kind, after = _block_at(lines, place)
         indent = _indent(lines[place])
-        (start, _), (_, end) = spans[place], spans[after - 1]
-        yield _Block(kind, start, end, indent)
+        blocks.append(_Block(kind, starts[place], starts[after - 1] + len(lines[after - 1]), indent))
         place = after
+    return blocks
 
 
 def _block_at(lines: list[str], place: int) -> tuple[BlockKind, int]:
@@ -330,8 +335,9 @@ def _block_at(lines: list[str], place: int) -> tuple[BlockKind, int]:
             (i for i in range(after, len(lines)) if lines[i].strip().startswith(fence.group(1))), len(lines)
         )
         return "code", min(closing + 1, len(lines))
-    if simple := next((kind for kind, pattern in _LINES.items() if pattern.match(line)), None):
-        return simple, after
+    for kind, pattern in _LINES.items():
+        if pattern.match(line):
+            return kind, after
     if item := _ITEM.match(line):
         return "item", _while(lines, after, lambda i: _continues(lines[i], len(item.group(1))))
     literal = _literal_indent(lines, place)
@@ -348,13 +354,6 @@ def _while(lines: list[str], place: int, holds: Callable[[int], bool]) -> int:
     while place < len(lines) and holds(place):
         place += 1
     return place
-
-
-def _lines(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for line in text.splitlines(keepends=True):
-        yield start, start + len(line.rstrip("\r\n"))
-        start += len(line)
 
 
 def _is_indented(line: str) -> bool:

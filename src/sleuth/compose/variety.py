@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sleuth.text import Repeats
-from sleuth.types import RetrievedItem
+from sleuth.types import RetrievedItem, documents_of
 
 HEAD: Final = 10
 """Places of which one document has few."""
@@ -72,6 +72,7 @@ class _Choice:
 
     def __init__(self, first: Sequence[RetrievedItem], items_at: ItemsAt, window: int) -> None:
         self._items, self._read, self._window = list(first), items_at, window
+        self._documents = documents_of(self._items)
         self._is_whole = False
         self._counts = dict[str, int]()
         self._repeats = Repeats()
@@ -82,7 +83,7 @@ class _Choice:
         """Choose up to `count` hits that repeat no chosen one; return their places, and those of hits that wait."""
         selection: list[int] = []
         others: list[int] = []
-        items, counts = self._items, self._counts
+        items, documents, counts = self._items, self._documents, self._counts
         next_place = 0
         while len(selection) < count and next_place < len(places):
             batch: list[int] = []
@@ -93,7 +94,7 @@ class _Choice:
                     break
                 next_place += 1
                 if per_document:
-                    document = items[place].document_id
+                    document = documents[place]
                     if counts.get(document, 0) >= per_document:
                         others.append(place)
                         continue
@@ -103,7 +104,7 @@ class _Choice:
                 if self._is_new(place):
                     selection.append(place)
                 elif per_document:
-                    counts[items[place].document_id] -= 1
+                    counts[documents[place]] -= 1
         return selection, [*others, *places[next_place:]]
 
     def _reach(self, place: int) -> bool:
@@ -113,6 +114,7 @@ class _Choice:
             places = range(start, start + max(HEAD // 2, start // 4))
             items = self._read(places)
             self._items += items
+            self._documents += documents_of(items)
             self._is_whole = len(items) < len(places)
         return place < len(self._items)
 

@@ -66,7 +66,6 @@ from sleuth.store.legs.searching import RowMatcher as RowMatcher
 from sleuth.store.legs.searching import Tally as Tally
 from sleuth.store.legs.searching import TermSearcher as TermSearcher
 from sleuth.store.reading.snapshot import IndexSnapshot as IndexSnapshot
-from sleuth.store.reading.snapshot import items_of as items_of
 from sleuth.store.record.batch import DocumentBatch as DocumentBatch
 from sleuth.store.record.batch import DocumentFacts as DocumentFacts
 from sleuth.store.record.hashing import text_hash as text_hash

@@ -10,3 +10,4 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.types.rankings import HIDDEN_ERROR as HIDDEN_ERROR
 from sleuth.types.rankings import document_of as document_of
+from sleuth.types.rankings import documents_of as documents_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, overload
 
@@ -46,6 +46,11 @@ def document_of(id: str) -> str:
     return document if document and number.isdecimal() else id
 
 
+def documents_of(items: Iterable[RetrievedItem]) -> list[str]:
+    """Return the id of the document of each passage."""
+    return [document_of(item.id) for item in items]
+
+
 class RetrievedItem(BaseModel):
     """A ranked passage.
 
@@ -77,6 +82,16 @@ class RetrievedItem(BaseModel):
         _set(item, "__pydantic_extra__", None)
         _set(item, "__pydantic_private__", None)
         return item
+
+    @classmethod
+    def of_passages(
+        cls, passages: Iterable[Mapping[str, Any]], scores: Iterable[float]
+    ) -> list[RetrievedItem]:
+        """Return items of passages of an index, which have "id", "text" and "metadata", with these scores."""
+        return [
+            cls.trusted(passage["id"], passage["text"], passage["metadata"], score, {})
+            for passage, score in zip(passages, scores, strict=True)
+        ]
 
     def with_extra(self, **extra: Any) -> RetrievedItem:
         """Return a copy with more values in `extra`."""

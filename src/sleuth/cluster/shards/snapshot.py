@@ -13,7 +13,8 @@ import numpy as np
 from sleuth.cluster.shards.keys import KEY_BITS, LOCAL
 from sleuth.cluster.shards.layout import shard_of
 from sleuth.cluster.shards.shards import ShardAnswers, ShardsMissingError
-from sleuth.store import Counts, Row, StoredDocument, items_of
+from sleuth.store import Counts, Row, StoredDocument
+from sleuth.types import RetrievedItem
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from sleuth.cluster.shards.shards import Shards
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
-    from sleuth.types import Chunk, RetrievedItem
+    from sleuth.types import Chunk
 
 _PAGE = 1000
 """Ids that a shard is asked for at a time."""
@@ -126,7 +127,7 @@ class GatheredSnapshot:
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """Return the chunks as hits with these scores."""
-        return items_of(self._gathered("passages", list(map(int, keys))), scores)
+        return RetrievedItem.of_passages(self._gathered("passages", list(map(int, keys))), scores)
 
     def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how well rows match a query, as the matcher of a leg says, shape (len(keys),)."""

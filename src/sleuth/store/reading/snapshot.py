@@ -178,7 +178,7 @@ class IndexSnapshot:
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """Return the same as hits with these scores."""
-        return items_of(self.passages(keys), scores)
+        return RetrievedItem.of_passages(self.passages(keys), scores)
 
     def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the id, the text and the metadata of these chunks, by name."""
@@ -345,14 +345,6 @@ class IndexSnapshot:
             for row in rows
             if has_checksum(embedding_checksum, row, self._connection.salt)
         }
-
-
-def items_of(passages: Sequence[dict[str, Any]], scores: Iterable[float]) -> list[RetrievedItem]:
-    """Return `IndexSnapshot.passages` as hits with these scores."""
-    return [
-        RetrievedItem.trusted(**passage, score=score, extra={})
-        for passage, score in zip(passages, scores, strict=True)
-    ]
 
 
 def _in_order(keys: list[int], values: Mapping[int, T]) -> list[T]:
