@@ -44,6 +44,7 @@ def test_strings_of_a_column(data: Any, heads: Any, count: int, needle: bytes) -
         lambda: kernels.decode(data, count),
         lambda: kernels.below(data, heads, count, needle),
         lambda: kernels.containing(data, count, needle),
+        lambda: kernels.merge([(data, np.ones(count, np.uint8)), (data, np.ones(count // 2, np.uint8))]),
     ):
         with contextlib.suppress(ValueError, IndexDamagedError):
             step()

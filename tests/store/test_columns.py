@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
-from sleuth.store.columns import MISSING, ColumnsLeg, ColumnsSearcher, FilterCache, kernels, lay_rows
+from sleuth.store.columns import (
+    MISSING,
+    ColumnsLeg,
+    ColumnsSearcher,
+    FilterCache,
+    kernels,
+    lay_rows,
+    read_column,
+)
 from sleuth.testing.filters import filters, metadata
 from tests.examples import examples
 
@@ -245,15 +253,20 @@ def test_front_coding_keeps_strings(words: list[str], needle: str) -> None:
     assert kernels.containing(data, len(words), sought).tolist() == [needle in word for word in words]
 
 
-@given(st.lists(st.binary(max_size=3), unique=True), st.lists(st.binary(max_size=3), unique=True))
-def test_union_of_strings(one: list[bytes], other: list[bytes]) -> None:
-    """Two sorted lists are merged into one, with the new place of each string."""
-    places_one, places_other, blob, ends = kernels.union(*joined_up(sorted(one)), *joined_up(sorted(other)))
-    raw = blob.tobytes()
-    union = [raw[start:end] for start, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-    assert union == sorted({*one, *other})
-    assert [union[place] for place in places_one] == sorted(one)
-    assert [union[place] for place in places_other] == sorted(other)
+@given(st.lists(st.dictionaries(st.binary(max_size=3), st.booleans(), max_size=200), max_size=4))
+def test_merging_of_strings(parts: list[dict[bytes, bool]]) -> None:
+    """Sorted lists are merged into one, without strings that a mask leaves out, with the new place of each string."""
+    lists = [sorted(part) for part in parts]
+    masks = [
+        np.array([part[word] for word in words], np.uint8) for part, words in zip(parts, lists, strict=True)
+    ]
+    coded = [kernels.encode(*joined_up(words))[0] for words in lists]
+    data, heads, count, places = kernels.merge(list(zip(coded, masks, strict=True)))
+    expected = sorted({word for part in parts for word, is_taken in part.items() if is_taken})
+    again, again_heads = kernels.encode(*joined_up(expected))
+    assert (data.tobytes(), heads.tobytes(), count) == (again.tobytes(), again_heads.tobytes(), len(expected))
+    for part, words, its_places in zip(parts, lists, places, strict=True):
+        assert [expected[place] for place in its_places] == [word for word in words if part[word]]
 
 
 @given(
@@ -265,9 +278,22 @@ def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) 
     n, present = shape
     rows = np.array(sorted(present), np.int64)
     codes = (rows % kinds + 4).astype(np.uint32)
-    layout, starts = lay_rows(n, rows, codes, 10)
+    codes_of_rows = np.zeros(n, np.uint8)
+    codes_of_rows[rows] = codes
+    layout, starts = lay_rows(codes_of_rows)
     whole = layout if starts is None else np.repeat(layout, np.diff(starts, append=np.uint32(n)))
     assert whole.tolist() == [row % kinds + 4 if row in present else MISSING for row in range(n)]
+
+
+@pytest.mark.parametrize("run", [1, 40])
+def test_codes_of_some_rows(run: int) -> None:
+    """A column gives the codes of any rows, stored as runs or one by one."""
+    column = read_column(built([{"k": row // run % 7} if row // run % 5 else {} for row in range(300)]), "k")
+    assert column is not None
+    assert (column.starts is None) == (run == 1)
+    whole = column.row_codes().tolist()
+    for first, end in ((0, 300), (0, 1), (39, 41), (40, 80), (41, 79), (200, 999), (299, 300)):
+        assert column.row_codes(first, end).tolist() == whole[first:end]
 
 
 @settings(max_examples=examples(100))

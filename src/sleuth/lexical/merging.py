@@ -80,7 +80,7 @@ def merge_field(
             writer.add_segment(part, its_numbers, its.rows, first)
         _let_go(parts)
         joined.add(writer.finish(), first)
-    return {"lengths": lengths, **joined.arrays(), **words}
+    return {"lengths": scratch.keep(lengths), **joined.arrays(), **words}
 
 
 def _terms(

@@ -12,12 +12,13 @@ import lzma
 import os
 import shutil
 import unicodedata
+import weakref
 import zipfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,20 +48,20 @@ class LanguageModel:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = TemporaryFile()  # noqa: SIM115 - open as long as the model
-        try:
-            with lzma.open(path) as packed:
-                shutil.copyfileobj(packed, self._file, _PIECE)
-            with zipfile.ZipFile(self._file) as archive:
-                self._languages: list[str] = _array(archive, "classes").tolist()
-                self._priors: NDArray[np.float32] = _array(archive, "pc")
-                self._row_of_state = _numbers(_array(archive, "nextmove_row"))
-                self._feature_of_state = _numbers(_array(archive, "out_feat"))
-                self._moves = _Table(self._file, archive, "nextmove", _BYTE_VALUES)
-                self._likelihoods = _Table(self._file, archive, "ptc", len(self._languages))
-        except (KeyError, ValueError, zipfile.BadZipFile) as error:
-            self._file.close()
-            raise LoadError(str(path), f"it holds no model of py3langid 0.4: {error}") from error
+        with TemporaryFile() as file, lzma.open(path) as packed:
+            shutil.copyfileobj(packed, file, _PIECE)
+            fd = os.dup(file.fileno())
+            weakref.finalize(self, os.close, fd)
+            try:
+                with zipfile.ZipFile(file) as archive:
+                    self._languages: list[str] = _array(archive, "classes").tolist()
+                    self._priors: NDArray[np.float32] = _array(archive, "pc")
+                    self._row_of_state = _numbers(_array(archive, "nextmove_row"))
+                    self._feature_of_state = _numbers(_array(archive, "out_feat"))
+                    self._moves = _Table(fd, archive, "nextmove", _BYTE_VALUES)
+                    self._likelihoods = _Table(fd, archive, "ptc", len(self._languages))
+            except (KeyError, ValueError, zipfile.BadZipFile) as error:
+                raise LoadError(str(path), f"it holds no model of py3langid 0.4: {error}") from error
 
     def classify(self, text: str) -> str:
         """Return the code of the likeliest language; "" for a text without a known n-gram."""
@@ -96,7 +97,7 @@ class _Table(dict[int, memoryview]):
         ValueError: it is compressed.
     """
 
-    def __init__(self, file: IO[bytes], archive: zipfile.ZipFile, name: str, width: int) -> None:
+    def __init__(self, fd: int, archive: zipfile.ZipFile, name: str, width: int) -> None:
         info = archive.getinfo(f"{name}.npy")
         if info.compress_type != zipfile.ZIP_STORED:
             raise ValueError(f"{info.filename} is compressed")
@@ -109,7 +110,7 @@ class _Table(dict[int, memoryview]):
             )
             _, _, self.dtype = read(member)
             head = member.tell()
-        self._fd = file.fileno()
+        self._fd = fd
         lengths = os.pread(self._fd, 4, info.header_offset + _LOCAL_HEADER - 4)
         after = int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
         self._start = info.header_offset + _LOCAL_HEADER + after + head

@@ -27,6 +27,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +42,7 @@ PRELUDE = struct.Struct("<8sIIII")
 ALIGNMENT = 64
 _KEYS, _TIES = "$keys", "$ties"
 _NAME = re.compile(r"\w+-\d+-\d+-[0-9a-f]{12}")
+_SHARED_KEYS: WeakValueDictionary[tuple[int, int], NDArray[np.int64]] = WeakValueDictionary()
 _MALFORMED = (AttributeError, KeyError, OverflowError, RecursionError, SyntaxError, TypeError, ValueError)
 """What reading a header raises that is no header."""
 
@@ -235,14 +237,23 @@ def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: i
     if not 0 <= rows <= most_rows or not 0 <= start < 1 << 62:
         raise ValueError(f"{rows} rows from key {start} on")
     if array is None:
-        keys = np.arange(start, start + rows, dtype=np.int64)
-    else:
-        if array.dtype not in (np.uint32, np.int64) or array.shape != (rows,) or not rows:
-            raise ValueError(f"keys of {array.dtype} and shape {array.shape} for {rows} rows")
-        if array[0] or array[-1] >= 1 << 62 or not np.all(array[1:] > array[:-1]):
-            raise ValueError("keys are not in order")
-        keys = array + np.int64(start)
+        return _consecutive(start, rows)
+    if array.dtype not in (np.uint32, np.int64) or array.shape != (rows,) or not rows:
+        raise ValueError(f"keys of {array.dtype} and shape {array.shape} for {rows} rows")
+    if array[0] or array[-1] >= 1 << 62 or not np.all(array[1:] > array[:-1]):
+        raise ValueError("keys are not in order")
+    keys = array + np.int64(start)
     keys.flags.writeable = False
+    return keys
+
+
+def _consecutive(start: int, rows: int) -> NDArray[np.int64]:
+    """Return keys without a gap, which the segments of all legs share."""
+    keys = _SHARED_KEYS.get((start, rows))
+    if keys is None:
+        keys = np.arange(start, start + rows, dtype=np.int64)
+        keys.flags.writeable = False
+        _SHARED_KEYS[start, rows] = keys
     return keys
 
 

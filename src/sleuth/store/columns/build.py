@@ -117,12 +117,11 @@ def _is_flat(types: set[type], values: list[Any]) -> bool:
 
 
 def _column(n: int, collected: _Values) -> Column:
-    rows, values = np.array(collected.rows, np.int64), collected.values
+    values = collected.values
     coded, codes, lists = _coded_lists(values) if _has_lists(values) else _coded_scalars(values)
-    if np.any(rows[1:] < rows[:-1]):
-        order = np.argsort(rows, kind="stable")
-        rows, codes = rows[order], codes[order]
-    layout, starts = lay_rows(n, rows, codes, coded.n_codes + lists.count)
+    rows = np.zeros(n, narrowest(coded.n_codes + lists.count))
+    rows[collected.rows] = codes
+    layout, starts = lay_rows(rows)
     return Column(n, layout, starts, coded.integers, coded.floats, coded.strings, lists)
 
 

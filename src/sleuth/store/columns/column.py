@@ -196,11 +196,17 @@ class Column:
     def n_codes(self) -> int:
         return self.first_list + self.lists.count
 
-    def row_codes(self) -> Array:
-        """Return the code of every row, shape (n,)."""
+    def row_codes(self, first: int = 0, end: int | None = None) -> Array:
+        """Return the code of every row, shape (n,), or of the rows from `first` to `end`."""
+        end = self.n if end is None else min(end, self.n)
         if self.starts is None:
-            return self.codes
-        return np.repeat(self.codes, np.diff(self.starts, append=np.uint32(self.n)))
+            return self.codes[first:end]
+        runs = slice(
+            int(np.searchsorted(self.starts, first, "right")) - 1, int(np.searchsorted(self.starts, end))
+        )
+        bounds = np.append(self.starts[runs], end).astype(np.int64)
+        bounds[:1] = first
+        return np.repeat(self.codes[runs], np.diff(bounds))
 
     def by_table(self, table: NDArray[np.uint8]) -> NDArray[np.uint64]:
         """Return the bitmap of the rows whose code has a 1 in `table`, shape (n_codes,)."""
@@ -242,33 +248,15 @@ def narrowest(n_codes: int) -> type[np.unsignedinteger[Any]]:
     return np.uint16 if n_codes <= 1 << 16 else np.uint32
 
 
-def lay_rows(n: int, rows: NDArray[np.int64], codes: Array, n_codes: int) -> tuple[Array, Array | None]:
-    """Codes and starts of a column whose rows `rows`, ascending, have `codes`, and whose others lack the key."""
-    dtype = narrowest(n_codes)
-    starts, run_codes = _runs(n, rows, codes)
-    if 2 * len(starts) * (4 + dtype(0).itemsize) <= n * dtype(0).itemsize:
-        return run_codes.astype(dtype), starts.astype(np.uint32)
-    dense = np.zeros(n, dtype)
-    dense[rows] = codes
-    return dense, None
-
-
-def _runs(n: int, rows: NDArray[np.int64], codes: Array) -> tuple[NDArray[np.int64], Array]:
-    """Return where runs of equal codes begin, the first at 0, and their codes; rows between `rows` have code 0."""
-    follows = rows[1:] == rows[:-1] + 1
-    is_start = np.ones(len(rows), np.bool_)
-    is_start[1:] = ~follows | (codes[1:] != codes[:-1])
-    is_end = np.ones(len(rows), np.bool_)
-    is_end[:-1] = ~follows
-    gaps = rows[is_end] + 1  # where the key is missing again
-    gaps = gaps[gaps < n]
-    head = np.zeros(0 if len(rows) and rows[0] == 0 else 1, np.int64)
-    starts = np.concatenate((head, rows[is_start], gaps))
-    run_codes = np.concatenate(
-        (np.zeros(len(head), codes.dtype), codes[is_start], np.zeros(len(gaps), codes.dtype))
-    )
-    order = np.argsort(starts, kind="stable")
-    return starts[order], run_codes[order]
+def lay_rows(rows: Array) -> tuple[Array, NDArray[np.uint32] | None]:
+    """Return codes and starts of a column whose rows have these codes, in the narrowest type; at least one row."""
+    is_start = rows[1:] != rows[:-1]
+    runs = 1 + int(np.count_nonzero(is_start))
+    if 2 * runs * (4 + rows.itemsize) > rows.nbytes:
+        return rows, None
+    starts = np.zeros(runs, np.uint32)
+    starts[1:] = np.flatnonzero(is_start) + 1
+    return rows[starts], starts
 
 
 def utf8(text: str) -> bytes:

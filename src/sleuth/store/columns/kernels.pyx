@@ -85,35 +85,71 @@ cdef class Reader:
         return 0
 
 
+cdef class Writer:
+    """Front-codes strings that come in order."""
+
+    cdef uint8_t* data
+    cdef uint8_t* last
+    cdef Py_ssize_t at, room, n, n_last, last_room
+    cdef list heads
+
+    def __cinit__(self):
+        self.heads = []
+
+    def __dealloc__(self):
+        free(self.data)
+        free(self.last)
+
+    cdef int add(self, const uint8_t* text, Py_ssize_t length) except -1:
+        cdef Py_ssize_t shared = 0, limit = self.n_last if self.n_last < length else length
+        self.data = grown(self.data, &self.room, self.at + length + 20)
+        self.last = grown(self.last, &self.last_room, length)
+        if self.n % BLOCK == 0:
+            if self.at > 0xFFFFFFFF:
+                raise ValueError("strings of one key must take less than 4 GiB in a segment")
+            self.heads.append(self.at)
+        else:
+            while shared < limit and self.last[shared] == text[shared]:
+                shared += 1
+            self.at = put(self.data, self.at, shared)
+        self.at = put(self.data, self.at, length - shared)
+        if length > shared:
+            memcpy(self.data + self.at, text + shared, length - shared)
+            memcpy(self.last + shared, text + shared, length - shared)
+        self.at += length - shared
+        self.n_last = length
+        self.n += 1
+        return 0
+
+    cdef finish(self):
+        """Return (data, heads)."""
+        data = np.empty(self.at, np.uint8)
+        cdef uint8_t[::1] out = data
+        if self.at:
+            memcpy(&out[0], self.data, self.at)
+        return data, np.array(self.heads, np.uint32)
+
+
+cdef uint8_t* grown(uint8_t* data, Py_ssize_t* room, Py_ssize_t size) except NULL:
+    """Return memory of at least this size, with what was in it before."""
+    if data != NULL and size <= room[0]:
+        return data
+    cdef Py_ssize_t more = size + size // 2 + 64
+    cdef uint8_t* moved = <uint8_t*>realloc(data, more)
+    if moved == NULL:
+        raise MemoryError()
+    room[0] = more
+    return moved
+
+
 def encode(const uint8_t[::1] blob, const int64_t[::1] offsets):
     """Front-code sorted strings: string i is `blob[offsets[i]:offsets[i + 1]]`. Returns (data, heads)."""
-    cdef Py_ssize_t n = offsets.shape[0] - 1, i, at = 0, shared, limit, n_last = 0, n_now
+    cdef Writer writer = Writer()
     cdef const uint8_t* text = &blob[0] if blob.shape[0] else NULL
-    cdef const uint8_t* last = NULL
-    cdef const uint8_t* now
-    data = np.empty(blob.shape[0] + 10 * n, np.uint8)
-    heads = np.empty((n + BLOCK - 1) // BLOCK, np.uint32)
-    cdef uint8_t[::1] out = data
-    cdef uint32_t[::1] starts = heads
-    for i in range(n):
-        now = text + offsets[i]
-        n_now = offsets[i + 1] - offsets[i]
-        shared = 0
-        if i % BLOCK == 0:
-            if at > 0xFFFFFFFF:
-                raise ValueError("strings of one key must take less than 4 GiB in a segment")
-            starts[i // BLOCK] = <uint32_t>at
-        else:
-            limit = n_last if n_last < n_now else n_now
-            while shared < limit and last[shared] == now[shared]:
-                shared += 1
-            at = put(&out[0], at, shared)
-        at = put(&out[0], at, n_now - shared)
-        if n_now > shared:
-            memcpy(&out[at], now + shared, n_now - shared)
-        at += n_now - shared
-        last, n_last = now, n_now
-    return data[:at].copy(), heads
+    cdef Py_ssize_t i
+    for i in range(offsets.shape[0] - 1):
+        writer.add(text + offsets[i], offsets[i + 1] - offsets[i])
+    return writer.finish()
 
 
 def decode(const uint8_t[::1] data, Py_ssize_t count):
@@ -189,43 +225,61 @@ def containing(const uint8_t[::1] data, Py_ssize_t count, bytes needle):
     return mask
 
 
-def union(
-    const uint8_t[::1] blob_a, const int64_t[::1] ends_a, const uint8_t[::1] blob_b, const int64_t[::1] ends_b
-):
-    """Merge two sorted lists of distinct strings. Returns (places of a, places of b, blob, offsets)."""
-    cdef Py_ssize_t n_a = ends_a.shape[0] - 1, n_b = ends_b.shape[0] - 1, a = 0, b = 0, n = 0, length
-    cdef const uint8_t* text_a = &blob_a[0] if blob_a.shape[0] else NULL
-    cdef const uint8_t* text_b = &blob_b[0] if blob_b.shape[0] else NULL
-    cdef const uint8_t* source
-    cdef int order
-    places_a, places_b = np.empty(n_a, np.uint32), np.empty(n_b, np.uint32)
-    blob, offsets = np.empty(blob_a.shape[0] + blob_b.shape[0], np.uint8), np.zeros(n_a + n_b + 1, np.int64)
-    cdef uint32_t[::1] to_a = places_a, to_b = places_b
-    cdef uint8_t[::1] out = blob
-    cdef int64_t[::1] ends = offsets
-    while a < n_a or b < n_b:
-        if a == n_a:
-            order = 1
-        elif b == n_b:
-            order = -1
-        else:
-            order = compare(
-                text_a + ends_a[a], ends_a[a + 1] - ends_a[a], text_b + ends_b[b], ends_b[b + 1] - ends_b[b]
-            )
-        if order <= 0:
-            source, length = text_a + ends_a[a], ends_a[a + 1] - ends_a[a]
-            to_a[a] = <uint32_t>n
-            a += 1
-        else:
-            source, length = text_b + ends_b[b], ends_b[b + 1] - ends_b[b]
-        if order >= 0:
-            to_b[b] = <uint32_t>n
-            b += 1
-        if length:
-            memcpy(&out[ends[n]], source, length)
-        ends[n + 1] = ends[n] + length
-        n += 1
-    return places_a, places_b, blob[: ends[n]], offsets[: n + 1]
+cdef class Selected(Reader):
+    """A pass over those of front-coded strings that a mask selects."""
+
+    cdef const uint8_t[::1] mask
+    cdef uint32_t[::1] places
+    cdef Py_ssize_t i, n
+
+    cdef bint next(self) except -1:
+        """Move on to the next selected string; return whether there is one."""
+        while self.i < self.mask.shape[0]:
+            self.step(self.i % BLOCK == 0)
+            self.i += 1
+            if self.mask[self.i - 1]:
+                return True
+        return False
+
+
+def merge(parts):
+    """Merge sorted lists of distinct strings into one, string by string.
+
+    Args:
+        parts: of each list its front-coded data, and a mask of the strings to take, shape (count,), uint8.
+
+    Returns:
+        (data, heads, count, places): the strings as of `encode`, how many they are, and of each list the place of each
+        string taken, uint32.
+    """
+    cdef Writer writer = Writer()
+    cdef Selected reader, least
+    cdef list left = [], places = []
+    for data, mask in parts:
+        reader = Selected()
+        reader.start(data, 0)
+        reader.mask = mask
+        taken = np.empty(np.count_nonzero(mask), np.uint32)
+        reader.places = taken
+        places.append(taken)
+        if reader.next():
+            left.append(reader)
+    while left:
+        least = left[0]
+        for reader in left:
+            if compare(reader.text, reader.length, least.text, least.length) < 0:
+                least = reader
+        writer.add(least.text, least.length)
+        ended = []
+        for reader in left:
+            if reader is least or compare(reader.text, reader.length, writer.last, writer.n_last) == 0:
+                reader.places[reader.n] = <uint32_t>(writer.n - 1)
+                reader.n += 1
+                if not reader.next():
+                    ended.append(reader)
+        for reader in ended:
+            left.remove(reader)
+    return *writer.finish(), writer.n, places
 
 
 def select(const code_t[::1] codes, const uint8_t[::1] table):

@@ -12,7 +12,6 @@ from hashlib import blake2b
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.columns.column import (
@@ -27,6 +26,7 @@ from sleuth.store.columns.column import (
     Strings,
 )
 from sleuth.store.columns.validity import piece_of, validate_column
+from sleuth.store.disk.scratch import IN_MEMORY, Scratch, bytes_of
 from sleuth.store.legs.arrays import integer_of, require
 from sleuth.store.legs.leg import SegmentData, SegmentView
 
@@ -47,11 +47,11 @@ _PIECES: Final = {
 """The dtypes that each piece can have."""
 
 
-def to_segment(n: int, columns: Iterable[tuple[str, Column]]) -> SegmentData:
+def to_segment(n: int, columns: Iterable[tuple[str, Column]], scratch: Scratch = IN_MEMORY) -> SegmentData:
     """Return the arrays and facts of these columns of `n` rows, which are taken one at a time."""
-    out = _Pieces()
+    out = _Pieces(scratch)
     keys = {key: _facts(column, out) for key, column in columns}
-    return SegmentData({ARRAY: out.joined()}, {"n": n, "keys": keys})
+    return SegmentData({ARRAY: out.array.array()}, {"n": n, "keys": keys})
 
 
 def read_column(view: SegmentView, key: str) -> Column | None:
@@ -115,24 +115,22 @@ def keys_of(view: SegmentView) -> list[str]:
 class _Pieces:
     """Arrays on their way into one array of bytes, each once."""
 
-    def __init__(self) -> None:
-        self.parts: list[bytes] = []
+    def __init__(self, scratch: Scratch) -> None:
+        self.array = scratch.growing(np.uint8)
         self.end = 0
         self.places: dict[tuple[str, bytes], int] = {}
 
     def add(self, array: Array) -> list[Any]:
         """Return where the array lies: offset in bytes, number of values, dtype."""
         name = array.dtype.newbyteorder("<").str
-        raw = array.astype(name, copy=False).tobytes()
+        raw = bytes_of(array.astype(name, copy=False))
         same = (name, blake2b(raw, digest_size=16).digest())
         if same not in self.places:
             self.places[same] = self.end
-            self.parts.append(raw + bytes(-len(raw) % _ALIGNMENT))
-            self.end += len(self.parts[-1])
+            self.array.append(np.frombuffer(raw, np.uint8))
+            self.array.append(np.zeros(-len(raw) % _ALIGNMENT, np.uint8))
+            self.end += len(raw) + -len(raw) % _ALIGNMENT
         return [self.places[same], len(array), name]
-
-    def joined(self) -> NDArray[np.uint8]:
-        return np.frombuffer(b"".join(self.parts), np.uint8)
 
 
 def _facts(column: Column, out: _Pieces) -> dict[str, Any]:

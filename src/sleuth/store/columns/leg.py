@@ -52,7 +52,8 @@ class ColumnsLeg(FilterLeg):
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Return the columns of the live rows; values that only dead rows had are dropped."""
         keep = [_live(view) for view in segments]
-        return to_segment(sum(int(np.count_nonzero(mask)) for mask in keep), _merged(segments, keep))
+        n = sum(int(np.count_nonzero(mask)) for mask in keep)
+        return to_segment(n, _merged(segments, keep), scratch)
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError. Columns are checked when they are read."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -14,34 +14,38 @@ from sleuth.store.columns.build import ascending, distinct_lists, integer_places
 from sleuth.store.columns.column import (
     FIRST_INTEGER,
     MISSING,
+    Array,
     Column,
     Floats,
     Integers,
     Lists,
     Strings,
     lay_rows,
+    narrowest,
 )
 
 Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 """A segment's column, None where no row has the key, and the mask of the rows to keep, shape (rows,)."""
+_WINDOW = 1 << 16
+"""Rows that are read at a time."""
 
 
 def merge_column(parts: Sequence[Part]) -> Column | None:
     """Return the column of the rows kept of all parts, in order; None where none of them has the key."""
-    offsets = np.cumsum([0] + [int(np.count_nonzero(keep)) for _, keep in parts])
-    inputs = [
-        _Used.of(column, keep, offset)
-        for (column, keep), offset in zip(parts, offsets, strict=False)
-        if column
-    ]
-    n_present = sum(len(one.rows) for one in inputs)
+    inputs = [_Used.of(column, keep) for column, keep in parts if column]
+    n_present = sum(one.n_present for one in inputs)
     if not n_present:
         return None
     tables = _Merged.of(inputs, n_present)
-    codes = np.concatenate([mapping[one.codes] for one, mapping in zip(inputs, tables.mappings, strict=True)])
-    n = int(offsets[-1])
-    layout, starts = lay_rows(n, np.concatenate([one.rows for one in inputs]), codes, tables.n_codes)
+    n = sum(int(np.count_nonzero(keep)) for _, keep in parts)
+    layout, starts = lay_rows(tables.rows(parts, n))
     return Column(n, layout, starts, tables.integers, tables.floats, tables.strings, tables.lists)
+
+
+def _codes_of(column: Column, keep: NDArray[np.bool_]) -> Iterator[Array]:
+    """Yield the codes of the rows to keep, some at a time."""
+    for first in range(0, column.n, _WINDOW):
+        yield column.row_codes(first, first + _WINDOW)[keep[first : first + _WINDOW]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +53,25 @@ class _Used:
     """What the rows that are kept use of a column.
 
     Attributes:
-        rows, codes: the rows kept that have the key, as rows of the merged column, and their codes here.
+        n_present: how many of them have the key.
         is_used: which codes are in use, by a row or by an element of a list in use; shape (n_codes,).
     """
 
     column: Column
-    rows: NDArray[np.int64]
-    codes: NDArray[np.uint32]
+    n_present: int
     is_used: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, column: Column, keep: NDArray[np.bool_], offset: int) -> _Used:
-        row_codes = column.row_codes()[keep]
-        present = np.flatnonzero(row_codes != MISSING)
-        codes = row_codes[present].astype(np.uint32)
+    def of(cls, column: Column, keep: NDArray[np.bool_]) -> _Used:
         is_used = np.zeros(column.n_codes, np.bool_)
-        is_used[codes] = True
+        n_present = 0
+        for codes in _codes_of(column, keep):
+            is_used[codes] = True
+            n_present += int(np.count_nonzero(codes != MISSING))
+        is_used[MISSING] = False
         _, elements = _elements(column.lists, np.flatnonzero(is_used[column.first_list :]))
         is_used[elements] = True
-        return cls(column, present + offset, codes, is_used)
+        return cls(column, n_present, is_used)
 
     def integers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Codes in use and the integers they stand for."""
@@ -79,14 +83,10 @@ class _Used:
         places = np.flatnonzero(self.is_used[self.column.first_float : self.column.first_string])
         return places + self.column.first_float, self.column.floats.values[places]
 
-    def strings(self) -> tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]:
-        """Codes in use and the strings they stand for, as bytes and offsets."""
-        strings = self.column.strings
-        blob, offsets = kernels.decode(strings.data, strings.count)
-        is_used = self.is_used[self.column.first_string : self.column.first_list]
-        lengths = np.diff(offsets)
-        ends = np.cumsum(np.concatenate((np.zeros(1, np.int64), lengths[is_used])))
-        return np.flatnonzero(is_used) + self.column.first_string, blob[np.repeat(is_used, lengths)], ends
+    def strings(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Return the strings, front-coded, and the mask of those in use."""
+        of_strings = self.is_used[self.column.first_string : self.column.first_list]
+        return self.column.strings.data, of_strings.view(np.uint8)
 
     def lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Codes in use; and for each element, which of these lists it belongs to, and its code."""
@@ -112,7 +112,8 @@ class _Merged:
             mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)
         integers_of, floats_of = [one.integers() for one in inputs], [one.floats() for one in inputs]
         floats = ascending(np.concatenate([values for _, values in floats_of]))
-        strings, string_codes = _union([one.strings() for one in inputs])
+        data, heads, count, places_of = kernels.merge([one.strings() for one in inputs])
+        strings = Strings(data, heads, count)
         distinct = ascending(np.concatenate([values for _, values in integers_of]))
         integers = lay_integers(distinct, n_present, len(floats) + strings.count)
         first_float = FIRST_INTEGER + integers.count
@@ -122,11 +123,27 @@ class _Merged:
             mapping[codes] = FIRST_INTEGER + integer_places(integers, whole)
             codes, broken = floats_of[at]
             mapping[codes] = first_float + np.searchsorted(floats, broken)
-            codes, places = string_codes[at]
-            mapping[codes] = first_string + places
+            column = inputs[at].column
+            words = slice(column.first_string, column.first_list)
+            mapping[words][inputs[at].is_used[words]] = first_string + places_of[at]
         lists = _merge_lists(inputs, mappings, first_string + strings.count)
         n_codes = first_string + strings.count + lists.count
         return cls(integers, Floats(floats), strings, lists, n_codes, mappings)
+
+    def rows(self, parts: Sequence[Part], n: int) -> Array:
+        """Return the new codes of the `n` rows kept, shape (n,)."""
+        dtype = narrowest(self.n_codes)
+        rows, end = np.zeros(n, dtype), 0
+        mappings = iter(self.mappings)
+        for column, keep in parts:
+            begin, end = end, end + int(np.count_nonzero(keep))
+            if column is None:
+                continue
+            mapping = next(mappings).astype(dtype)
+            for codes in _codes_of(column, keep):
+                rows[begin : begin + len(codes)] = mapping[codes]
+                begin += len(codes)
+        return rows
 
 
 def _merge_lists(inputs: Sequence[_Used], mappings: list[NDArray[np.uint32]], first: int) -> Lists:
@@ -141,20 +158,6 @@ def _merge_lists(inputs: Sequence[_Used], mappings: list[NDArray[np.uint32]], fi
     for at, (one, mapping) in enumerate(zip(inputs, mappings, strict=True)):
         mapping[one.lists()[0]] = list_codes[counts[at] : counts[at + 1]]
     return lists
-
-
-def _union(
-    parts: Sequence[tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.int64]]],
-) -> tuple[Strings, list[tuple[NDArray[np.int64], NDArray[np.uint32]]]]:
-    """Return all strings of all parts in order, and for each part its codes and the places of its strings."""
-    blob, offsets = np.zeros(0, np.uint8), np.zeros(1, np.int64)
-    places: list[NDArray[np.uint32]] = []
-    for _, its_blob, its_offsets in parts:
-        new_by_old, new_places, blob, offsets = kernels.union(blob, offsets, its_blob, its_offsets)
-        places = [new_by_old[before] for before in places] + [new_places]
-    return Strings.of(blob, offsets), [
-        (part[0], mapping) for part, mapping in zip(parts, places, strict=True)
-    ]
 
 
 def _elements(lists: Lists, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
