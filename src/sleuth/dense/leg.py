@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -223,8 +224,8 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             EmbeddingError: the embedder fails, or gives vectors of another length than before.
         """
         if self._reader is not None:
-            read = self._read(self._reader, rows)
-            return self.pack(read.vectors.astype(np.float16), (read.tokens, read.sizes))
+            halves, tokens, sizes = self._read(self._reader, rows)
+            return self.pack(halves, (tokens, sizes))
         vectors = self.embed(self.texts(rows))
         self.dimension = self.dimension or vectors.shape[1]
         return self.pack(unit(vectors).astype(np.float16))
@@ -304,27 +305,30 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             arrays |= listed.arrays()
         return SegmentData(arrays, facts)
 
-    def _read(self, embedder: TokenEmbedder, rows: Rows) -> Reading:
-        """Vectors and tokens, in batches, which are so fast that no cache would help."""
+    def _read(
+        self, embedder: TokenEmbedder, rows: Rows
+    ) -> tuple[NDArray[np.float16], NDArray[np.uint8], NDArray[np.uint16]]:
+        """Vectors, and tokens as of `Reading`, in batches, which are so fast that no cache would help."""
         size = max(self._batch_size, 1024)
 
-        def read_batch(first: int) -> Reading:
+        def read_batch(first: int) -> tuple[NDArray[np.float16], NDArray[np.uint8], NDArray[np.uint16]]:
             texts = self.texts(rows, slice(first, first + size))
-            return ask_embedder(embedder.read, texts, name=embedder.fingerprint)
+            reading: Reading = ask_embedder(embedder.read, texts, name=embedder.fingerprint)
+            return reading.vectors.astype(np.float16), reading.tokens, reading.sizes
 
         starts = range(0, len(rows), size)
-        if len(starts) <= 1 or self._threads == 1:
-            read = list(map(read_batch, starts or [0]))
+        threads = min(self._threads, os.cpu_count() or 1, len(starts))
+        if threads <= 1:
+            batches = list(map(read_batch, starts or [0]))
         else:
             from concurrent.futures import ThreadPoolExecutor
 
-            with ThreadPoolExecutor(min(self._threads, len(starts))) as pool:
-                read = list(pool.map(read_batch, starts))
+            with ThreadPoolExecutor(threads) as pool:
+                batches = list(pool.map(read_batch, starts))
         if self.progress is not None:
             self.progress(len(rows), len(rows))
-        if len(read) == 1:
-            return read[0]
-        return Reading(*map(np.concatenate, zip(*read, strict=True)))
+        vectors, tokens, sizes = zip(*batches, strict=True)
+        return np.concatenate(vectors), np.concatenate(tokens), np.concatenate(sizes)
 
 
 def _append_rows(grown: Growing, values: NDArray[Any], live: NDArray[np.bool_] | None) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sleuth.store.catalogue import manifest, segments
 from sleuth.store.catalogue.segment_files import Held
 from sleuth.store.catalogue.segments import Encoded
+from sleuth.store.disk.scratch import trim
 from sleuth.store.legs.leg import Leg, Rows
 from sleuth.store.record.batch import DocumentBatch
 from sleuth.store.record.inserting import TableRows, tables_of
@@ -69,7 +70,11 @@ def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
     """Return a leg's segment of these rows, which answers for the keys `first` to `last`."""
     data = leg.build(rows)
     encoded = segments.encode(leg.name, leg.fingerprint, first, last, rows.keys, rows.tie_ranks, data)
-    return keep(encoded, folder)
+    built = keep(encoded, folder)
+    if built.held:
+        del data, encoded
+        trim()
+    return built
 
 
 class Flight:
