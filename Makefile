@@ -45,8 +45,8 @@ CONFORMANCE := -m pytest -o addopts= -o asyncio_mode=auto --noconftest
 conformance: $(FRAMEWORKS)/.installed build ## the conformance suites of frameworks, and tests of adapters that need them, in an environment of their own
 	PYTHONPATH=. $(FRAMEWORKS)/bin/python $(CONFORMANCE) $(SUITES) tests/evaluate/test_ir_datasets.py
 
-conformance-mteb: $(MTEB)/.installed build ## the mock tasks of MTEB, which brings PyTorch (6 GB), in an environment of its own
-	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) tests/integrations/conformance_mteb.py
+conformance-mteb: $(MTEB)/.installed build ## the mock tasks of MTEB and models of sentence-transformers, which bring PyTorch (6 GB), in an environment of their own
+	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) tests/integrations/conformance_mteb.py tests/integrations/conformance_models.py
 
 # Some packages of these are built by releases of setuptools that still have pkg_resources.
 build/old-setuptools.txt:
@@ -55,12 +55,12 @@ build/old-setuptools.txt:
 
 $(FRAMEWORKS)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
-	PIP_CONSTRAINT=build/old-setuptools.txt $(FRAMEWORKS)/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma]' langchain-tests langchain-community pandas polars datasets pytest pytest-asyncio
+	PIP_CONSTRAINT=build/old-setuptools.txt $(FRAMEWORKS)/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma,fastembed]' model2vec langchain-tests langchain-community pandas polars datasets pytest pytest-asyncio
 	touch $@
 
 $(MTEB)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(MTEB)
-	PIP_CONSTRAINT=build/old-setuptools.txt $(MTEB)/bin/python -m pip install --editable '.[hybrid,mteb]' pytest pytest-asyncio
+	PIP_CONSTRAINT=build/old-setuptools.txt $(MTEB)/bin/python -m pip install --editable '.[hybrid,mteb,models]' pytest pytest-asyncio
 	touch $@
 
 cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs), and run the tests of searchers and builders over it

@@ -8,6 +8,7 @@ import pytest
 
 from sleuth.dense import (
     CodeEmbedder,
+    FastEmbedEmbedder,
     Model2VecEmbedder,
     SentenceTransformerEmbedder,
     WordLlamaEmbedder,
@@ -55,12 +56,16 @@ class TestModel2Vec(EmbedderContract):
 
 @pytest.mark.parametrize(
     ("make", "module"),
-    [(Model2VecEmbedder, "model2vec"), (SentenceTransformerEmbedder, "sentence_transformers")],
+    [
+        (Model2VecEmbedder, "model2vec"),
+        (SentenceTransformerEmbedder, "sentence_transformers"),
+        (FastEmbedEmbedder, "fastembed"),
+    ],
 )
 def test_missing_package(make: Any, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the package, the error says what to install."""
     monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[models\]'"):
+    with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[(models|fastembed)\]'"):
         make("some/model")
 
 
@@ -80,6 +85,6 @@ def test_open_package(static_model: Path) -> None:
     """`open_package` opens a package and a model by name, and refuses another package."""
     assert open_package("model2vec", str(static_model)).fingerprint == f"model2vec/{static_model}/12"
     with pytest.raises(
-        ArgumentError, match="package must be 'sentence-transformers' or 'model2vec', got 'x'"
+        ArgumentError, match="package must be one of sentence-transformers, model2vec, fastembed, got 'x'"
     ):
         open_package("x", "y")

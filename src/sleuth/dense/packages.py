@@ -6,13 +6,16 @@ keeps what it fetched. The code of a model is never run.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
+from sleuth.protocols import Embedder
 
 
 class SentenceTransformerEmbedder:
@@ -101,6 +104,44 @@ class Model2VecEmbedder:
         return _called(self.fingerprint, self._model.encode, texts, use_multiprocessing=False)
 
 
+class FastEmbedEmbedder:
+    """A model of fastembed, in ONNX. Safe to share between threads, which take turns.
+
+    Args:
+        model: a name that fastembed knows, or that `TextEmbedding.add_custom_model` gave it.
+        options: of `TextEmbedding`: `specific_model_path` reads a folder, `local_files_only` downloads nothing.
+
+    Raises:
+        MissingPackageError: fastembed is not installed.
+        EmbeddingError: the model does not load.
+    """
+
+    def __init__(self, model: str, **options: Any) -> None:
+        try:
+            from fastembed import TextEmbedding
+        except ImportError as error:
+            raise MissingPackageError("fastembed", "fastembed", f"The embedder {model!r}") from error
+        self._model = _loaded(model, TextEmbedding, **options)
+        self._lock = Lock()
+        self.dimension = int(self._model.embedding_size)
+        self.fingerprint = f"fastembed/{model}/{self.dimension}"
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return one vector, shape (dimension,)."""
+        vector: NDArray[np.float32] = self._embed(self._model.query_embed, [text])[0]
+        return vector
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return one vector per text, shape (len(texts), dimension)."""
+        return self._embed(self._model.passage_embed, texts)
+
+    def _embed(self, embed: Any, texts: list[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        with self._lock, _named(self.fingerprint):
+            return np.asarray(list(embed(texts)), np.float32)
+
+
 def _loaded(model: str, load: Any, **options: Any) -> Any:
     """Return the model; EmbeddingError, with the package's own message, where it does not load."""
     try:
@@ -115,16 +156,28 @@ def _loaded(model: str, load: Any, **options: Any) -> Any:
 
 def _called(fingerprint: str, encode: Any, texts: list[str], **options: Any) -> NDArray[np.float32]:
     """Return what the model made of the texts; EmbeddingError, with its own message, where it failed."""
-    try:
+    with _named(fingerprint):
         return np.asarray(encode(texts, show_progress_bar=False, **options), np.float32)
+
+
+@contextmanager
+def _named(fingerprint: str) -> Iterator[None]:
+    """Raise the failure of a model as EmbeddingError that names it."""
+    try:
+        yield
     except (RuntimeError, ValueError, OSError) as error:
         raise EmbeddingError(f"{fingerprint} failed: {error}", service=fingerprint) from error
 
 
-def open_package(package: str, model: str) -> SentenceTransformerEmbedder | Model2VecEmbedder:
-    """Return the embedder of a model of "sentence-transformers" or "model2vec"."""
-    if package == "sentence-transformers":
-        return SentenceTransformerEmbedder(model)
-    if package == "model2vec":
-        return Model2VecEmbedder(model)
-    raise ArgumentError(f"package must be 'sentence-transformers' or 'model2vec', got {package!r}")
+_PACKAGES: Final[dict[str, Callable[[str], Embedder]]] = {
+    "sentence-transformers": SentenceTransformerEmbedder,
+    "model2vec": Model2VecEmbedder,
+    "fastembed": FastEmbedEmbedder,
+}
+
+
+def open_package(package: str, model: str) -> Embedder:
+    """Return the embedder of a model of "sentence-transformers", "model2vec" or "fastembed"."""
+    if package not in _PACKAGES:
+        raise ArgumentError(f"package must be one of {', '.join(_PACKAGES)}, got {package!r}")
+    return _PACKAGES[package](model)

@@ -35,6 +35,7 @@ EXTRAS: dict[str, str] = {
     "html": "pages of the web are read as a reader would",
     "bedrock": "knowledge bases of AWS are searched and filled",
     "chroma": "a Chroma is searched and imported",
+    "fastembed": "embedders fastembed:MODEL",
     "imports": "FAISS of LangChain, LanceDB, Qdrant and Parquet are imported",
     "models": "embedders model2vec:MODEL and sentence-transformers:MODEL",
     "watch": "`sleuth index --watch` and `sleuth code index --watch` see what is saved",

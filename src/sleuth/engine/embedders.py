@@ -2,8 +2,8 @@
 
 An index records a *spelling*: "wordllama", offline and without a download, the default where it is installed; "" for
 none; "onnx:MODEL", a model that is installed (`sleuth models`) or its folder; "ollama:MODEL" or "openai:MODEL";
-"sentence-transformers:MODEL" or "model2vec:MODEL"; "custom:FINGERPRINT" for an object that its user gives on every
-opening.
+"sentence-transformers:MODEL", "model2vec:MODEL" or "fastembed:MODEL"; "custom:FINGERPRINT" for an object that its user
+gives on every opening.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sleuth.store import Rows, Store
 
 SERVICES = ("ollama", "openai")
-PACKAGES = ("sentence-transformers", "model2vec")
+PACKAGES = ("sentence-transformers", "model2vec", "fastembed")
 NEURAL = "onnx"
 DEFAULT = "wordllama"
 SPARE_VECTORS = 1_000
@@ -81,7 +81,7 @@ def check_spelling(spelling: str) -> str:
         return spelling
     raise ArgumentError(
         'embedder must be "wordllama", "" for none, "onnx:MODEL", "ollama:MODEL", "openai:MODEL", '
-        f'"sentence-transformers:MODEL" or "model2vec:MODEL", got {spelling!r}'
+        f'"sentence-transformers:MODEL", "model2vec:MODEL" or "fastembed:MODEL", got {spelling!r}'
     )
 
 

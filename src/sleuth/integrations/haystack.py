@@ -11,7 +11,7 @@ documents = SleuthRetriever(store).run("refilling buckets")["documents"]
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from typing import Any
 
@@ -144,16 +144,15 @@ class SleuthDocumentStore:
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
         """Return the type of each metadata field: keyword, int, float or boolean."""
-        types: dict[type, str] = {bool: "boolean", int: "int", float: "float"}
-        metas = (document.meta for document in self.filter_documents())
-        values = ((key, value) for meta in metas for key, value in meta.items() if value is not None)
-        return {key: {"type": types.get(type(value), "keyword")} for key, value in values}
+        return {
+            key: {"type": _type(kinds)}
+            for key, kinds in self._index.types().items()
+            if key not in (_ID, _REST)
+        }
 
     def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
         """Return the least and the greatest value of a field; None where there are no values that compare."""
-        values = [
-            value for value in self._values(metadata_field, None) if isinstance(value, int | float | str)
-        ]
+        values = self._index.values(metadata_field.removeprefix("meta."))
         try:
             return {"min": min(values, default=None), "max": max(values, default=None)}
         except TypeError:
@@ -179,9 +178,15 @@ class SleuthDocumentStore:
         return values[from_ : from_ + size], len(values)
 
     def _values(self, name: str, filters: dict[str, Any] | None) -> list[Any]:
-        """Return each value of a field once, by its text and type."""
+        """Return each value of a field once, by its text and type.
+
+        The columns of an index do not tell 1.0 from 1, which Haystack wants told apart: whole numbers are read from the
+        documents.
+        """
         key = name.removeprefix("meta.")
-        values = (document.meta.get(key) for document in self.filter_documents(filters))
+        values = self._index.values(key, as_filter(filters))
+        if any(type(value) is int for value in values):
+            values = [document.meta.get(key) for document in self.filter_documents(filters)]
         unique = {(str(value), type(value).__name__): value for value in values if value is not None}
         return [unique[place] for place in sorted(unique)]
 
@@ -324,6 +329,14 @@ def _is_date(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _type(kinds: Collection[str]) -> str:
+    """Return the name that Haystack has for JSON types; texts, and values of several kinds, are keywords."""
+    names = {"boolean": "boolean", "integer": "int", "number": "float"}
+    if set(kinds) == {"integer", "number"}:
+        return "float"
+    return names.get("".join(set(kinds)), "keyword")
 
 
 def _metadata(document: Document) -> dict[str, Any]:

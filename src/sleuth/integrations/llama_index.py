@@ -193,9 +193,8 @@ class SleuthVectorStore(BasePydanticVectorStore):
             part.value if isinstance(part.value, list) else [part.value],
         )
         if part.operator == FilterOperator.TEXT_MATCH_INSENSITIVE:  # by the values that the index has
-            facets = self.engine.facets(part.key, limit=self.engine.count().documents)[part.key]
-            matching = [each.value for each in facets if str(value).lower() in str(each.value).lower()]
-            return _in(part.key, matching)
+            values_there = self._index.values(part.key)
+            return _in(part.key, [each for each in values_there if str(value).lower() in str(each).lower()])
         try:
             return _comparison(key, part.operator, value, values)
         except KeyError:

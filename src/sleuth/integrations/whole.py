@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from sleuth.engine import Engine
 from sleuth.errors import EmbeddingError
-from sleuth.filters import And, Filter, field
+from sleuth.filters import And, Filter, all_of, field
 from sleuth.protocols import Embedder
 from sleuth.text import embedded_text
 from sleuth.types import Chunk, Document, RetrievedItem
@@ -21,6 +21,8 @@ _OWN: Final = "_own"
 _ADDED: Final = ("source", "title", "language")
 """Metadata keys that the engine may add to a document."""
 _OF_PASSAGES: Final = ("start_line", "end_line")
+_ALL: Final = 2**31
+"""More values than an index has."""
 
 
 class WholeDocuments:
@@ -157,6 +159,24 @@ class WholeIndex:
         """Yield the documents with these ids, in order, without those that are not there."""
         for id in dict.fromkeys(ids):
             yield from map(self.whole, self.engine.get(id))
+
+    def values(self, key: str, filter: Filter | None = None) -> list[Any]:
+        """Return the values that the documents came with under a key, each once; a list counts by its members.
+
+        Values are read from the columns of the index, and not from the documents.
+        """
+        own = field(_OWN).contains(key) if key in _ADDED else None
+        facets = self.engine.facets(key, filter=all_of(own, filter), limit=_ALL)[key]
+        return [facet.value for facet in facets]
+
+    def types(self) -> dict[str, tuple[str, ...]]:
+        """Return the JSON types of the values under each key that the documents came with, a key of objects once."""
+        types: dict[str, tuple[str, ...]] = {}
+        for key in self.engine.metadata_keys():
+            name = key.name.partition(".")[0]
+            if name != _OWN and name not in _OF_PASSAGES and (name not in _ADDED or self.values(name)):
+                types[name] = types.get(name, ()) + key.types
+        return types
 
     def nearest(self, vector: Sequence[float], k: int, filter: Any = None) -> list[Whole]:
         """Return the `k` documents whose vectors are nearest to this one; scores are cosines."""
