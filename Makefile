@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test test-all release-check browser conformance conformance-mteb cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
+.PHONY: help demo test test-all picture release-check browser conformance conformance-mteb cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ test: $(VENV)/.developed $(VENV)/.kernels check ## lint, types and every test
 	@echo "left out: slow tests (make campaigns), the page in Chromium (make browser), Ray (make cluster), suites of frameworks (make conformance); make test-all runs all of them"
 
 test-all: test browser conformance conformance-mteb cluster agents campaigns ## every test that can run on one machine: an hour or two
+
+picture: $(VENV)/.installed ## run the commands of the README again, write their outputs into it, and draw docs/terminal.svg
+	$(BIN)/python tools/terminal_picture.py
 
 release-check: $(VENV)/.developed ## do what a release does, without publishing: build, check, install, run the demo, list the components
 	$(BIN)/python tools/release_check.py build/release

@@ -128,6 +128,7 @@ def test_words_of_one_stem_are_suggested(tmp_path: Path) -> None:
 def test_no_suggestion_where_nothing_is_near(engine: Engine) -> None:
     """A word that is near no word of the index has no suggestion; documents outside the scope suggest nothing."""
     assert engine.retrieve("xylophone", syntax=True).notes == ("no passage holds 'xylophone'",)
+    assert engine.retrieve("how often is a xylophone", syntax=True).notes == ("no passage holds 'xylophone'",)
     assert engine.scoped("source:bucket.md").retrieve("leeky", syntax=True).notes == (
         "no passage holds 'leeky'",
     )

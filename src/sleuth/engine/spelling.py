@@ -41,6 +41,10 @@ _ALPHABETS = (
 
 
 _word = re.compile(r"\w+")
+_ASKS_FOR_A_MEASURE = re.compile(
+    r"\bhow (?:many|much|often|long|far|old|large|big|high|fast|soon|deep)\b", re.IGNORECASE
+)
+"""Question words of two words: the second one is not expected in an answer."""
 
 
 class Misspelling(NamedTuple):
@@ -92,11 +96,11 @@ def misspellings(
     stops = language_of_query(analyzer.runs(text)).stops if analyzer.reads_language else frozenset()
     spans = list(analyzer.spans(text))
     held = searchers.held([token for *_, token in spans], snapshot)
+    asking_ends = {match.end() for match in _ASKS_FOR_A_MEASURE.finditer(text)}
     for start, end, token in spans:
         word = text[start:end]
-        if (
-            token in held or word in stops or len(word.split()) > 1
-        ):  # parts of a compound stand for themselves
+        is_compound = len(word.split()) > 1  # its parts are words of their own
+        if token in held or word in stops or is_compound or end in asking_ends:
             continue
         words.append(Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer)))
     return list(dict.fromkeys(words))
