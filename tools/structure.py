@@ -1,4 +1,4 @@
-"""Count the structure of the source: lines, import loops, names of legs outside their folders, calls of requests.
+"""Count the structure of the source: lines, import loops, names of legs, options of doors, calls of requests.
 
     python tools/structure.py                 # this checkout
     python tools/structure.py OTHER_CHECKOUT  # another one; run it with that checkout's Python
@@ -122,6 +122,28 @@ def leg_names(package: Path) -> dict[str, int]:
     return dict(counts)
 
 
+def options_of_doors() -> dict[str, set[str]]:
+    """Return the options of a search at each door, besides the query and the number of hits."""
+    import inspect
+
+    from sleuth import Engine
+    from sleuth.engine import SearchRequest
+    from sleuth.surfaces.cli.search import search
+    from sleuth.surfaces.http.search import SearchBody
+    from sleuth.surfaces.mcp.schemas import TOOLS
+    from sleuth.surfaces.page.state import OPTIONS
+
+    fields = set(SearchRequest.properties()) - {"query", "k"}
+    schema = next(tool for tool in TOOLS if tool.name == "search")
+    return {
+        "Python": fields & set(inspect.signature(Engine.retrieve).parameters),
+        "command line": fields & set(inspect.signature(search).parameters),
+        "HTTP": fields & set(SearchBody.properties()),
+        "MCP": fields & set(schema.properties),
+        "page": {*OPTIONS, "filter", "sources", "explain"},
+    }
+
+
 class Journey:
     """Counts the functions of the package that a call enters, and how often the folder changes on entry."""
 
@@ -216,6 +238,8 @@ def main() -> None:
     print(f"| lines that name a leg outside its folder | {sum(names.values())} in {len(names)} files |")
     for file, lines_of_file in names.items():
         print(f"| lines in {file} | {lines_of_file} |")
+    for door, options in options_of_doors().items():
+        print(f"| options of a search: {door} | {len(options)} |")
     for name, calls in journeys(package):
         print(f"| {name} | {calls} |")
 

@@ -180,5 +180,5 @@ def test_fusions_of_other_types_are_refused(values: dict[str, object]) -> None:
 
 def test_weights_are_named() -> None:
     """Weights in the place of the method are refused, with the way to name them."""
-    with pytest.raises(ArgumentError, match=r"one of minmax, .* got \{'dense': 1.0\}; weights are named"):
+    with pytest.raises(ArgumentError, match=r"one of minmax, .* got \{.dense.: 1.0\}; weights are named"):
         Fusion({"dense": 1.0})  # type: ignore[arg-type]

@@ -252,7 +252,7 @@ def test_documents_under_a_folder(store: Store) -> None:
 
 
 def test_embeddings_are_kept_by_model_and_hash(store: Store) -> None:
-    """A vector is found only under its model until the model is dropped, and makes no new version."""
+    """A vector is found only under its model, and makes no new version."""
     with store.writer() as writer:
         writer.put_embeddings("m1", {"00": b"one", "01": b"two"})
         writer.put_embeddings("m2", {"00": b"other"})
@@ -263,10 +263,6 @@ def test_embeddings_are_kept_by_model_and_hash(store: Store) -> None:
         assert snapshot.embeddings("m2", ["00"]) == {"00": b"other"}
         assert snapshot.embeddings("m3", ["00"]) == {}
         assert snapshot.version == 0
-    with store.writer() as writer:
-        assert writer.drop_embeddings("m1") == 2
-    with store.reader() as snapshot:
-        assert snapshot.embeddings("m1", ["00"]) == {}
 
 
 def test_a_leg_that_fails_leaves_nothing(store: Store) -> None:

@@ -214,10 +214,8 @@ def _check(
 ) -> NDArray[np.float64]:
     """Return the weights in the order of the legs, shape (legs,)."""
     if not isinstance(method, str) or method not in FORMULAS:
-        weights_named = (
-            "; weights are named, as in weights={'dense': 0.4}" if isinstance(method, Mapping) else ""
-        )
-        raise ArgumentError(f"method must be one of {', '.join(FORMULAS)}, got {method!r}{weights_named}")
+        hint = "; weights are named, as in weights={...}" if isinstance(method, Mapping) else ""
+        raise ArgumentError(f"method must be one of {', '.join(FORMULAS)}, got {method!r}{hint}")
     if not 0 < rank_constant < math.inf:
         raise ArgumentError(f"rank_constant must be a number above 0, got {rank_constant!r}")
     for name, weight in (weights or {}).items():

@@ -74,7 +74,6 @@ def sentence_of(text: str) -> re.Pattern[str]:
 
 
 blank_line = re.compile(r"\n[ \t\r\f]{0,200}\n")
-line_end = re.compile(r"\n")
 _blanks = re.compile(r"\s*+")
 _top_level = re.compile(r"\n[ \t\r\f]{0,200}\n(?=[^\s)}\]])")
 

@@ -7,9 +7,6 @@ import unicodedata
 _JOINERS = "\u200c\u200d"
 """Invisible, but spelling in Persian, Indic scripts and emoji needs them."""
 
-_NONCHARACTERS = frozenset(map(chr, range(0xFDD0, 0xFDF0)))
-"""What Unicode keeps for use inside a program."""
-
 _UNSEEN = frozenset({"Cc", "Cf", "Co", "Cs"})
 """Controls, formats, characters for private use, lone surrogates."""
 

@@ -137,12 +137,6 @@ class Snapshot:
             views = self.storage.shelf.views(connection, leg, live)
         return leg.searcher(views), views
 
-    def file_of_chunk(self, chunk: int) -> tuple[int, int]:
-        """Position in `files`, and the chunk's place in that file."""
-        order = self._chunk_order
-        i = int(order[np.searchsorted(self.firsts[order], chunk, "right") - 1])
-        return i, chunk - int(self.firsts[i])
-
     @cached_property
     def _key_order(self) -> NDArray[np.int64]:
         return np.argsort(self.keys)

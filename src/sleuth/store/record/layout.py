@@ -444,16 +444,6 @@ def keep_embeddings(connection: sqlite3.Connection, fingerprint: str) -> None:
     connection.execute("DELETE FROM models WHERE fingerprint != ?", (fingerprint,))
 
 
-def delete_embeddings(connection: sqlite3.Connection, fingerprint: str) -> int:
-    """Forget a model and its vectors; how many there were."""
-    model = connection.execute("SELECT model FROM models WHERE fingerprint = ?", (fingerprint,)).fetchone()
-    if model is None:
-        return 0
-    count = connection.execute("DELETE FROM embeddings WHERE model = ?", model).rowcount
-    connection.execute("DELETE FROM models WHERE model = ?", model)
-    return count
-
-
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

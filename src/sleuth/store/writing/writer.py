@@ -206,11 +206,6 @@ class Writer:
         with self._transaction.changing() as connection:
             connection.executemany("DELETE FROM embeddings WHERE key = ?", ((key,) for key in keys))
 
-    def drop_embeddings(self, fingerprint: str) -> int:
-        """Forget the vectors of one embedder; how many there were."""
-        with self._transaction.changing() as connection:
-            return record.delete_embeddings(connection, fingerprint)
-
     # --- commit
 
     @property
