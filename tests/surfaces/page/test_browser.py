@@ -295,7 +295,9 @@ def test_dark_where_the_system_is_dark(look: Any) -> None:
         assert (sum(map(int, colour[4:-1].split(","))) < 150) == is_dark
 
 
-@pytest.mark.parametrize("path", ["/", "/?q=token+bucket", "/symbol?name=TokenBucket"])
+@pytest.mark.parametrize(
+    "path", ["/", "/?q=token+bucket", "/symbol?name=TokenBucket", "/browse", "/contents"]
+)
 def test_narrow_screens(look: Any, path: str) -> None:
     """At 360 pixels nothing is cut off: the page does not scroll sideways."""
     page = look(viewport={"width": 360, "height": 740}).open(path)
@@ -362,6 +364,8 @@ def test_no_accessibility_violation(look: Any) -> None:
         "/source?id=docs/report.pdf%230&q=rivers",
         "/?q=otters+swim&in=docs&why=1",
         "/?q=zzqx&in=docs",
+        "/browse",
+        "/contents",
     ]
     violations = []
     for options in (

@@ -90,8 +90,8 @@ async def upload(
         values = None
     if not isinstance(values, dict):
         raise ArgumentError("metadata must be a JSON object")
-    uploads = [Upload(_file_name(file.filename), file.file) for file in files]
-    return json_response(await call.write(_add_files, uploads, values, call))
+    uploads = [Upload(file_name(file.filename), file.file) for file in files]
+    return json_response(await call.write(add_files, uploads, values, call))
 
 
 class Upload(NamedTuple):
@@ -101,7 +101,7 @@ class Upload(NamedTuple):
     data: BinaryIO
 
 
-def _file_name(name: str | None) -> str:
+def file_name(name: str | None) -> str:
     """Return the last part of a file's name, as clients of all systems write it.
 
     Raises:
@@ -113,7 +113,15 @@ def _file_name(name: str | None) -> str:
     return last
 
 
-def _add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict[str, Any]:
+def add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict[str, Any]:
+    """Add files, and return what that did and which of them were skipped.
+
+    Args:
+        values: metadata of every document.
+
+    Raises:
+        LoadError: no file could be read.
+    """
     skipped: list[dict[str, str]] = []
     with tempfile.TemporaryDirectory(prefix="sleuth-upload-") as folder:
         documents = [

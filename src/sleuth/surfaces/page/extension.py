@@ -5,37 +5,51 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from starlette.requests import Request
+
 from sleuth.surfaces.http import Extension
 from sleuth.surfaces.page import files
 from sleuth.surfaces.page.handlers import PageHandlers
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from sleuth.surfaces.http import Service, Warmer
 
-PATHS = ("/", "/source", "/symbol", "/original", "/picture", "/answer", "/sign-in", "/sign-out")
+METHODS = {
+    **dict.fromkeys(
+        ("/", "/browse", "/contents", "/source", "/symbol", "/original", "/picture", "/answer"), "GET"
+    ),
+    **dict.fromkeys(("/change", "/sign-in", "/sign-out"), "POST"),
+}
+"""Of each path; its handler has the name of the path."""
 
 
 def page_extension() -> Extension:
     """Return the page at `/`. Its requests need no `Authorization`; readers sign in with their key."""
-    return Extension(_install, public=(*PATHS, *files.PATHS))
+    return Extension(_install, public=(*METHODS, *files.PATHS))
 
 
 def _install(app: FastAPI, service: Service) -> Warmer:
     page = PageHandlers(service)
-    routes = {
-        "/": (page.results, "GET"),
-        "/source": (page.source, "GET"),
-        "/symbol": (page.symbol, "GET"),
-        "/original": (page.original, "GET"),
-        "/picture": (page.picture, "GET"),
-        "/answer": (page.answer, "GET"),
-        "/sign-in": (page.sign_in, "POST"),
-        "/sign-out": (page.sign_out, "POST"),
-    }
-    for path, (endpoint, method) in routes.items():
-        app.router.add_route(path, endpoint, methods=[method], include_in_schema=False)
+    for path, method in METHODS.items():
+        handler = page.results if path == "/" else getattr(page, path[1:].replace("-", "_"))
+        app.router.add_route(path, handler, methods=[method], include_in_schema=False)
     for path in files.PATHS:
         app.router.add_route(path, partial(files.answer, path), methods=["GET"], include_in_schema=False)
+    app.router.default = _with_page(app.router.default, page)
     return page.warm
+
+
+def _with_page(default: ASGIApp, page: PageHandlers) -> ASGIApp:
+    """Return what answers where no route does: a page for a browser, and as before for every other client."""
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        if request.method == "GET" and "text/html" in request.headers.get("accept", ""):
+            await (await page.not_found(request))(scope, receive, send)
+        else:
+            await default(scope, receive, send)
+
+    return answer

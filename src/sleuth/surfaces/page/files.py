@@ -11,7 +11,12 @@ from starlette.responses import Response
 from sleuth.surfaces.page.security import HEADERS
 
 _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-_NAMES = ("page.css", "page.js", "answer.js", "preview.js", "keyboard.js", "navigate.js", "icon.svg")
+_NAMES = (
+    "page.css",
+    "page.js",
+    *(f"{name}.js" for name in ("answer", "chrome", "keyboard", "navigate", "preview", "theme")),
+    "icon.svg",
+)
 _CONTENTS = {name: (resources_of("sleuth.surfaces.page") / "static" / name).read_bytes() for name in _NAMES}
 _VERSION = blake2b(b"".join(_CONTENTS.values()), digest_size=6).hexdigest()
 

@@ -8,15 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 from sleuth.errors import SleuthError
 from sleuth.ingest import Extractors, ReadOptions
 from sleuth.surfaces.http import LOCAL, Refusal, call_of
-from sleuth.surfaces.page import files, lookup
+from sleuth.surfaces.page import contents, files, lookup
 from sleuth.surfaces.page.answering import events_of
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
 from sleuth.surfaces.page.state import OPTIONS, PageState
+from sleuth.text import escape_text
+
+MOST_FILES = 100
+"""Files that a form adds at a time."""
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -69,6 +73,42 @@ class PageHandlers:
         """Answer with the definitions and the uses of a name."""
         name = request.query_params.get("name", "")
         return await self._page(request, "symbol.html", lookup.symbol, name)
+
+    async def browse(self, request: Request) -> Response:
+        """Answer with the folders and documents below a folder."""
+        under = request.query_params.get("under", "")
+        return await self._page(request, "browse.html", contents.browse, under)
+
+    async def contents(self, request: Request) -> Response:
+        """Answer with the state of the index."""
+        return await self._page(request, "contents.html", contents.state_of_index)
+
+    async def change(self, request: Request) -> Response:
+        """Add the files of a form, or delete the document that it names, and go on to the state of the index."""
+        from sleuth.surfaces.http.documents import Upload, add_files, file_name
+
+        call = call_of(request)
+        if not admit(request, call):
+            return self._render("sign_in.html", PageState(), 401, target="/contents", problem="")
+        try:
+            call.require("write")
+            form = await request.form(max_files=MOST_FILES, max_fields=4)
+            files = [file for file in form.getlist("files") if not isinstance(file, str) and file.filename]
+            if id := str(form.get("delete", "")):
+                await call.write(call.engine.delete, [id], timeout=call.remaining)
+            elif files:
+                uploads = [Upload(file_name(file.filename), file.file) for file in files]
+                await call.write(add_files, uploads, {}, call)
+            else:
+                return self._missing("Choose the files to add.", 400)
+        except (SleuthError, Refusal) as error:
+            refusal = call.refusal_of(error)
+            return self._missing(str(refusal.detail), refusal.status_code)
+        return RedirectResponse("/contents", 303, headers=HEADERS)
+
+    async def not_found(self, request: Request) -> Response:
+        """Answer for a path that there is not."""
+        return self._missing(f"There is no page at {request.url.path}.")
 
     async def original(self, request: Request) -> Response:
         """Answer with the PDF that a document came from."""
@@ -125,8 +165,10 @@ class PageHandlers:
         """End a session."""
         return signed_out()
 
-    def _missing(self, message: str) -> Response:
-        return self._render("error.html", PageState(), 404, message=message)
+    def _missing(self, message: str, status: int = 404) -> Response:
+        title = "Not found." if status == 404 else "That did not work."
+        values = {"title": title, "message": escape_text(message)}
+        return self._render("error.html", PageState(), status, **values)
 
     async def _page(
         self,
@@ -149,7 +191,7 @@ class PageHandlers:
         except (SleuthError, Refusal) as error:
             status = error.status_code if isinstance(error, Refusal) else 400
             message = str(call.refusal_of(error).detail)
-            return self._render("error.html", state, status, message=message)
+            return self._render("error.html", state, status, title="That did not work.", message=message)
         milliseconds = (time.perf_counter() - began) * 1000
         status = values.pop("status", 200)
         return self._render(template, state, status, offered=offered, milliseconds=milliseconds, **values)

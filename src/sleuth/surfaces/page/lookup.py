@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from sleuth.errors import ArgumentError, UnknownRepositoryError
-from sleuth.filters import Compare, to_text
 from sleuth.surfaces.hits import Location
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.answering import AnswerView, view_of
+from sleuth.surfaces.page.facets import facets_of
 from sleuth.surfaces.page.pieces import lines_of
 from sleuth.surfaces.page.sources import SourceView, numbered_lines, source_view
 from sleuth.surfaces.page.state import PAGE, PageState
@@ -23,17 +23,9 @@ if TYPE_CHECKING:
     from sleuth.ingest import Extractors
     from sleuth.surfaces.http import Call
 
-FACETS = 5
-VALUES = 6
 MOST_USES = 200
 DOTS_PER_INCH = 110
 """Of the picture of a page: about 900 dots wide."""
-
-_NOT_FACETS = frozenset({
-    "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "member", "page", "pages",
-    "start_line", "end_line", "id", "url", "description",
-})  # fmt: skip
-"""Keys with a value of its own for nearly every document."""
 
 
 def results(call: Call, state: PageState) -> dict[str, Any]:
@@ -62,7 +54,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         "hits": views.hits_of(items, state.query, retriever, last - PAGE + 1),
         "passages": len(items),
         "matching": _matching(call, state),
-        "facets": _facets(call, state),
+        "facets": facets_of(call, state),
         "counts": None,
         "more": len(ranking) > last,
         "answer": _answer(call, state) if state.with_answer and state.page == 1 else None,
@@ -94,38 +86,6 @@ def _counts(call: Call) -> Mapping[str, int]:
     return {"documents": count.documents, "passages": count.passages}
 
 
-def _facets(call: Call, state: PageState) -> list[views.FacetGroup]:
-    """Return the values of metadata among the matching documents, and which ones are selected."""
-    groups: list[views.FacetGroup] = []
-    shown: set[str] = set()
-    if "docs" in state.sources:
-        tree = state.request.filter
-        names = [key.name for key in call.engine.metadata_keys(tree) if _is_facet(key.name, key.types)]
-        values = (
-            call.engine.facets(names[:FACETS], query=state.query, filter=tree, limit=VALUES) if names else {}
-        )
-        for name, facets in values.items():
-            choices = []
-            for value, documents in facets:
-                text = to_text(Compare(name, "eq", value))
-                shown.add(text)
-                label = escape_text(str(value))
-                chosen = text in state.filters
-                choices.append(views.Choice(label, documents, state.toggled(text).address(), chosen))
-            if len(choices) > 1 or any(choice.is_chosen for choice in choices):
-                groups.append(views.FacetGroup(name, choices))
-    others = [
-        views.Choice(escape_text(text), None, state.toggled(text).address(), is_chosen=True)
-        for text in state.filters
-        if text not in shown
-    ]
-    return [*([views.FacetGroup("chosen", others)] if others else []), *groups]
-
-
-def _is_facet(name: str, types: tuple[str, ...]) -> bool:
-    return name not in _NOT_FACETS and "object" not in types
-
-
 def _answer(call: Call, state: PageState) -> AnswerView:
     request = call.request(state.request)
     options = request.changed()
@@ -142,7 +102,11 @@ def source(call: Call, state: PageState, id: str, as_written: bool) -> dict[str,
     Raises:
         ArgumentError: nothing that is indexed and may be seen.
     """
-    return {"view": _document(call, state, id, as_written) or _file(call, state, id), "id": id}
+    can_delete = "write" in call.key.scopes and not call.service.settings.read_only
+    view = _document(call, state, id, as_written)
+    if view is not None:
+        return {"view": view, "delete": document_of(id) if can_delete else ""}
+    return {"view": _file(call, state, id), "delete": ""}
 
 
 def _document(call: Call, state: PageState, id: str, as_written: bool) -> SourceView | None:
@@ -208,7 +172,7 @@ def _file(call: Call, state: PageState, id: str) -> SourceView:
     place, _, _ = id.rpartition("@") if "@" in id else (id, "", "")
     path, _, lines = place.rpartition(":")
     first, _, last = lines.partition("-")
-    for snapshot in _snapshots(call):
+    for snapshot in snapshots_of(call):
         inside = path.removeprefix(f"{snapshot.repository.path}/")
         position = snapshot.by_path.get(inside)
         if position is None or not first.isdigit() or (last and not last.isdigit()):
@@ -231,7 +195,7 @@ def symbol(call: Call, state: PageState, name: str) -> dict[str, Any]:
 
     definitions: list[dict[str, Any]] = []
     uses: list[dict[str, Any]] = []
-    for snapshot in _snapshots(call):
+    for snapshot in snapshots_of(call):
         root = snapshot.repository.path
         navigator = Navigator(snapshot)
         for definition in navigator.find_definition(name):
@@ -261,7 +225,7 @@ def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:
     }
 
 
-def _snapshots(call: Call) -> list[Snapshot]:
+def snapshots_of(call: Call) -> list[Snapshot]:
     """Return the newest snapshot of every repository that the server offers to this reader."""
     if call.key.filter is not None:
         return []

@@ -176,6 +176,8 @@ def _element(token: Token, heading: str) -> Element:
     if token.type == "heading_open":
         return Element(heading, {"class": f"level-{token.tag[1:]}"}, [], lines)
     attributes = {"start": str(token.attrs["start"])} if token.tag == "ol" and "start" in token.attrs else {}
+    if token.tag == "table":
+        attributes["tabindex"] = "0"  # a wide one scrolls
     return Element(token.tag if token.tag in TAGS else "span", attributes, [], lines)
 
 

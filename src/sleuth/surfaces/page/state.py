@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
 from sleuth.engine import SearchRequest
-from sleuth.filters import all_of, as_filter
+from sleuth.filters import Compare, all_of, as_filter, to_text
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
@@ -17,6 +18,7 @@ PAGE = 10
 MOST_PAGES = 10
 MOST_FILTERS = 20
 MOST_DIGITS = 10
+_DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 
 OPTIONS = {
     name: schema
@@ -68,9 +70,10 @@ class PageState:
         """Read an address; what it says wrongly is left out."""
         chosen = tuple(name for name in dict.fromkeys(parameters.getlist("in")) if name in offered)
         page, why = (_number(parameters.get(name, "")) for name in ("page", "why"))
+        filters = [*(text for text in parameters.getlist("f") if text.strip()), *_range(parameters)]
         return cls(
             query=parameters.get("q", "").strip(),
-            filters=tuple(dict.fromkeys(f for f in parameters.getlist("f") if f.strip()))[:MOST_FILTERS],
+            filters=tuple(dict.fromkeys(filters))[:MOST_FILTERS],
             sources=chosen or tuple(offered),
             page=min(max(1, page), MOST_PAGES),
             with_answer=parameters.get("answer") == "1",
@@ -126,6 +129,19 @@ class PageState:
     def of_sources(self, names: Sequence[str]) -> PageState:
         """Return this state over other sources."""
         return replace(self, sources=tuple(names), page=1, why=0)
+
+
+def _range(parameters: QueryParams) -> Iterator[str]:
+    """Yield the filters of the form of a range: its key, and the lowest and the highest value where they are given."""
+    key = parameters.get("key", "").strip()
+    bounds: tuple[tuple[str, Literal["gte", "lte"]], ...] = (("low", "gte"), ("high", "lte"))
+    for name, operator in bounds:
+        text = parameters.get(name, "").strip()
+        if key and text:
+            value: str | float = float(text) if _DECIMAL.fullmatch(text) else text
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            yield to_text(Compare(key, operator, value))
 
 
 def _number(text: str) -> int:

@@ -60,24 +60,6 @@ class HitView:
     copies: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A value of a facet: the link that adds it, or takes it away where it is chosen."""
-
-    label: str
-    count: int | None
-    url: str
-    is_chosen: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FacetGroup:
-    """A metadata key with its values."""
-
-    name: str
-    choices: list[Choice]
-
-
 def shown_place(id: str, metadata: Mapping[str, Any]) -> Location:
     """Return the place of an item, with invisible characters of its path as escapes."""
     place = place_of(id, metadata)
@@ -121,7 +103,7 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
         first=int(metadata.get("start_line") or 1),
         more=more,
         symbol=escape_text(symbol),
-        symbol_url="/symbol?" + urlencode({"name": symbol}) if symbol else "",
+        symbol_url="/symbol?" + urlencode({"name": symbol, "q": query}) if symbol else "",
         why=None if item.explanation is None else reason_of(item.explanation),
         because="" if item.explanation is None else sentence_of(item.explanation),
         copies=len(item.copies),

@@ -2,6 +2,7 @@
 
 export function listenToKeys(document) {
   document.addEventListener("keydown", (event) => {
+    if (document.querySelector("dialog[open]")) return;
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
     const field = document.getElementById("q");
     const typing = event.target.closest?.("input, textarea, select");

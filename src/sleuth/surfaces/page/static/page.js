@@ -1,13 +1,17 @@
 // Starts what needs script; the page works without it.
 import { showAnswer } from "./answer.js";
+import { forget, listenToButtons, rememberQuestions, showTheme } from "./chrome.js";
 import { listenToKeys } from "./keyboard.js";
 import { navigateInPlace } from "./navigate.js";
 
 listenToKeys(document);
+listenToButtons();
 navigateInPlace((signal) => {
   const section = document.querySelector("#answer.scripted");
   if (section) showAnswer(section, signal);
+  rememberQuestions();
+  showTheme();
 });
 document.addEventListener("submit", (event) => {
-  if (event.target.matches(".sign-out")) sessionStorage.clear();
+  if (event.target.matches(".sign-out")) forget();
 });

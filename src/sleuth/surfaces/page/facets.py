@@ -1,0 +1,138 @@
+"""What narrows the results: values of metadata, ranges of numbers and dates, and folders."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final
+
+from sleuth.filters import Compare, to_text
+from sleuth.text import escape_text
+
+if TYPE_CHECKING:
+    from sleuth.surfaces.http import Call
+    from sleuth.surfaces.page.state import PageState
+
+KEYS: Final = 8
+VALUES: Final = 8
+MOST_VALUES: Final = 60
+"""A key of texts with more values tells documents apart, and does not group them."""
+MOST_PLACES: Final = 1_000
+"""Documents whose folders are counted; more matches show no folders."""
+
+_FIRST: Final = ("type", "language", "lang", "author", "year", "date")
+_NOT_FACETS: Final = frozenset({
+    "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "member", "page", "pages",
+    "start_line", "end_line", "id", "url", "description",
+})  # fmt: skip
+"""Keys with a value of its own for nearly every document."""
+_DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value of a facet.
+
+    Attributes:
+        text: its filter.
+        url: adds it, or takes it away where it is chosen.
+    """
+
+    label: str
+    text: str
+    count: int | None
+    url: str
+    is_chosen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FacetGroup:
+    """A metadata key with its values.
+
+    Attributes:
+        range: kind of the fields of a range, "number" or "date"; "" for texts.
+    """
+
+    name: str
+    choices: list[Choice]
+    range: str = ""
+
+
+def facets_of(call: Call, state: PageState) -> list[FacetGroup]:
+    """Return the values of metadata among the matching documents, and which ones are selected."""
+    groups: list[FacetGroup] = []
+    shown: set[str] = set()
+    if "docs" in state.sources:
+        tree = state.request.filter
+        names = [key.name for key in call.engine.metadata_keys(tree) if _is_facet(key.name, key.types)]
+        names.sort(key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
+        counts = call.engine.facets(
+            [*names[:KEYS], "source"], query=state.query, filter=tree, limit=MOST_PLACES + 1
+        )
+        for name in names[:KEYS]:
+            if (group := _group(name, counts[name], state)) is not None:
+                groups.append(group)
+                shown |= {choice.text for choice in group.choices}
+        if folders := _folders(counts["source"], state):
+            groups.append(FacetGroup("folder", folders))
+            shown |= {choice.text for choice in folders}
+    others = [_choice(text, text, None, state) for text in state.filters if text not in shown]
+    return [*([FacetGroup("chosen", others)] if others else []), *groups]
+
+
+def _is_facet(name: str, types: tuple[str, ...]) -> bool:
+    return name not in _NOT_FACETS and "object" not in types
+
+
+def _group(name: str, counts: Sequence[tuple[Any, int]], state: PageState) -> FacetGroup | None:
+    """Return a key with its values: numbers and dates by value, the newest first, texts by how many have them."""
+    values = [value for value, _ in counts]
+    is_number = bool(values) and all(type(value) in (int, float) for value in values)
+    is_date = bool(values) and all(isinstance(value, str) and _DATE.fullmatch(value) for value in values)
+    if not (is_number or is_date) and len(values) > MOST_VALUES:
+        return None
+    top = list(counts[:VALUES])
+    if is_number or is_date:
+        top = sorted(counts, reverse=True)[:VALUES]
+    choices = [_choice(str(value), _text(name, value), count, state) for value, count in top]
+    if len(values) < 2 and not any(choice.is_chosen for choice in choices):
+        return None
+    return FacetGroup(name, choices, "number" if is_number else "date" if is_date else "")
+
+
+def _text(name: str, value: Any) -> str:
+    return to_text(Compare(name, "eq", value))
+
+
+def _choice(label: str, text: str, count: int | None, state: PageState) -> Choice:
+    return Choice(escape_text(label), text, count, state.toggled(text).address(), text in state.filters)
+
+
+def _folders(counts: Sequence[tuple[Any, int]], state: PageState) -> list[Choice]:
+    """Return the folders of the matching documents below those that they share."""
+    if len(counts) > MOST_PLACES:
+        return []
+    places = [(_folders_above(str(source)), count) for source, count in counts if "://" not in str(source)]
+    levels = takewhile(lambda level: len(set(level)) == 1, zip(*(parts for parts, _ in places), strict=False))
+    depth = sum(1 for _ in levels)
+    totals: Counter[str] = Counter()
+    for parts, count in places:
+        if len(parts) > depth:
+            totals["".join(f"{part}/" for part in parts[: depth + 1])] += count
+    choices = [
+        _choice(f"{folder.split('/')[depth]}/", to_text(Compare("source", "prefix", folder)), count, state)
+        for folder, count in totals.most_common(VALUES)
+    ]
+    return choices if len(choices) > 1 or any(choice.is_chosen for choice in choices) else []
+
+
+def _folders_above(source: str) -> list[str]:
+    """Return the folders that a file is in, the outermost first; the root of the disk belongs to the first one."""
+    folders = source.rpartition("/")[0]
+    if not folders.startswith("/"):
+        return folders.split("/") if folders else []
+    first, *others = folders.removeprefix("/").split("/")
+    return [f"/{first}", *others]

@@ -1,0 +1,146 @@
+"""What the index holds: its state, its folders, and files that are added and deleted on the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sleuth import Document, Engine
+from sleuth.surfaces.cli.serve import extensions
+from sleuth.surfaces.http import add_key
+from tests.surfaces.http.conftest import serving
+
+from .conftest import Look
+
+
+def test_folders_lead_to_documents_and_code(look: Any) -> None:
+    """Each folder lists what is below it, with counts; a document opens, and the steps lead back."""
+    page = look().open("/browse")
+    folder = page.locator(".entries a", has_text="code/")
+    folder.click()
+    page.wait_for_url("**under=**code**")
+    assert page.locator(".entries a").all_inner_texts() == ["bucket.py", "evil.py"]
+    page.locator(".steps a", has_text="all").click()
+    page.locator(".entries a", has_text="docs/").click()
+    page.locator(".entries a", has_text="plans.md").click()
+    page.wait_for_selector(".blocks h2")
+
+
+def test_a_reader_with_a_filter_browses_its_own_documents(corpus: Path, tmp_path: Path) -> None:
+    """Counts, folders and documents are those that the key may see; sizes and folders of the index are not shown."""
+    token = add_key(tmp_path / "keys.json", "ann", ["read"], 'team:"team 1"')
+    with serving(
+        corpus / ".sleuth", extensions=extensions(), sources=("docs", "code"), keys=tmp_path / "keys.json"
+    ) as server:
+        headers = {"authorization": f"Bearer {token}"}
+        listing = server.client.get("/browse", headers=headers).text
+        state = server.client.get("/contents", headers=headers).text
+        assert server.client.get("/browse").status_code == 401
+        refused = server.client.post("/change", headers=headers, data={"delete": "t1.md"})
+    assert "t1.md" in listing
+    assert "t2.md" not in listing
+    assert "bucket.py" not in listing
+    assert "<dd>10</dd>" in state
+    assert "segments" not in state
+    assert 'type="file"' not in state
+    assert refused.status_code == 403
+
+
+def test_files_are_added_and_deleted_on_the_page(browser: Any, tmp_path: Path) -> None:
+    """A form adds files, which are found at once; a document is deleted from its source view."""
+    Engine.open(tmp_path / ".sleuth", create=True, embedder=None).close()
+    (tmp_path / "margay.md").write_text("# Margays\n\nA margay climbs head first.\n")
+    with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        look = Look(browser, server.url)
+        page = look.open("/contents")
+        page.set_input_files("#files", tmp_path / "margay.md")
+        page.click("button:has-text('Add')")
+        page.wait_for_selector("dd:text-is('1')")
+        look.open("/?q=margay").locator(".hit a.open").first.click()
+        page.click("summary:has-text('Delete')")
+        page.click("button:has-text('Delete this document')")
+        page.wait_for_selector("dd:text-is('0')")
+        assert look.open("/?q=margay").locator(".hit").count() == 0
+        assert look.complaints == []
+        look.context.close()
+        other = server.client.post("/change", data={"delete": "x"}, headers={"origin": "https://evil.org"})
+        assert other.status_code == 403
+
+
+def test_nothing_changes_on_a_server_that_is_read_only(corpus: Path) -> None:
+    """There is no form, and a request is refused."""
+    with serving(corpus / ".sleuth", extensions=extensions(), read_only=True) as server:
+        assert 'type="file"' not in server.client.get("/contents").text
+        assert server.client.post("/change", data={"delete": "t1.md"}).status_code == 403
+        assert server.client.get("/source", params={"id": "t1.md"}).status_code == 200
+
+
+def test_a_path_that_there_is_not_is_a_page_for_browsers(corpus: Path) -> None:
+    """A browser gets a page, and every other client the problem document."""
+    with serving(corpus / ".sleuth", extensions=extensions()) as server:
+        page = server.client.get("/<nothing>", headers={"accept": "text/html,*/*;q=0.8"})
+        assert page.status_code == 404
+        assert "There is no page at /&lt;nothing&gt;." in page.text
+        assert page.headers["content-security-policy"]
+        problem = server.client.get("/v1/nothing")
+        assert (problem.status_code, problem.json()["code"]) == (404, "PathError")
+
+
+def test_colours_keys_and_questions_are_of_the_browser(look: Any) -> None:
+    """The colours stay as chosen, `?` shows the keys, and the questions are kept in the browser until it forgets."""
+    reader = look(color_scheme="light")
+    page = reader.open("/?q=otters+swim")
+    colour = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(colour)
+    for _ in range(2):
+        page.click("[data-do=theme]")
+    dark = page.evaluate(colour)
+    assert dark != light
+    page.reload()
+    assert page.evaluate(colour) == dark
+    page.locator("body").press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#keys").is_visible()
+    reader.open("/")
+    assert page.locator("#history a").all_inner_texts() == ["otters swim"]
+    page.click("text=Forget them")
+    reader.open("/")
+    assert not page.locator("#history").is_visible()
+
+
+def test_numbers_are_ranges_and_folders_are_facets(browser: Any, tmp_path: Path) -> None:
+    """Years come by value, the newest first, with a range; folders narrow; keys with many texts are no facet."""
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
+        engine.add(
+            Document(
+                f"Report {n}.", {"source": f"x/{'ab'[n % 2]}/{n}.md", "year": 2015 + n % 9, "note": f"n{n}"}
+            )
+            for n in range(80)
+        )
+    with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        look = Look(browser, server.url)
+        page = look.open("/?q=report")
+        groups = page.locator("aside h2").all_inner_texts()
+        assert groups == ["year", "folder"]
+        assert page.locator("aside li a").all_inner_texts()[:3] == ["2023", "2022", "2021"]
+        page.fill("[name=low]", "2019")
+        page.fill("[name=high]", "2020")
+        page.click(".range button")
+        page.wait_for_selector("aside a:has-text('year>=2019')")
+        assert "18 documents" in page.locator(".summary").inner_text()
+        page.locator("aside a", has_text="a/").click()
+        page.wait_for_selector("aside a[aria-current]:has-text('a/')")
+        assert all("x/a/" in text for text in page.locator(".hit .place").all_inner_texts())
+        assert look.complaints == []
+        look.context.close()
+
+
+def test_a_symbol_leads_back_to_the_results(look: Any) -> None:
+    """The page of a name has a link to the results that it was opened from."""
+    page = look().open("/?q=TokenBucket&in=code")
+    page.locator("a", has_text="Definition and references").first.click()
+    page.wait_for_selector("#references")
+    page.locator("a.back").click()
+    page.wait_for_selector(".hit")
+    assert "q=TokenBucket" in page.url
