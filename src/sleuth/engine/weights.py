@@ -37,10 +37,10 @@ GREATEST: Final = 2.0
 """The greatest weight."""
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
-_SYMBOLS = re.compile(r"[(){}\[\]<>=_+*/\\|&%$#@^~;]")
+_SYMBOLS = re.compile(r"[(){}\[\]<>=;]")
 _SYMBOL_SHARE = 0.04
-"""Of the visible characters of a text, above which it is code: 79 to 99 % of the passages of 9 collections of code, 1 %
-at most of those of 11 collections of prose."""
+"""Of the visible characters of a text, above which it is code: 56 to 99 % of the passages of four collections of code,
+18 to 37 % of those of five manuals of programs, with their examples, and none of other prose."""
 _POOL = 200
 
 
