@@ -3,7 +3,7 @@
 Questions about manual pages, manuals, FAQs and code are in `data/answer_questions.json`. They were written before
 anybody looked at the texts; the texts do not answer the unanswerable ones. Questions of XQuAD (encyclopedia), PubMedQA
 (papers) and COVID-QA are asked twice: once as they are, and once without their own text, so that only near misses
-remain. Those of WikiQA without an answer have their page, which is silent. COVID-QA and WikiQA take part in no choice.
+remain. Those of WikiQA without an answer have their page, which is silent. COVID-QA takes part in no choice.
 """
 
 from __future__ import annotations
@@ -140,13 +140,9 @@ def opened(
 
 
 def names(paths: Mapping[str, Path]) -> list[str]:
-    """Return the kinds of sources that can be asked, those that take part in no choice last."""
-    own = [*_FILES, "code"]
-    return [
-        *(name for name in FITTED if name in paths),
-        *own,
-        *(name for name in paths if name not in FITTED),
-    ]
+    """Return the kinds of sources that can be asked, those for near misses last."""
+    own = [*(name for name in paths if name not in NEAR), *_FILES, "code"]
+    return [*own, *(name for name in paths if name in NEAR)]
 
 
 def own_questions(name: str) -> list[Question]:
@@ -222,15 +218,15 @@ def read_wikiqa(file: Path) -> tuple[list[Document], list[Question]]:
     documents = [
         Document(" ".join(text), {"title": titles[id], "doc": id}, id=id) for id, text in pages.items()
     ]
-    questions = [Question("WikiQA", text, tuple(right), is_judged=True) for text, right in answers.items()]
+    questions = [Question("WikiQA", text, tuple(right)) for text, right in answers.items()]
     real = [question for question in questions if question.answers]
     silent = [question for question in questions if not question.answers]
     chooser = random.Random(5)
-    return documents, [*chooser.sample(real, ASKED), *chooser.sample(silent, ASKED)]
+    return documents, _halved([*chooser.sample(real, ASKED), *chooser.sample(silent, ASKED)])
 
 
-FITTED: Final = ("encyclopedia", "papers")
-"""Collections of which a half takes part in choices."""
+NEAR: Final = ("COVID-QA", "WikiQA")
+"""Collections that are measured apart, for their near misses."""
 COLLECTIONS: Final[Mapping[str, Callable[[Path], tuple[list[Document], list[Question]]]]] = {
     "encyclopedia": read_xquad,
     "papers": read_pubmed,
@@ -248,10 +244,12 @@ def _twice(questions: list[Question]) -> list[Question]:
         *(Question(row.source, row.text, (), row.without) for row in rows[ASKED:]),
         *(Question(rows[0].source, row.text, ()) for row in foreign),
     ]
-    return [
-        Question(row.source, row.text, row.answers, row.without, number % 2 == 1)
-        for number, row in enumerate(sample)
-    ]
+    return _halved(sample)
+
+
+def _halved(questions: list[Question]) -> list[Question]:
+    """Return questions of which every second one judges."""
+    return [replace(question, is_judged=number % 2 == 1) for number, question in enumerate(questions)]
 
 
 def _man_pages() -> Iterator[Path]:

@@ -69,6 +69,7 @@ def test_refusal_is_reported() -> None:
     """If the model says that the passages do not answer the question, the result says so."""
     result = LLMSynthesizer(Scripted(REFUSAL)).synthesize("q", ITEMS)
     assert result.grade is Grade.NOTHING_CLOSE
+    assert result.extra["unsupported"] == []
     assert result.used_source_ids == []
 
 
@@ -184,6 +185,7 @@ def test_parts_about_other_names_are_not_quoted() -> None:
     question_item = item("a", "Ask it anything:\n\n```\nask('the capital of France')\n```\n", 2.0)
     result = ExtractiveSynthesizer().synthesize("What is the capital of France?", [question_item, other])
     assert result.grade is Grade.NOTHING_CLOSE
+    assert result.extra["unsupported"] == []
 
 
 def test_arguments() -> None:

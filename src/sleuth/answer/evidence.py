@@ -233,7 +233,7 @@ def _lead(items: Sequence[RetrievedItem]) -> float:
     return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
 
 
-WORDS_AND_MEANING = Grader(4.99, 4.77, 3.35, 1.96, 2.82, bias=-8.89, likely=0.71, may_help=0.15)
+WORDS_AND_MEANING = Grader(3.91, 2.21, 1.43, 1.80, 1.65, bias=-6.52, likely=0.59, may_help=0.18)
 """With an embedder that compares words."""
 WORDS_ONLY = Grader(5.18, 0.0, 4.09, 1.25, 2.79, bias=-5.83, likely=0.71, may_help=0.15)
 """Without one."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from sleuth.answer.citations import CitationReport, check_citations
@@ -85,6 +86,8 @@ class LLMSynthesizer:
                 on_text(piece)
             response = "".join(pieces)
         report = check_citations(response, passages)
+        # A refusal has nothing to cite.
+        report = replace(report, uncited=tuple(text for text in report.uncited if not _refuses(text)))
         return SearchResult.success(
             response=response,
             used_source_ids=report.used_ids,
@@ -123,9 +126,13 @@ def contradictions(question: str, passages: Sequence[Passage]) -> list[str]:
     ]
 
 
+def _refuses(text: str) -> bool:
+    return REFUSAL.casefold() in text.casefold()
+
+
 def _grade(response: str, report: CitationReport) -> Grade:
     """Return the grade of an answer that a model wrote."""
-    if not response or REFUSAL.casefold() in response.casefold():
+    if not response or _refuses(response):
         return Grade.NOTHING_CLOSE
     return Grade.LIKELY if report.citations and not report.unsupported else Grade.MAY_HELP
 
