@@ -173,6 +173,8 @@ def test_a_model_that_is_away(tmp_path: Path, model: Path) -> None:
         assert len(ranking)
         assert "sleuth models pull splade" in str(ranking.failures[0].error)
         assert all(score > 0 for score in score_hits(engine, "token", engine.retrieve("token", explain=True)))
+        warnings = [finding for finding in engine.check() if finding.level == "warning"]
+        assert any("sleuth models pull splade" in finding.message for finding in warnings)
         engine.add([Document("token", id="new")])
         assert engine.status()["legs"]["sparse"]["uncovered"] == 1
     (tmp_path / "away").rename(model)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
 from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
@@ -16,6 +16,7 @@ from sleuth.store import (
     IN_MEMORY,
     Corpus,
     EncodingCache,
+    Finding,
     LegContext,
     LegSearcher,
     RankingLeg,
@@ -126,6 +127,11 @@ class SparseLeg(RankingLeg[TokenWeights]):
         """Forget what was encoded of texts that are gone."""
         if self._cache is not None:
             self._cache.forget(self.model, lambda rows: embedded_texts(rows.texts, len(rows)))
+
+    def inspect(self, segments: Sequence[SegmentView]) -> Iterator[Finding]:
+        """Yield a warning where the model is missing, which names the command that gets it."""
+        if self.missing:
+            yield Finding("warning", self.name, self.missing)
 
     def build(self, rows: Rows) -> SegmentData:
         """Return postings of these rows.
