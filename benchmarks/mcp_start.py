@@ -1,16 +1,22 @@
 """From the start of `sleuth mcp` to its answer to `initialize`, beside an empty server of the official SDK; memory.
 
 python -m benchmarks.mcp_start [--runs 9] [--root FOLDER]
+python -m benchmarks.mcp_start [--runs 9] --first REPOSITORY
 
 The servers are started in turns, as a client starts them: a process, spoken to over its pipes. CPU time is that of the
 process until it has answered, and is steadier than wall time where other programs run. Memory is what the process alone
 holds (USS) when it has answered, and for Sleuth also after one search.
+
+With `--first`, the call is the first one in a copy of a repository that is not indexed: from the call to its answer,
+and from the start of the process. CPU time is that of the server and its processes from the call to the answer.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -95,6 +101,51 @@ def start(command: list[str], folder: Path, figures: Figures, *, search: bool) -
         process.stdout.close()
 
 
+def first_answer(root: Path, figures: Figures) -> str:
+    """Start a server in a copy of a repository without an index, and ask; return what the answer says is indexed."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "repository"
+        shutil.copytree(root, folder, symlinks=True, ignore=shutil.ignore_patterns(".git", ".sleuth"))
+        git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+            subprocess.run([*git, *command], check=True)
+        command = [sys.executable, "-m", "sleuth", "mcp"]
+        process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        try:
+            began = time.perf_counter()
+            client = {"name": "benchmark", "version": "1"}
+            exchange(
+                process,
+                "initialize",
+                {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client},
+            )
+            assert process.stdin is not None
+            process.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+            called, used = time.perf_counter(), cpu_seconds(process.pid)
+            question = {"query": "where are requests retried"}
+            response = exchange(process, "tools/call", {"name": "search", "arguments": question})
+            figures.wall.append(time.perf_counter() - called)
+            figures.later.append(time.perf_counter() - began)
+            figures.cpu.append(cpu_seconds(process.pid) - used)
+            assert not response["result"].get("isError"), response
+            coverage = re.search(r'"indexing":\s*"([^"]*)"', response["result"]["content"][0]["text"])
+            return coverage[1] if coverage is not None else ""
+        finally:
+            process.kill()
+            process.communicate()
+
+
+def print_first_answers(root: Path, runs: int) -> None:
+    """Measure and print the first answers."""
+    figures = Figures()
+    notes = [first_answer(root, figures) for _ in range(runs)]
+    print("| | from the call | from the start | CPU time |\n|---|---|---|---|")
+    for label, choose in (("median", statistics.median), ("most", max)):
+        columns = (figures.wall, figures.later, figures.cpu)
+        print(f"| {label} | {' | '.join(f'{choose(column):.2f} s' for column in columns)} |")
+    print(f"the last answer says: {notes[-1]!r}")
+
+
 def indexed(folder: Path, root: Path) -> Path:
     """The documents and the code of a folder, indexed in another one that only holds the index."""
     with Engine.open(folder / ".sleuth", create=True) as engine:
@@ -111,7 +162,11 @@ def main() -> None:
     parser.add_argument(
         "--root", type=Path, default=Path(__file__).parents[1] / "src" / "sleuth" / "surfaces"
     )
+    parser.add_argument("--first", type=Path, metavar="REPOSITORY")
     arguments = parser.parse_args()
+    if arguments.first:
+        print_first_answers(arguments.first, arguments.runs)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = indexed(Path(name), arguments.root)
         commands = {
