@@ -110,7 +110,7 @@ def apply_estimates(backend: Backend) -> None:
             continue
         if estimate.model == leg.model:
             sharers = sum(isinstance(each, RankingLeg) for each in backend.legs) if leg.overlaps else 1
-            leg.weight, leg.is_weighed = weight / sharers, True
+            leg.weight, leg.is_weighed = round(weight / sharers, 2), True
 
 
 def estimate_weights(backend: Backend, *, timeout: float) -> None:
