@@ -4,6 +4,8 @@ from sleuth.answer.citations import check_citations as check_citations
 from sleuth.answer.citations import cited_numbers as cited_numbers
 from sleuth.answer.context import Passage as Passage
 from sleuth.answer.context import assemble as assemble
+from sleuth.answer.conversation import Turn as Turn
+from sleuth.answer.conversation import standalone_question as standalone_question
 from sleuth.answer.extract import Sentence as Sentence
 from sleuth.answer.extract import score_sentences as score_sentences
 from sleuth.answer.extractive import INTRODUCTIONS as INTRODUCTIONS

@@ -13,7 +13,7 @@ from sleuth.engine.embedders import is_cheap
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
-    from sleuth.answer import ExtractiveSynthesizer, Rarity
+    from sleuth.answer import ExtractiveSynthesizer, Rarity, Turn
     from sleuth.engine.hooked import Unhooked
     from sleuth.engine.request import SearchRequest
     from sleuth.filters import Filter
@@ -208,6 +208,19 @@ class Answering:
             rarity=self._rarity,
             by_language=self.settings.analyzer == IndexSettings().analyzer,
         )
+
+    def standalone(self, query: str, turns: Sequence[Turn]) -> str:
+        """Return what a question asks without the conversation before it; a model rewrites it, if there is one.
+
+        Args:
+            turns: the earlier questions with their answers, the oldest first.
+
+        Raises:
+            GenerationError: the model did not answer.
+        """
+        from sleuth.answer import standalone_question
+
+        return standalone_question(query, turns, as_generator(self.model))
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
         """Return the window of at most `width` characters that shows best why a passage matches, with its matches."""

@@ -40,8 +40,13 @@ new PerformanceObserver((list) => {
 
 @pytest.fixture
 def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
-    """A model that writes `ANSWER`."""
-    with OllamaServer(reply=lambda prompt: ANSWER) as server:
+    """A model that writes `ANSWER`, and rewrites each question that follows others to one about otters."""
+
+    def reply(prompt: str) -> str:
+        is_rewriting = "stands alone" in prompt.rpartition("\n")[2]
+        return "How often do otters swim?" if is_rewriting else ANSWER
+
+    with OllamaServer(reply=reply) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.url)
         yield server
 
@@ -167,3 +172,37 @@ def test_the_model_answers_for_every_choice_of_sources(
         assert started.client.post("/v1/ask", json=body).json()["synthesizer"] == "llm"
     assert events.startswith("event: cards")
     assert len(ollama.payloads("/api/generate")) == 2
+
+
+def test_a_follow_up_is_rewritten_once_and_shown(page: Look, ollama: OllamaServer) -> None:
+    """The follow-up is searched as the question that the model makes of it; the address has that question."""
+    page.open(QUESTION)
+    page.page.evaluate("window.same = true")
+    page.page.fill(".follow input[name=q]", "and otters?")
+    page.page.keyboard.press("Enter")
+    page.page.wait_for_selector(".thread")
+    page.settle()
+    assert (
+        page.page.locator(".thread").inner_text() == "“and otters?” was asked as: How often do otters swim?"
+    )
+    assert page.page.locator("#q").input_value() == "How often do otters swim?"
+    assert "follow=1" not in page.page.url
+    assert page.page.locator(".hit", has_text="otters.md").count() == 1
+    asked = len(ollama.payloads("/api/generate"))
+    assert asked == 3
+    page.page.reload()
+    page.page.wait_for_selector("#answer .text strong")
+    assert len(ollama.payloads("/api/generate")) == asked
+    page.page.go_back()
+    page.page.wait_for_selector("#answer .text strong")
+    assert len(ollama.payloads("/api/generate")) == asked
+
+
+def test_a_follow_up_without_script_and_without_a_model(corpus: Path) -> None:
+    """The words of the question before it are added, and the page says so."""
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        asked = {"q": "how many", "after": "otters swim", "follow": "1", "in": "docs"}
+        text = server.client.get("/", params=asked, follow_redirects=True).text
+    assert "was asked as" in text
+    assert "how many otters swim" in text
+    assert "otters.md" in text

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from fastapi import APIRouter, Request
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
+from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
 from sleuth.errors import SleuthError
+from sleuth.request import Wire
 from sleuth.results import Grade
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal, problem
@@ -29,6 +31,15 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["ask"], route_class=JsonRoute)
 
 
+class TurnBody(BaseModel):
+    """An earlier question of the conversation, with its answer where it is known."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(min_length=1, max_length=MOST_QUERY, examples=["How often are tokens refilled?"])
+    answer: str = Field(default="", max_length=100_000, examples=["Every second [1]."])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskBody(SearchRequest):
     """A question."""
@@ -37,6 +48,11 @@ class AskBody(SearchRequest):
         int, Field(ge=1, le=100, description="Passages that the answer is written from, at most.")
     ] = 10
     passages: Annotated[bool, Field(description="Give the passages too.")] = False
+    history: Annotated[
+        Sequence[TurnBody],
+        Wire(list[TurnBody]),
+        Field(max_length=50, description="Earlier questions, the oldest first: `query` follows them."),
+    ] = ()
     stream: Annotated[
         bool,
         Field(description="Answer by server-sent events: `sources`, `text` pieces, then `result`."),
@@ -48,6 +64,7 @@ class AskResponse(BaseModel):
 
     Attributes:
         status: "error" without an answer, as for an empty question; `detail` says why.
+        standalone_query: what was searched for a question that follows others; null where it is `query`.
         response: the answer; its citations are numbers in brackets, as [1].
         grade: how well it fits the question; null where a plugin wrote it, or for an error.
         synthesizer: "llm" or "extractive".
@@ -63,6 +80,7 @@ class AskResponse(BaseModel):
     status: Literal["success", "error"]
     detail: dict[str, Any] | None
     query: str
+    standalone_query: str | None
     response: str
     grade: Grade | None
     synthesizer: str | None
@@ -76,7 +94,8 @@ class AskResponse(BaseModel):
 
 
 _EVENTS = {
-    "description": "The answer. As a stream: the numbered passages as an event `sources` where a model writes, events "
+    "description": "The answer. As a stream: an event `question` where the question was rewritten to stand alone, the "
+    "numbered passages as an event `sources` where a model writes, events "
     "`text` with a piece of the answer each, then one `result`, or `error`.",
     "content": {"text/event-stream": {}},
 }
@@ -88,7 +107,8 @@ async def ask(body: AskBody, request: Request, call: CurrentCall) -> Response:
     call.require("read")
     writing = Writing(body, call)
     if not body.stream:
-        return json_response(answer_values(await writing.whole(request), call))
+        result = await writing.whole(request)
+        return json_response(answer_values(result, call, writing.standalone))
     first = await writing.next()  # a failure before the first event is a problem, not a stream
     return StreamingResponse(_events(writing, first), media_type="text/event-stream", headers=NO_BUFFER)
 
@@ -96,19 +116,26 @@ async def ask(body: AskBody, request: Request, call: CurrentCall) -> Response:
 NO_BUFFER = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
+EventName: TypeAlias = Literal["question", "sources", "text"]
+
+
 class AnswerEvent(NamedTuple):
     """What a stream says before its result.
 
     Attributes:
-        value: a piece of the text, or the numbered passages with their text.
+        value: the question as it is searched, the numbered passages with their text, or a piece of the text.
     """
 
-    name: Literal["sources", "text"]
+    name: EventName
     value: Any
 
 
 class Writing:
-    """An answer that is being written in a thread. Leaving it stops the model."""
+    """An answer that is being written in a thread. Leaving it stops the model.
+
+    Attributes:
+        standalone: what is searched for a question that follows others; None where it is the question itself.
+    """
 
     def __init__(self, body: AskBody, call: Call) -> None:
         self.call = call
@@ -116,13 +143,10 @@ class Writing:
         del options["deadline"]  # of the search, which is shorter than that of the answer
         if body.deadline is not None:
             options["deadline"] = body.deadline
-        self._stream: SearchStream = call.retriever(body.sources).stream_search(
-            body.query,
-            body.k,
-            "with_items" if body.passages else "minimal",
-            on_sources=partial(self._say, "sources"),
-            **options,
-        )
+        self._answering = call.retriever(body.sources)
+        self._options = options
+        self._stream: SearchStream | None = None
+        self.standalone: str | None = None
         self._events: asyncio.Queue[AnswerEvent | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.create_task(call.service.answers.run(self._pump, body))
@@ -130,12 +154,26 @@ class Writing:
 
     def _pump(self, body: AskBody) -> SearchResult:
         """Read the stream in a thread of the queue."""
-        with self.call.retrieval_span(body.query, body.k), self._stream:
+        from sleuth.answer import Turn
+
+        turns = [Turn(turn.question, turn.answer) for turn in body.history]
+        query = self._answering.standalone(body.query, turns) if turns else body.query
+        if query != body.query:
+            self.standalone = query
+            self._say("question", query)
+        self._stream = self._answering.stream_search(
+            query,
+            body.k,
+            "with_items" if body.passages else "minimal",
+            on_sources=partial(self._say, "sources"),
+            **self._options,
+        )
+        with self.call.retrieval_span(query, body.k), self._stream:
             for piece in self._stream:
                 self._say("text", piece)
             return self._stream.result
 
-    def _say(self, name: Literal["sources", "text"], value: Any) -> None:
+    def _say(self, name: EventName, value: Any) -> None:
         """Hand an event to the event loop, from another thread."""
         self._loop.call_soon_threadsafe(self._events.put_nowait, AnswerEvent(name, value))
 
@@ -180,7 +218,8 @@ class Writing:
 
     def close(self) -> None:
         """Stop the model, if it still writes."""
-        self._stream.close()
+        if self._stream is not None:
+            self._stream.close()
         self._task.cancel()
 
 
@@ -195,7 +234,7 @@ async def _events(writing: Writing, event: AnswerEvent | None) -> AsyncIterator[
         while event is not None:
             yield sent_event(event.name, {event.name: event.value})
             event = await writing.next()
-        yield sent_event("result", answer_values(await writing.result(), writing.call))
+        yield sent_event("result", answer_values(await writing.result(), writing.call, writing.standalone))
     except (SleuthError, Refusal) as error:
         refusal = writing.call.refusal_of(error)
         yield b"event: error\ndata: " + bytes(problem(refusal, writing.call.id).body) + b"\n\n"
@@ -209,7 +248,7 @@ def sent_event(name: str, value: Any) -> bytes:
     return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"
 
 
-def answer_values(result: SearchResult, call: Call) -> dict[str, Any]:
+def answer_values(result: SearchResult, call: Call, standalone: str | None) -> dict[str, Any]:
     """Return a result as plain values; a key with a filter is not told why parts of the server failed."""
     values = result.to_dict()
     extra = values.pop("extra")
@@ -218,6 +257,7 @@ def answer_values(result: SearchResult, call: Call) -> dict[str, Any]:
         context["failed"] = [part | {"error": HIDDEN_ERROR} for part in context["failed"]]
     return {
         **values,
+        "standalone_query": standalone,
         "grade": extra.get("grade"),
         "synthesizer": extra.get("synthesizer"),
         "sources": extra.get("sources", []),

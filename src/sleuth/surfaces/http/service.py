@@ -278,6 +278,11 @@ class Call:
         self.require("read")
         return await self.service.reads.run(function, *args, **kwargs)
 
+    async def answers(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function that may ask a model in the queue of answers."""
+        self.require("read")
+        return await self.service.answers.run(function, *args, **kwargs)
+
     async def write(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of changes."""
         self.require("write")

@@ -60,7 +60,16 @@ class PageHandlers:
             )
 
     async def results(self, request: Request) -> Response:
-        """Answer with the question field and the results."""
+        """Answer with the question field and the results; a question that follows others is rewritten first."""
+        call = call_of(request)
+        if request.query_params.get("follow") == "1" and admit(request, call):
+            state = PageState.of(request.query_params, call.sources)
+            try:
+                query = await call.answers(lookup.standalone, call, state)
+            except (SleuthError, Refusal) as error:
+                refusal = call.refusal_of(error)
+                return self._missing(str(refusal.detail), refusal.status_code)
+            return RedirectResponse(state.rewritten(query).address(), 303, headers=HEADERS)
         return await self._page(request, "results.html", lookup.results)
 
     async def source(self, request: Request) -> Response:

@@ -64,6 +64,13 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
     }
 
 
+def standalone(call: Call, state: PageState) -> str:
+    """Return the question of a state without the conversation before it."""
+    from sleuth.answer import Turn
+
+    return call.retriever(list(state.sources)).standalone(state.query, [Turn(text) for text in state.after])
+
+
 def _matching(call: Call, state: PageState) -> int | None:
     """Return how many documents hold a word of the question; None where no documents are searched."""
     if "docs" not in state.sources:

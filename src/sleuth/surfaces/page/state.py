@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode
 
+from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
 from sleuth.filters import Compare, all_of, as_filter, to_text
 
@@ -18,6 +19,7 @@ PAGE = 10
 MOST_PAGES = 10
 MOST_FILTERS = 20
 MOST_DIGITS = 10
+MOST_TURNS = 6
 _DECIMAL = re.compile(r"-?\d{1,15}(\.\d{1,15})?")
 
 OPTIONS = {
@@ -38,6 +40,8 @@ class PageState:
         page: from 1.
         with_answer: whether the answer is written with the page, for readers without script.
         why: number of the result whose score is explained; 0 for none.
+        after: earlier questions of the conversation, the oldest first.
+        said: the question as its reader wrote it, where it follows others and was rewritten to stand alone.
         options: further options of the search, by name, as the address writes them.
     """
 
@@ -47,6 +51,8 @@ class PageState:
     page: int = 1
     with_answer: bool = False
     why: int = 0
+    after: tuple[str, ...] = ()
+    said: str = ""
     options: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -78,6 +84,8 @@ class PageState:
             page=min(max(1, page), MOST_PAGES),
             with_answer=parameters.get("answer") == "1",
             why=why,
+            after=tuple(text for text in parameters.getlist("after") if text.strip())[-MOST_TURNS:],
+            said=parameters.get("said", "").strip()[:MOST_QUERY],
             options=tuple(
                 (name, text)
                 for name in OPTIONS
@@ -90,6 +98,8 @@ class PageState:
         """Return the address of this state."""
         pairs = [("q", self.query), *(("f", text) for text in self.filters)]
         pairs += [("in", name) for name in self.sources]
+        pairs += [("after", text) for text in self.after]
+        pairs += [("said", self.said)] if self.said else []
         pairs += self.options
         if self.page > 1:
             pairs.append(("page", str(self.page)))
@@ -110,8 +120,12 @@ class PageState:
         return replace(self, page=page, why=0, with_answer=False)
 
     def asking(self, query: str) -> PageState:
-        """Return this state with another question."""
-        return replace(self, query=query, page=1, why=0)
+        """Return this state with another question, which follows none."""
+        return replace(self, query=query, page=1, why=0, after=(), said="")
+
+    def rewritten(self, query: str) -> PageState:
+        """Return this state with its question as it stands alone."""
+        return self if query == self.query else replace(self, query=query, said=self.query)
 
     def explaining(self, number: int) -> PageState:
         """Return this state with the score of a result explained."""

@@ -9,7 +9,7 @@ let shown = withoutHash(location);
 export function navigateInPlace(started) {
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (form.matches("form.search")) follow(event, new URL(`/?${new URLSearchParams(new FormData(form))}`, location));
+    if (form.matches("form.search, form.follow")) follow(event, new URL(`/?${new URLSearchParams(new FormData(form))}`, location));
   });
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
@@ -25,9 +25,9 @@ export function navigateInPlace(started) {
   function follow(event, url) {
     if (url.origin !== location.origin || url.pathname !== "/" || location.pathname !== "/") return;
     event.preventDefault();
-    show(url, 0, () => {
+    show(url, 0, (final) => {
       history.replaceState({ top: scrollY }, "");
-      if (withoutHash(url) !== shown) history.pushState(null, "", withoutHash(url));
+      if (withoutHash(final) !== shown) history.pushState(null, "", withoutHash(final));
     });
   }
 
@@ -38,7 +38,8 @@ export function navigateInPlace(started) {
     const page = await fetched(withoutHash(url), controller.signal);
     if (controller.signal.aborted) return;
     if (!page?.querySelector("main")) return location.assign(url);
-    enter();
+    if (new URL(page.URL).search !== url.search) url = new URL(page.URL); // the server sent another address
+    enter(url);
     current.abort();
     current = controller;
     shown = withoutHash(url);

@@ -1,0 +1,53 @@
+"""A question that follows others becomes one that stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from sleuth.answer import Turn, standalone_question
+
+TURNS = [Turn("How often are tokens refilled?", "Every second [1]."), Turn("Who refills them?")]
+
+
+class Model:
+    """Answers with a text, and keeps the prompts."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.prompts = text, list[str]()
+
+    def complete(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        return self.text
+
+    def stream(self, prompt: str) -> Iterator[str]:
+        yield self.complete(prompt)
+
+
+def test_a_model_rewrites_the_question() -> None:
+    """The model reads the turns with their answers; the first line that it writes is the question."""
+    model = Model("\n Who refills tokens at night? \nBecause.")
+    assert standalone_question("And at night?", TURNS, model) == "Who refills tokens at night?"
+    (prompt,) = model.prompts
+    assert "Answer: Every second [1]." in prompt
+    assert prompt.endswith("Last question: And at night?\nQuestion that stands alone:")
+
+
+@pytest.mark.parametrize("text", ["", "  \n ", "a" * 10_001])
+def test_a_model_that_writes_no_question_changes_nothing(text: str) -> None:
+    """An empty or endless text of a model is no question."""
+    assert standalone_question("And at night?", TURNS, Model(text)) == "And at night?"
+
+
+def test_without_a_model_the_words_of_the_last_question_are_added() -> None:
+    """Words that the question has already are not repeated."""
+    assert standalone_question("And who at night?", TURNS, None) == "And who at night? refills them?"
+
+
+def test_a_first_question_stands_alone() -> None:
+    """Without turns, and without words, nothing is added and no model is asked."""
+    model = Model("x")
+    assert standalone_question("Who?", [], model) == "Who?"
+    assert standalone_question(" ", TURNS, model) == " "
+    assert model.prompts == []
