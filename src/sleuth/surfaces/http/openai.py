@@ -1,4 +1,4 @@
-"""What clients of OpenAI's API ask: the search of a vector store, and embeddings."""
+"""What clients of OpenAI's API ask of the index: vector stores, files, and embeddings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import base64
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -20,6 +20,7 @@ from sleuth.surfaces.http.scores import scored_hits
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
+    from sleuth.store import StoredDocument
     from sleuth.types import RetrievedItem
 
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
@@ -27,6 +28,18 @@ router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 QueryText = Annotated[str, Field(max_length=MOST_QUERY)]
 Passage = Annotated[str, Field(max_length=100_000)]
 """A text that is embedded."""
+
+
+def check_store(name: str, call: Call) -> None:
+    """Refuse a vector store that is not the index.
+
+    Raises:
+        Refusal: 404.
+    """
+    if name != call.service.name:
+        raise Refusal(
+            404, "UnknownStoreError", f"the vector store must be {call.service.name!r}, got {name!r}"
+        )
 
 
 class ComparisonFilter(BaseModel):
@@ -109,12 +122,7 @@ async def search_vector_store(
     vector_store_id: str, body: VectorStoreSearchRequest, call: CurrentCall
 ) -> Response:
     """Search the index as a vector store; it has the name of its folder."""
-    if vector_store_id != call.service.name:
-        raise Refusal(
-            404,
-            "UnknownStoreError",
-            f"the vector store must be {call.service.name!r}, got {vector_store_id!r}",
-        )
+    check_store(vector_store_id, call)
     queries = [body.query] if isinstance(body.query, str) else body.query
     tree = body.filters.tree() if body.filters else None
     options = body.ranking_options or RankingOptions()
@@ -148,6 +156,151 @@ def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
         "attributes": scalars,
         "content": [{"type": "text", "text": item.text}],
     }
+
+
+class VectorStoreObject(BaseModel):
+    """The index as a vector store."""
+
+    id: str = Field(examples=["sleuth"])
+    object: Literal["vector_store"]
+    created_at: int
+    name: str
+    status: Literal["completed"]
+    file_counts: dict[str, int]
+    usage_bytes: int
+    metadata: dict[str, str]
+
+
+class VectorStoreList(BaseModel):
+    """The one vector store of the server."""
+
+    object: Literal["list"]
+    data: list[VectorStoreObject]
+    first_id: str
+    last_id: str
+    has_more: bool
+
+
+def _store_object(call: Call) -> dict[str, Any]:
+    """Return the index as a vector store; a key with a filter counts its own documents."""
+    documents = call.engine.count().documents
+    counts = {"in_progress": 0, "completed": documents, "failed": 0, "cancelled": 0, "total": documents}
+    return {
+        "id": call.service.name,
+        "object": "vector_store",
+        "created_at": 0,
+        "name": call.service.name,
+        "status": "completed",
+        "file_counts": counts,
+        "usage_bytes": 0,
+        "metadata": {},
+    }
+
+
+@router.get("/v1/vector_stores", response_model=VectorStoreList, responses=PROBLEMS)
+async def vector_stores(call: CurrentCall) -> Response:
+    """Return the vector stores: the index."""
+    store = await call.read(_store_object, call)
+    return json_response(
+        {
+            "object": "list",
+            "data": [store],
+            "first_id": store["id"],
+            "last_id": store["id"],
+            "has_more": False,
+        }
+    )
+
+
+@router.get(
+    "/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=PROBLEMS | MISSING
+)
+async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
+    """Return the index as a vector store."""
+    check_store(vector_store_id, call)
+    return json_response(await call.read(_store_object, call))
+
+
+class VectorStoreFile(BaseModel):
+    """A document of the index."""
+
+    id: str = Field(examples=["limits.md"])
+    object: Literal["vector_store.file"]
+    created_at: int
+    status: Literal["completed"]
+    usage_bytes: int
+    vector_store_id: str
+    attributes: dict[str, str | int | float | bool]
+
+
+class VectorStoreFileList(BaseModel):
+    """Documents in order of id."""
+
+    object: Literal["list"]
+    data: list[VectorStoreFile]
+    first_id: str | None
+    last_id: str | None
+    has_more: bool
+
+
+def _file_object(document: StoredDocument, store: str) -> dict[str, Any]:
+    scalars = {k: v for k, v in document.metadata.items() if isinstance(v, str | int | float | bool)}
+    return {
+        "id": document.id,
+        "object": "vector_store.file",
+        "created_at": (document.modified_ns or 0) // 10**9,
+        "status": "completed",
+        "usage_bytes": document.size,
+        "vector_store_id": store,
+        "attributes": scalars,
+    }
+
+
+@router.get(
+    "/v1/vector_stores/{vector_store_id}/files",
+    response_model=VectorStoreFileList,
+    responses=PROBLEMS | MISSING,
+)
+async def vector_store_files(
+    vector_store_id: str,
+    call: CurrentCall,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    after: Annotated[str | None, Query(max_length=4096)] = None,
+) -> Response:
+    """Return the documents of the index in order of id."""
+    check_store(vector_store_id, call)
+    page = await call.read(call.engine.list_documents, after=after, limit=limit)
+    data = [_file_object(document, vector_store_id) for document in page.documents]
+    return json_response(
+        {
+            "object": "list",
+            "data": data,
+            "first_id": data[0]["id"] if data else None,
+            "last_id": data[-1]["id"] if data else None,
+            "has_more": page.after is not None,
+        }
+    )
+
+
+class DeletedFile(BaseModel):
+    """A document that is deleted."""
+
+    id: str
+    object: Literal["vector_store.file.deleted"]
+    deleted: Literal[True]
+
+
+@router.delete(
+    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
+    response_model=DeletedFile,
+    responses=PROBLEMS | MISSING,
+)
+async def delete_vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
+    """Delete a document; its text leaves the disk."""
+    check_store(vector_store_id, call)
+    if not await call.write(call.engine.delete, [file_id], timeout=call.remaining):
+        raise Refusal(404, "UnknownDocumentError", f"file_id must be of a document, got {file_id!r}")
+    return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
 
 
 class EmbeddingsRequest(BaseModel):

@@ -1,0 +1,323 @@
+"""Answers as clients of OpenAI's API ask for them: models, chat completions, and responses with file search."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import AsyncIterator, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+from pydantic_core import to_json
+from starlette.responses import Response, StreamingResponse
+
+from sleuth.errors import ArgumentError, SleuthError
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
+from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, check_store
+from sleuth.surfaces.http.problems import Refusal, problem
+from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.service import CurrentCall
+from sleuth.types import document_of
+
+if TYPE_CHECKING:
+    from sleuth.results import SearchResult
+
+router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
+
+MODEL = "sleuth"
+"""The model that clients name; what writes is chosen by the server."""
+
+
+class ModelObject(BaseModel):
+    """A model that clients may name."""
+
+    id: str = Field(examples=[MODEL])
+    object: Literal["model"]
+    created: int = Field(examples=[0])
+    owned_by: str = Field(examples=["sleuth"])
+
+
+class ModelList(BaseModel):
+    """The models that clients may name."""
+
+    object: Literal["list"]
+    data: list[ModelObject]
+
+
+_MODEL = {"id": MODEL, "object": "model", "created": 0, "owned_by": "sleuth"}
+
+
+@router.get("/v1/models", response_model=ModelList, responses=PROBLEMS)
+async def models(call: CurrentCall) -> Response:
+    """Return the one model that answers from the index."""
+    call.require("read")
+    return json_response({"object": "list", "data": [_MODEL]})
+
+
+@router.get("/v1/models/{model}", response_model=ModelObject, responses=PROBLEMS | MISSING)
+async def model(model: str, call: CurrentCall) -> Response:
+    """Return the model of a name."""
+    call.require("read")
+    if model != MODEL:
+        raise Refusal(404, "UnknownModelError", f"the model must be {MODEL!r}, got {model!r}")
+    return json_response(_MODEL)
+
+
+class TextPart(BaseModel):
+    """A part of a message; parts without text are ignored."""
+
+    type: str = Field(examples=["text"])
+    text: str = Field(default="", max_length=100_000)
+
+
+class Message(BaseModel):
+    """A message of a conversation. Those of the system are ignored: the rules of an answer are the server's own."""
+
+    role: str = Field(max_length=20, examples=["user"])
+    content: Annotated[str, Field(max_length=100_000)] | list[TextPart] | None = Field(
+        default=None, examples=["How often are tokens refilled?"]
+    )
+
+    @property
+    def text(self) -> str:
+        """What the message says."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content or () if part.text)
+
+
+class ChatRequest(BaseModel):
+    """A conversation, whose last question is answered. Options of sampling are accepted and change nothing."""
+
+    messages: list[Message] = Field(min_length=1, max_length=200)
+    model: str = Field(
+        default=MODEL, max_length=1000, description="Accepted; the server chooses what writes."
+    )
+    stream: bool = Field(default=False, description="Answer in chunks, as server-sent events.")
+
+
+class ChatResponse(BaseModel):
+    """An answer, as a completion of a chat, with what Sleuth says of it.
+
+    Attributes:
+        sources: what was read, by number.
+        citations: where the answer cites which source.
+        unknown_citations: numbers that the model cites and no source has.
+        notes: sentences for the author of the question.
+        standalone_query: what was searched for a question that follows others; null where it is the question itself.
+        detail: why there is no answer, or what did not answer.
+    """
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[dict[str, Any]]
+    usage: dict[str, int]
+    sources: list[dict[str, Any]]
+    citations: list[dict[str, Any]]
+    unknown_citations: list[int]
+    notes: list[str]
+    standalone_query: str | None
+    detail: dict[str, Any] | None
+
+
+@router.post("/v1/chat/completions", response_model=ChatResponse, responses=PROBLEMS | MISSING)
+async def chat_completions(body: ChatRequest, request: Request, call: CurrentCall) -> Response:
+    """Answer the last question of a conversation from the passages that are found for it, with citations."""
+    call.require("read")
+    writing = Writing(_asked(body.messages), call)
+    head = {"id": f"chatcmpl-{call.id}", "created": int(time.time()), "model": body.model}
+    if body.stream:
+        first = await writing.next()
+        events = _chunks(writing, first, {**head, "object": "chat.completion.chunk"})
+        return StreamingResponse(events, media_type="text/event-stream", headers=NO_BUFFER)
+    result = await writing.whole(request)
+    message = {"role": "assistant", "content": _text_of(result), "refusal": None}
+    choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+    usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    return json_response(
+        {
+            **head,
+            "object": "chat.completion",
+            "choices": [choice],
+            "usage": usage,
+            **_said(result, writing),
+        }
+    )
+
+
+async def _chunks(writing: Writing, event: AnswerEvent | None, head: dict[str, Any]) -> AsyncIterator[bytes]:
+    """Yield the chunks of an answer; the last one has its sources and citations."""
+    sent = False
+    try:
+        while event is not None:
+            if event.name == "text":
+                yield _chunk(
+                    head, {"content": event.value} if sent else {"role": "assistant", "content": event.value}
+                )
+                sent = True
+            event = await writing.next()
+        result = await writing.result()
+        if not sent:
+            yield _chunk(head, {"role": "assistant", "content": _text_of(result)})
+        yield _chunk({**head, **_said(result, writing)}, {}, "stop")
+        yield b"data: [DONE]\n\n"
+    except (SleuthError, Refusal) as error:
+        refusal = writing.call.refusal_of(error)
+        yield b'data: {"error":' + bytes(problem(refusal, writing.call.id).body) + b"}\n\n"
+    finally:
+        writing.close()
+
+
+def _chunk(head: dict[str, Any], delta: dict[str, Any], reason: str | None = None) -> bytes:
+    choice = {"index": 0, "delta": delta, "finish_reason": reason, "logprobs": None}
+    return b"data: " + to_json({**head, "choices": [choice]}, fallback=str) + b"\n\n"
+
+
+def _asked(messages: Sequence[Message], **options: Any) -> AskBody:
+    """Return the last question of a conversation, with the turns before it.
+
+    Raises:
+        ArgumentError: the last message is not a question of the user.
+    """
+    said = [message for message in messages if message.role in ("user", "assistant") and message.text.strip()]
+    if not said or said[-1].role != "user":
+        raise ArgumentError("the last message must be the user's, with text")
+    turns: list[TurnBody] = []
+    for message in said[:-1]:
+        if message.role == "user":
+            turns.append(TurnBody(question=message.text[:10_000]))
+        elif turns:
+            turns[-1] = TurnBody(question=turns[-1].question, answer=message.text)
+    return AskBody(query=said[-1].text, history=turns[-50:], **options)
+
+
+def _text_of(result: SearchResult) -> str:
+    """Return the answer, or why there is none."""
+    return result.response or (result.detail.message if result.detail else "")
+
+
+def _said(result: SearchResult, writing: Writing) -> dict[str, Any]:
+    """Return what is said of an answer beside its text."""
+    values = answer_values(result, writing.call, writing.standalone)
+    names = ("sources", "citations", "unknown_citations", "notes", "standalone_query", "detail")
+    return {name: values[name] for name in names}
+
+
+class FileSearch(BaseModel):
+    """The tool that searches the index."""
+
+    type: Literal["file_search"]
+    vector_store_ids: list[str] = Field(min_length=1, max_length=10)
+    filters: ComparisonFilter | CompoundFilter | None = None
+    max_num_results: int = Field(default=10, ge=1, le=50)
+
+
+class ResponsesRequest(BaseModel):
+    """A question, or a conversation, that is answered from the index."""
+
+    input: (
+        Annotated[str, Field(max_length=100_000)]
+        | Annotated[list[Message], Field(min_length=1, max_length=200)]
+    )
+    model: str = Field(
+        default=MODEL, max_length=1000, description="Accepted; the server chooses what writes."
+    )
+    tools: list[FileSearch] = Field(default=[], max_length=1)
+    include: list[str] | None = Field(default=None, max_length=20, examples=[["file_search_call.results"]])
+    stream: Literal[False] | None = Field(default=None, description="Streams are at /v1/chat/completions.")
+    previous_response_id: None = Field(
+        default=None, description="Not kept here: send the conversation as `input`."
+    )
+
+
+class ResponsesResponse(BaseModel):
+    """An answer with the search that it was written from."""
+
+    id: str
+    object: Literal["response"]
+    created_at: int
+    status: Literal["completed"]
+    model: str
+    output: list[dict[str, Any]]
+    parallel_tool_calls: bool
+    tool_choice: str
+    tools: list[dict[str, Any]]
+
+
+@router.post("/v1/responses", response_model=ResponsesResponse, responses=PROBLEMS | MISSING)
+async def responses(body: ResponsesRequest, request: Request, call: CurrentCall) -> Response:
+    """Answer from the passages that file search finds; citations are annotations of the text."""
+    call.require("read")
+    tool = (
+        body.tools[0] if body.tools else FileSearch(type="file_search", vector_store_ids=[call.service.name])
+    )
+    for store in tool.vector_store_ids:
+        check_store(store, call)
+    messages = [Message(role="user", content=body.input)] if isinstance(body.input, str) else body.input
+    tree = tool.filters.tree() if tool.filters else None
+    asked = _asked(messages, k=tool.max_num_results, filter=tree, sources=["docs"], passages=True)
+    writing = Writing(asked, call)
+    result = await writing.whole(request)
+    has_results = "file_search_call.results" in (body.include or ())
+    search = {
+        "id": f"fs_{call.id}",
+        "type": "file_search_call",
+        "status": "completed",
+        "queries": [writing.standalone or asked.query],
+        "results": [_found(item) for item in result.items or ()] if has_results else None,
+    }
+    text = {"type": "output_text", "text": _text_of(result), "annotations": _annotations(result)}
+    message = {
+        "id": f"msg_{call.id}",
+        "type": "message",
+        "role": "assistant",
+        "status": "completed",
+        "content": [text],
+    }
+    return json_response(
+        {
+            "id": f"resp_{call.id}",
+            "object": "response",
+            "created_at": int(time.time()),
+            "status": "completed",
+            "model": body.model,
+            "output": [search, message],
+            "parallel_tool_calls": False,
+            "tool_choice": "auto",
+            "tools": [each.model_dump(exclude_none=True) for each in body.tools],
+        }
+    )
+
+
+def _found(item: Any) -> dict[str, Any]:
+    document = document_of(item.id)
+    scalars = {k: v for k, v in item.metadata.items() if isinstance(v, str | int | float | bool)}
+    name = PurePath(str(item.metadata.get("source") or document)).name
+    return {
+        "file_id": document,
+        "filename": name,
+        "score": item.score,
+        "text": item.text,
+        "attributes": scalars,
+    }
+
+
+def _annotations(result: SearchResult) -> list[dict[str, Any]]:
+    """Return the citations of an answer, each at the place of its number in the text."""
+    sources = {source["number"]: source for source in result.extra.get("sources", ())}
+    documents = {number: document_of(source["ids"][0]) for number, source in sources.items()}
+    return [
+        {
+            "type": "file_citation",
+            "file_id": documents[number],
+            "filename": PurePath(documents[number]).name,
+            "index": match.start(),
+        }
+        for match in re.finditer(r"\[(\d{1,3})\]", result.response)
+        if (number := int(match[1])) in documents
+    ]

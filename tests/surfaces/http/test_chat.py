@@ -1,0 +1,173 @@
+"""OpenAI's own client asks for models, completions, responses, vector stores and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from sleuth.testing.ollama import OllamaServer
+
+from .conftest import make_index, serving
+
+if TYPE_CHECKING:
+    import openai
+
+QUESTION = "How often are tokens refilled?"
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[openai.OpenAI]:
+    """The client of a server without a model."""
+    import openai
+
+    with (
+        serving(make_index(tmp_path / ".sleuth")) as server,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as opened,
+    ):
+        yield opened
+
+
+@pytest.fixture
+def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[OllamaServer]:
+    """A model that rewrites questions, and answers with two citations of which one has no source."""
+
+    def reply(prompt: str) -> str:
+        is_rewriting = "stands alone" in prompt.rpartition("\n")[2]
+        return "How often are tokens refilled?" if is_rewriting else "Every second [1]. See also [9]."
+
+    with OllamaServer(reply=reply) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.url)
+        yield server
+
+
+@pytest.fixture
+def writer(tmp_path: Path, ollama: OllamaServer) -> Iterator[openai.OpenAI]:
+    """The client of a server with a model."""
+    import openai
+
+    with (
+        serving(make_index(tmp_path / ".sleuth"), model="llama3.1") as server,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as opened,
+    ):
+        yield opened
+
+
+def test_one_model_is_listed(client: openai.OpenAI) -> None:
+    """The list has one model, which can be retrieved; another one is a 404."""
+    from openai import NotFoundError
+
+    assert [model.id for model in client.models.list()] == ["sleuth"]
+    assert client.models.retrieve("sleuth").owned_by == "sleuth"
+    with pytest.raises(NotFoundError, match="the model must be 'sleuth'"):
+        client.models.retrieve("other")
+
+
+def test_the_index_is_a_vector_store_with_files(client: openai.OpenAI) -> None:
+    """The store counts its documents, lists them in pages, and deletes one."""
+    from openai import NotFoundError
+
+    (store,) = client.vector_stores.list()
+    assert (store.id, store.file_counts.completed) == ("sleuth", 3)
+    assert client.vector_stores.retrieve("sleuth").name == "sleuth"
+    files = [file.id for file in client.vector_stores.files.list("sleuth", limit=2)]
+    assert files == ["bucket.md", "cats.md", "limits.md"]
+    assert client.vector_stores.files.delete("cats.md", vector_store_id="sleuth").deleted
+    assert client.vector_stores.retrieve("sleuth").file_counts.total == 2
+    with pytest.raises(NotFoundError, match="file_id must be of a document"):
+        client.vector_stores.files.delete("cats.md", vector_store_id="sleuth")
+
+
+def test_a_chat_is_answered_with_citations(client: openai.OpenAI) -> None:
+    """The answer is the message; sources and citations stand beside it."""
+    chat = client.chat.completions.create(model="any", messages=[{"role": "user", "content": QUESTION}])
+    assert "Tokens are refilled every second." in (chat.choices[0].message.content or "")
+    extra: Any = chat.model_extra
+    assert extra["sources"][0]["source"] == "limits.md:1-1"
+    assert extra["citations"][0]["number"] == 1
+    assert extra["standalone_query"] is None
+
+
+def test_a_chat_is_streamed(writer: openai.OpenAI) -> None:
+    """The chunks join to the answer; the last one has the sources, and the numbers that no source has."""
+    chunks = list(
+        writer.chat.completions.create(
+            model="sleuth", messages=[{"role": "user", "content": QUESTION}], stream=True
+        )
+    )
+    text = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert text == "Every second [1]. See also [9]."
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert chunks[-1].choices[0].finish_reason == "stop"
+    extra: Any = chunks[-1].model_extra
+    assert extra["unknown_citations"] == [9]
+    assert extra["sources"][0]["number"] == 1
+
+
+def test_a_question_that_follows_others_is_asked_alone(writer: openai.OpenAI, client: openai.OpenAI) -> None:
+    """A model rewrites it; without one, the words of the question before it are added. Both are told."""
+    messages: Any = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "What are tokens?"},
+        {"role": "assistant", "content": "What a bucket holds [1]."},
+        {"role": "user", "content": [{"type": "text", "text": "And how often refilled?"}]},
+    ]
+    extra: Any = writer.chat.completions.create(model="sleuth", messages=messages).model_extra
+    assert extra["standalone_query"] == QUESTION
+    plain: Any = client.chat.completions.create(model="sleuth", messages=messages).model_extra
+    assert plain["standalone_query"] == "And how often refilled? What are tokens?"
+
+
+def test_a_model_that_is_down_is_an_error_of_the_client(writer: openai.OpenAI, ollama: OllamaServer) -> None:
+    """A whole answer is a 502 with the cause; a stream ends with an error that the client raises."""
+    from openai import APIError, InternalServerError
+
+    ollama.fail("late-error", always=True)
+    messages: Any = [{"role": "user", "content": QUESTION}]
+    with pytest.raises(InternalServerError, match="an error was encountered"):
+        writer.chat.completions.create(model="sleuth", messages=messages)
+    with pytest.raises(APIError, match="an error was encountered"):
+        list(writer.chat.completions.create(model="sleuth", messages=messages, stream=True))
+
+
+def test_a_response_searches_files(writer: openai.OpenAI) -> None:
+    """The response has the search with its results, and the text with a citation of a file at its place."""
+    response = writer.responses.create(
+        model="sleuth",
+        input=QUESTION,
+        tools=[{"type": "file_search", "vector_store_ids": ["sleuth"], "max_num_results": 3}],
+        include=["file_search_call.results"],
+    )
+    search, message = response.output
+    assert search.type == "file_search_call"
+    assert search.results is not None
+    assert search.results[0].file_id == "limits.md"
+    assert message.type == "message"
+    assert response.output_text == "Every second [1]. See also [9]."
+    content = message.content[0]
+    assert content.type == "output_text"
+    (annotation,) = content.annotations
+    assert annotation.type == "file_citation"
+    assert (annotation.file_id, annotation.index) == ("limits.md", 13)
+
+
+def test_file_search_keeps_to_its_filter_and_store(client: openai.OpenAI) -> None:
+    """A filter limits what is read; an unknown store is a 404."""
+    from openai import NotFoundError
+
+    tool: Any = {
+        "type": "file_search",
+        "vector_store_ids": ["sleuth"],
+        "filters": {"type": "eq", "key": "tenant", "value": "zoo"},
+    }
+    included: Any = ["file_search_call.results"]
+    response = client.responses.create(
+        model="sleuth", input="tokens cats sleep", tools=[tool], include=included
+    )
+    search: Any = response.output[0]
+    assert {result.file_id for result in search.results} == {"cats.md"}
+    with pytest.raises(NotFoundError, match="vector store must be"):
+        tool["vector_store_ids"] = ["other"]
+        client.responses.create(model="sleuth", input="a", tools=[tool])
