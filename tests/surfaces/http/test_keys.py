@@ -14,7 +14,7 @@ import pytest
 from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.serve import extensions
-from sleuth.surfaces.http import add_key, read_entries, remove_key
+from sleuth.surfaces.http import add_key, read_entries, remove_key, rotate_key
 from tests.waiting import wait_until
 
 from .conftest import Local, make_index, serving
@@ -238,3 +238,68 @@ def test_sources_of_a_tenant(tmp_path: Path) -> None:
     with serving(tmp_path / "index", keys=file, sources=("code",)) as started:
         refused = ask((started, keys), "acme", "POST", "/v1/search", {"query": "cats"})
         assert (refused.status_code, refused.json()["code"]) == (403, "ScopeError")
+
+
+def test_a_key_ends(tmp_path: Path) -> None:
+    """A key is refused from its end on; a session of it ends as well. A time that is none is refused."""
+    file = tmp_path / "keys.json"
+    token = add_key(file, "past", expires="2020-01-31")
+    later = add_key(file, "later", expires="2999-12-31T12:00:00+02:00")
+    with pytest.raises(ArgumentError, match="expires must be a date such as 2027-01-31, got 'soon'"):
+        add_key(file, "other", expires="soon")
+    with serving(make_index(tmp_path / "index"), keys=file, extensions=extensions()) as server:
+        statuses = [
+            server.client.get("/v1/status", headers={"authorization": f"Bearer {key}"}).status_code
+            for key in (token, later)
+        ]
+        assert statuses == [401, 200]
+        assert server.client.post("/sign-in", data={"key": token, "next": "/"}).status_code == 403
+
+
+def test_a_rotated_key_replaces_the_old_one(tmp_path: Path) -> None:
+    """A running server takes the new key and refuses the old one, with the same rights."""
+    file = tmp_path / "keys.json"
+    old = add_key(file, "ann", ("read",), "tenant:acme", rate=100)
+    with serving(make_index(tmp_path / "index"), keys=file) as server:
+
+        def status(key: str) -> int:
+            return server.client.get("/v1/documents", headers={"authorization": f"Bearer {key}"}).status_code
+
+        assert status(old) == 200
+        new = rotate_key(file, "ann")
+        wait_until(lambda: status(new) == 200)
+        assert status(old) == 401
+    (entry,) = read_entries(file)
+    assert (entry["scopes"], entry["filter"], entry["rate"]) == (["read"], "tenant:acme", 100)
+    with pytest.raises(ArgumentError, match="name must be among ann, got 'bob'"):
+        rotate_key(file, "bob")
+
+
+def test_a_key_has_a_rate(tmp_path: Path) -> None:
+    """After so many requests the next one is a 429 that says when to try again; other keys go on."""
+    file = tmp_path / "keys.json"
+    slow, fast = add_key(file, "slow", rate=2), add_key(file, "fast")
+    with pytest.raises(ArgumentError, match="rate must be at least 1 request a minute, got 0"):
+        add_key(file, "none", rate=0)
+    with serving(make_index(tmp_path / "index"), keys=file) as server:
+
+        def ask_with(key: str) -> httpx.Response:
+            return server.client.get("/v1/status", headers={"authorization": f"Bearer {key}"})
+
+        assert [ask_with(slow).status_code for _ in range(3)] == [200, 200, 429]
+        refused = ask_with(slow)
+        assert refused.json()["code"] == "RateError"
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+        assert ask_with(fast).status_code == 200
+
+
+def test_a_key_for_metrics_reads_nothing_else(tmp_path: Path) -> None:
+    """Its owner gets the counts, and neither documents nor the state of the index."""
+    file = tmp_path / "keys.json"
+    headers = {"authorization": f"Bearer {add_key(file, 'prometheus', ('metrics',))}"}
+    with serving(make_index(tmp_path / "index"), keys=file, extensions=extensions()) as server:
+        assert "sleuth_requests_total" in server.client.get("/metrics", headers=headers).text
+        for path in ("/v1/status", "/v1/documents", "/v1/models", "/v1/vector_stores", "/contents"):
+            assert server.client.get(path, headers=headers).status_code in (401, 403)
+        body = {"messages": [{"role": "user", "content": "tokens"}]}
+        assert server.client.post("/v1/chat/completions", json=body, headers=headers).status_code == 403

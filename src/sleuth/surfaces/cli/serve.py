@@ -45,7 +45,7 @@ serve = typer.Typer(
 app.add_typer(serve)
 keys = typer.Typer(
     name="keys",
-    help="Make, list and remove keys of clients.",
+    help="Make, list, rotate and remove keys of clients.",
     epilog="[bold]Example[/bold]  sleuth serve keys add alice --keys keys.json",
     no_args_is_help=True,
 )
@@ -211,26 +211,45 @@ def add(
     name: Annotated[str, typer.Argument(help="Names the client in the log.")],
     keys: KeysOption,
     scope: Annotated[
-        list[str] | None, typer.Option("--scope", help="read or write; both by default.")
+        list[str] | None,
+        typer.Option("--scope", help="read or write, both by default; or metrics, for /metrics alone."),
     ] = None,
     filter: Annotated[
         str | None,
         typer.Option("--filter", "-f", help="Limit the key to documents that match, as in tenant:acme."),
     ] = None,
+    expires: Annotated[
+        str | None,
+        typer.Option("--expires", help="Day, or day and time, of its end, as in 2027-01-31; in UTC."),
+    ] = None,
+    rate: Annotated[
+        int | None, typer.Option("--rate", min=1, help="Requests a minute that each worker lets in.")
+    ] = None,
 ) -> None:
     """Make a key and print it; only its hash is stored."""
-    from sleuth.surfaces.http.keys import SCOPES, add_key
+    from sleuth.surfaces.http.keys import DEFAULT_SCOPES, add_key
 
-    say(add_key(keys, name, tuple(scope or SCOPES), filter))
+    say(add_key(keys, name, tuple(scope or DEFAULT_SCOPES), filter, expires=expires, rate=rate))
+
+
+@keys.command("rotate", epilog="[bold]Example[/bold]  sleuth serve keys rotate alice --keys keys.json")
+def rotate(name: Annotated[str, typer.Argument(help="Name of the key.")], keys: KeysOption) -> None:
+    """Replace a key by a new one with the same rights, and print it; a running server follows within a second."""
+    from sleuth.surfaces.http.keys import rotate_key
+
+    say(rotate_key(keys, name))
 
 
 @keys.command("list", epilog="[bold]Example[/bold]  sleuth serve keys list --keys keys.json")
 def list_keys(keys: KeysOption) -> None:
-    """Print the names, scopes and filters of all keys."""
+    """Print the names, scopes, filters, ends and rates of all keys."""
     from sleuth.surfaces.http.keys import read_entries
 
     for entry in read_entries(keys):
-        say_row(entry["name"], ",".join(entry["scopes"]), entry["filter"] or "")
+        rate = f"{entry['rate']} a minute" if entry.get("rate") else ""
+        say_row(
+            entry["name"], ",".join(entry["scopes"]), entry["filter"] or "", entry.get("expires") or "", rate
+        )
 
 
 @keys.command("remove", epilog="[bold]Example[/bold]  sleuth serve keys remove alice --keys keys.json")

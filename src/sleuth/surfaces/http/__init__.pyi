@@ -4,6 +4,7 @@ from sleuth.surfaces.http.keys import Key as Key
 from sleuth.surfaces.http.keys import add_key as add_key
 from sleuth.surfaces.http.keys import read_entries as read_entries
 from sleuth.surfaces.http.keys import remove_key as remove_key
+from sleuth.surfaces.http.keys import rotate_key as rotate_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
 from sleuth.surfaces.http.server import address_of as address_of
 from sleuth.surfaces.http.server import bind as bind

@@ -24,6 +24,7 @@ def _problem(text: str) -> dict[str, Any]:
 PROBLEMS: dict[int | str, dict[str, Any]] = {
     400: _problem("The body is not JSON."),
     401: _problem("No key, or one that is not known."),
+    429: _problem("The key made more requests than its rate allows; `retry-after` says when to try again."),
     403: _problem("The key, the host or the origin does not allow this."),
     408: _problem("The request did not arrive before its deadline."),
     413: _problem("The body is too large."),

@@ -94,6 +94,7 @@ class Gate:
         check_origin(headers, host, self._origins, scope["path"])
         if scope["path"] not in self.public and scope["method"] != "OPTIONS":
             call.key = await self._key(headers, scope["path"])
+            self.service.rates.take(call.key)
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit() or int(declared) > body.most:
             raise _too_large(body.most)

@@ -10,6 +10,7 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -18,8 +19,9 @@ from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
 from sleuth.filters import Filter, as_filter
 
-Scope: TypeAlias = Literal["read", "write"]
-SCOPES: tuple[Scope, ...] = ("read", "write")
+Scope: TypeAlias = Literal["read", "write", "metrics"]
+SCOPES: tuple[Scope, ...] = ("read", "write", "metrics")
+DEFAULT_SCOPES: tuple[Scope, ...] = ("read", "write")
 PREFIX = "sleuth_"
 """Begins every key, so that scanners for leaked secrets can find one."""
 
@@ -36,13 +38,22 @@ class Key:
 
     Attributes:
         name: for the log.
-        scopes: "read", "write" or both.
+        scopes: "read", "write", and "metrics", which reads `/metrics` and nothing else.
         filter: what its owner sees and may write; None for all.
+        expires: when it ends, in seconds since 1970; None for never.
+        rate: requests a minute that each worker lets in; None for any number.
     """
 
     name: str
-    scopes: frozenset[Scope] = frozenset(SCOPES)
+    scopes: frozenset[Scope] = frozenset(DEFAULT_SCOPES)
     filter: Filter | None = None
+    expires: float | None = None
+    rate: int | None = None
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether it has not ended."""
+        return self.expires is None or time.time() < self.expires
 
 
 EVERYONE = Key("everyone")
@@ -76,11 +87,11 @@ class KeyFile:
         for key_digest, key in self._newest():
             if hmac.compare_digest(key_digest, digest):
                 match = key
-        return match
+        return match if match is not None and match.is_valid else None
 
     def named(self, name: str) -> Key | None:
         """Return the key of this name, None if there is no such key."""
-        return next((key for _, key in self._newest() if key.name == name), None)
+        return next((key for _, key in self._newest() if key.name == name and key.is_valid), None)
 
     def digest_of(self, name: str) -> bytes | None:
         """Return the hash of the key of this name, None if there is no such key."""
@@ -120,7 +131,14 @@ class KeyFile:
 
 
 def _key(entry: Mapping[str, Any]) -> Key:
-    return Key(entry["name"], frozenset(entry["scopes"]), as_filter(entry["filter"]))
+    expires = entry.get("expires")
+    return Key(
+        entry["name"],
+        frozenset(entry["scopes"]),
+        as_filter(entry["filter"]),
+        expires=None if expires is None else end_of(expires),
+        rate=entry.get("rate"),
+    )
 
 
 def read_entries(path: Path) -> list[dict[str, Any]]:
@@ -136,6 +154,9 @@ def read_entries(path: Path) -> list[dict[str, Any]]:
             check_scopes(entry["scopes"])
             as_filter(entry["filter"])
             check_hash(entry["hash"])
+            check_rate(entry.get("rate"))
+            if entry.get("expires") is not None:
+                end_of(entry["expires"])
     except ArgumentError:
         raise
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -151,25 +172,42 @@ def write_entries(path: Path, entries: Sequence[Mapping[str, Any]]) -> None:
         out.write(json.dumps({"keys": list(entries)}, indent=2).encode() + b"\n")
 
 
-def add_key(path: Path, name: str, scopes: Sequence[str] = SCOPES, filter: str | None = None) -> str:
+def add_key(
+    path: Path,
+    name: str,
+    scopes: Sequence[str] = DEFAULT_SCOPES,
+    filter: str | None = None,
+    *,
+    expires: str | None = None,
+    rate: int | None = None,
+) -> str:
     """Make a key, write its hash into the file and return it; it is shown nowhere else.
 
+    Args:
+        expires: date, or date and time, of its end, as in ISO 8601; in UTC where it names no zone.
+        rate: requests a minute that each worker lets in.
+
     Raises:
-        ArgumentError: a name that is taken or malformed, or an unknown scope.
+        ArgumentError: a name that is taken or malformed, an unknown scope, a time or a rate that is none.
         FilterError: a filter that cannot be read.
     """
     check_name(name)
     check_scopes(scopes)
     as_filter(filter)
+    check_rate(rate)
+    if expires is not None:
+        end_of(expires)
     entries = read_entries(path) if path.exists() else []
     if any(entry["name"] == name for entry in entries):
-        raise ArgumentError(f"name must be new, got {name!r}; `sleuth serve keys remove {name}` takes it out")
-    token = PREFIX + secrets.token_urlsafe(32)
+        raise ArgumentError(f"name must be new, got {name!r}; `sleuth serve keys rotate {name}` replaces it")
+    token = _new_token()
     entry = {
         "name": name,
-        "hash": sha256(token.encode()).hexdigest(),
+        "hash": _hash_of(token),
         "scopes": sorted(set(scopes)),
         "filter": filter,
+        "expires": expires,
+        "rate": rate,
     }
     write_entries(path, [*entries, entry])
     return token
@@ -184,9 +222,56 @@ def remove_key(path: Path, name: str) -> None:
     entries = read_entries(path)
     others = [entry for entry in entries if entry["name"] != name]
     if len(others) == len(entries):
-        listed = ", ".join(entry["name"] for entry in entries) or "none"
-        raise ArgumentError(f"name must be among {listed}, got {name!r}")
+        raise _unknown_name(name, entries)
     write_entries(path, others)
+
+
+def rotate_key(path: Path, name: str) -> str:
+    """Give the owner of a key a new one with the same rights, and return it; the old one is refused from then on.
+
+    Raises:
+        ArgumentError: no key has this name.
+    """
+    entries = read_entries(path)
+    entry = next((entry for entry in entries if entry["name"] == name), None)
+    if entry is None:
+        raise _unknown_name(name, entries)
+    token = _new_token()
+    entry["hash"] = _hash_of(token)
+    write_entries(path, entries)
+    return token
+
+
+def end_of(text: Any) -> float:
+    """Return when a key ends, in seconds since 1970.
+
+    Raises:
+        ArgumentError: neither a date nor a date and time.
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"expires must be a date such as 2027-01-31, got {text!r}") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def check_rate(rate: Any) -> None:
+    """Refuse a rate below one request a minute."""
+    if rate is not None and (type(rate) is not int or rate < 1):
+        raise ArgumentError(f"rate must be at least 1 request a minute, got {rate!r}")
+
+
+def _new_token() -> str:
+    return PREFIX + secrets.token_urlsafe(32)
+
+
+def _hash_of(token: str) -> str:
+    return sha256(token.encode()).hexdigest()
+
+
+def _unknown_name(name: str, entries: Sequence[Mapping[str, Any]]) -> ArgumentError:
+    listed = ", ".join(entry["name"] for entry in entries) or "none"
+    return ArgumentError(f"name must be among {listed}, got {name!r}")
 
 
 def check_name(name: Any) -> None:

@@ -22,6 +22,7 @@ from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import FAILED, Refusal, refusal_of
+from sleuth.surfaces.http.rates import Rates
 from sleuth.surfaces.http.sessions import Sessions
 from sleuth.surfaces.http.tracing import retrieval_span
 
@@ -57,6 +58,7 @@ class Service:
             of answers that a model writes.
         keys: None without a keys file.
         sessions: of readers of the page; None without keys.
+        rates: how many requests each key may make.
         tokens: checks access tokens for agents; None where keys alone are accepted.
         warming: the queue of resources that load before the first request.
         is_warm: whether all of that is loaded.
@@ -75,6 +77,7 @@ class Service:
         self.sessions = Sessions(self.keys) if self.keys else None
         self.tokens = _access_tokens(settings)
         self.metrics = Metrics()
+        self.rates = Rates()
         self.cache = AnswerCache(settings.cache)
         self.resources = ExitStack()
         """What is closed with the service."""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from sleuth.errors import MissingPackageError
 from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, request, resolve
-from sleuth.surfaces.http.keys import SCOPES, Key, Scope
+from sleuth.surfaces.http.keys import DEFAULT_SCOPES, Key, Scope
 from sleuth.surfaces.http.problems import Refusal
 
 PATH: Final = "/mcp"
@@ -71,7 +71,7 @@ class AccessTokens:
         return {
             "resource": self.resource,
             "authorization_servers": [self.issuer],
-            "scopes_supported": list(SCOPES),
+            "scopes_supported": list(DEFAULT_SCOPES),
             "bearer_methods_supported": ["header"],
             "resource_name": "Sleuth",
         }
@@ -109,7 +109,7 @@ class AccessTokens:
             ) from None
         scopes = _scopes_of(claims)
         if not scopes:
-            detail = f"the token must have one of the scopes {', '.join(SCOPES)}"
+            detail = f"the token must have one of the scopes {', '.join(DEFAULT_SCOPES)}"
             raise self._refusal(403, "ScopeMissingError", detail, "insufficient_scope")
         return Key(str(claims["sub"])[:64], scopes)
 
@@ -184,4 +184,4 @@ def _scopes_of(claims: Mapping[str, Any]) -> frozenset[Scope]:
     """Return the scopes of this server that a token has; issuers write them as `scope` or as `scp`."""
     value = claims.get("scope", claims.get("scp", ""))
     names = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-    return frozenset(scope for scope in SCOPES if scope in names)
+    return frozenset(scope for scope in DEFAULT_SCOPES if scope in names)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -105,6 +105,7 @@ def parse(text: str, heading: str = "h2") -> list[Node]:
     return root.children
 
 
+@lru_cache(maxsize=512)
 def plain(text: str) -> str:
     """Return a text without its markup: a line for each paragraph, item, row and line of code, and no first heading."""
     lines: list[str] = []

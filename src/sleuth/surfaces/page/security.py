@@ -46,6 +46,7 @@ def admit(request: Request, call: Call) -> bool:
     if key is None or "read" not in key.scopes:
         return False
     call.key = key
+    call.service.rates.take(key)
     return True
 
 
