@@ -17,6 +17,7 @@ from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, 
 from sleuth.ingest import IndexInterrupted
 from sleuth.store import text_hash
 from tests.dense.strategies import HashEmbedder
+from tests.store.passages import put_passages
 
 
 class Changing(HashEmbedder):
@@ -64,7 +65,7 @@ def test_a_cheap_embedder_embeds_within_the_commit(tmp_path: Path) -> None:
     for embedder, is_cheap in ((Cheap(), True), (Changing(8), False)):
         with Engine.open(tmp_path / embedder.fingerprint, create=True, embedder=embedder) as engine:
             with engine.store.writer() as writer:
-                writer.put_passages(["a"], ["alpha"], ["00"])
+                put_passages(writer, ["a"], ["alpha"], ["00"])
             assert engine.status()["legs"]["dense"]["uncovered"] == (0 if is_cheap else 1)
             assert (engine.backend.vector_cache is None) == is_cheap
 

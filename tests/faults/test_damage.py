@@ -17,6 +17,7 @@ from sleuth.store.catalogue import building
 from sleuth.types import Chunk, Document
 from tests.faults.damaging import PAGE
 from tests.faults.trial import rows
+from tests.store.passages import put_passages
 from tests.store.words import SumsLeg, contents, faults, put
 
 ROUNDS = 12
@@ -32,8 +33,11 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
         try:
             with store.writer() as writer:
                 names = [f"p{i}" for i in range(400)]
-                writer.put_passages(
-                    names, [f"passage {i} " * 30 for i in range(400)], [f"{i:08x}" for i in range(400)]
+                put_passages(
+                    writer,
+                    names,
+                    [f"passage {i} " * 30 for i in range(400)],
+                    [f"{i:08x}" for i in range(400)],
                 )
             with store.writer() as writer:
                 chunk = Chunk("text", 0, 4, 1, 1, fields={"heading": "H"}, metadata={"k": 1})
@@ -203,7 +207,7 @@ def test_damaged_rows_are_removed_and_named(sound: Path, tmp_path: Path) -> None
         assert "p300" in [repair.what for repair in store.repair()]
         assert faults(store) == []
         with store.writer() as writer:
-            assert writer.put_passages(["p300"], ["passage"], ["00"]) == 1
+            assert put_passages(writer, ["p300"], ["passage"], ["00"]) == 1
         with store.reader() as snapshot:
             assert len(contents(snapshot)) == 401
         assert faults(store) == []

@@ -16,6 +16,7 @@ from sleuth.store.health import opening
 from sleuth.store.writing import pending
 from sleuth.types import Chunk
 from tests.examples import examples
+from tests.store.passages import put_passages
 from tests.store.words import SumsLeg, faults, put, read
 
 NAMES = [f"d{i}" for i in range(6)]
@@ -65,7 +66,7 @@ def test_whatever_is_done(
                     hashes = [text_hash(repr((text,))) for text in texts]
                     new = {name: [text] for name, text in zip(what, texts, strict=True)}
                     changes = {name for name, value in new.items() if model.get(name) != value}
-                    assert writer.put_passages(what, texts, hashes) == len(changes)
+                    assert put_passages(writer, what, texts, hashes) == len(changes)
                     model.update(new)
                     sizes.update(dict.fromkeys(new, 0))
                 elif kind == "delete":
@@ -205,7 +206,7 @@ def test_passages_are_documents(
                 texts = [row["text"] for row in rows]
                 if at_once:
                     given_columns = {name: column for name, column in columns.items() if column}
-                    writer.put_passages(names, texts, hashes, **given_columns)
+                    put_passages(writer, names, texts, hashes, **given_columns)
                 for i, text in enumerate(() if at_once else texts):
                     one = {
                         name[:-1] if name != "metadata" else name: column[i]

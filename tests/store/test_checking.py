@@ -9,6 +9,7 @@ import pytest
 
 from sleuth.store import Store
 from sleuth.store.catalogue import building, manifest, segment_files, segments
+from tests.store.passages import put_passages
 from tests.store.words import faults
 
 ROWS = 1_000
@@ -24,7 +25,7 @@ def add(store: Store, name: str, rows: int = ROWS) -> None:
     """Add a document in its own commit, and thus a segment."""
     ids = [f"{name}{i:06}" for i in range(rows)]
     with store.writer() as writer:
-        writer.put_passages(ids, ids, ["00"] * rows)
+        put_passages(writer, ids, ids, ["00"] * rows)
     store.wait()
 
 

@@ -15,6 +15,7 @@ from sleuth.store import IN_MEMORY, Store
 from sleuth.store.catalogue import merging
 from sleuth.store.record import ranks_of
 from tests.examples import examples
+from tests.store.passages import put_passages
 from tests.store.words import SumsLeg, contents, faults, put, read
 
 
@@ -70,8 +71,8 @@ def test_segments_with_many_deleted_rows_are_rewritten() -> None:
 def test_deleted_rows_leave_segments_and_tombstones(store: Store) -> None:
     """After merging, no segment has more than a fifth of dead rows; after compacting, none has any."""
     with store.writer() as writer:
-        writer.put_passages(
-            [f"p{i:04}" for i in range(2000)], [f"text {i}" for i in range(2000)], ["00"] * 2000
+        put_passages(
+            writer, [f"p{i:04}" for i in range(2000)], [f"text {i}" for i in range(2000)], ["00"] * 2000
         )
     with store.writer() as writer:
         writer.delete([f"p{i:04}" for i in range(0, 2000, 3)])
@@ -126,7 +127,7 @@ def test_closing_leaves_few_segments(store: Store) -> None:
         for part in range(12):
             ids = [f"{letter}{part:02}{i:04}" for i in range(1200)]
             with reopened.writer() as writer:
-                writer.put_passages(ids, ["x"] * len(ids), ["00"] * len(ids))
+                put_passages(writer, ids, ["x"] * len(ids), ["00"] * len(ids))
             if part:
                 started.wait()
 

@@ -25,6 +25,7 @@ from sleuth.errors import (
 from sleuth.store import Store, text_hash
 from sleuth.types import Chunk
 from tests.examples import examples
+from tests.store.passages import put_passages
 from tests.store.words import SumsLeg, contents, faults, live, put, read
 
 
@@ -72,8 +73,8 @@ def test_unchanged_content_costs_nothing(store: Store) -> None:
         version = writer.commit()
         assert not put(writer, "a", "one")
         assert writer.commit() == version
-        assert writer.put_passages(["b"], ["two"], [text_hash("two")]) == 1
-        assert writer.put_passages(["b"], ["two"], [text_hash("two")]) == 0
+        assert put_passages(writer, ["b"], ["two"], [text_hash("two")]) == 1
+        assert put_passages(writer, ["b"], ["two"], [text_hash("two")]) == 0
     assert store.version == version + 1
 
 
@@ -100,7 +101,7 @@ def test_changed_content_replaces(store: Store) -> None:
         put(writer, "a", "four")
         put(writer, "c", "gone")
         put(writer, "c", "stays")
-        writer.put_passages(["d", "d", "b"], ["x", "y", "z"], ["00", "01", "02"])
+        put_passages(writer, ["d", "b"], ["y", "z"], ["01", "02"])
     assert read(store) == {"a#0": "four", "b#0": "z", "c#0": "stays", "d#0": "y"}
     assert faults(store) == []
 
@@ -209,7 +210,7 @@ def test_ids_are_any_text(store: Store) -> None:
             with pytest.raises(ArgumentError, match="lone surrogates"):
                 put(writer, "x", argument)
             with pytest.raises(ArgumentError, match="texts must be text without lone surrogates"):
-                writer.put_passages(["x", "y"], ["fine", argument], ["00", "00"])
+                put_passages(writer, ["x", "y"], ["fine", argument], ["00", "00"])
     assert read(store) == {f"{name}#0": f"text of {name}" for name in names}
     with store.reader() as snapshot:
         for name in names:
@@ -275,7 +276,7 @@ def test_a_leg_that_fails_leaves_nothing(store: Store) -> None:
     store.attach([SumsLeg(), Failing("failing")])
     for n in (1, 1000):
         with pytest.raises(RuntimeError), store.writer() as writer:
-            writer.put_passages([f"p{i}" for i in range(n)], ["x"] * n, ["00"] * n)
+            put_passages(writer, [f"p{i}" for i in range(n)], ["x"] * n, ["00"] * n)
     store.attach([SumsLeg()])
     assert store.version == 0
     with store.writer() as writer:

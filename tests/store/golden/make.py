@@ -17,6 +17,7 @@ from sleuth.store import FORMAT, IndexSnapshot, Leg, Store, text_hash
 from sleuth.store.catalogue import building
 from sleuth.store.columns import ColumnsLeg
 from sleuth.types import Chunk
+from tests.store.passages import put_passages
 
 HERE = Path(__file__).parent
 SUBJECTS = ["the river", "an old engine", "a careful reader", "the north wind", "my neighbour", "one segment"]
@@ -58,7 +59,7 @@ def make(path: Path) -> None:
         store.attach(legs())
         with store.writer() as writer:
             texts = [f"{sentence(i)}. {sentence(i + 7)}" for i in range(300)]
-            writer.put_passages([f"p{i}" for i in range(300)], texts, [text_hash(text) for text in texts])
+            put_passages(writer, [f"p{i}" for i in range(300)], texts, [text_hash(text) for text in texts])
         store.wait()
         with store.writer() as writer:
             chunks = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, Unpack
 
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from sleuth.types import Chunk
 
 T = TypeVar("T")
-_TOGETHER = 4096
-"""Passages put at once."""
 
 
 class BatchColumn(list[T]):
@@ -317,45 +315,6 @@ def _part(chunk: Chunk) -> _ChunkTexts:
         return _NO_TEXTS
     fields = {name: text for name, text in chunk.fields.items() if text}
     return _ChunkTexts(as_json(fields, "chunk fields"), as_json(chunk.metadata, "chunk metadata"))
-
-
-def distinct(
-    ids: Sequence[str],
-    texts: Sequence[str],
-    hashes: Sequence[str],
-    *,
-    metadata: Sequence[Mapping[str, Any] | None] | None,
-    sources: Sequence[str | None] | None,
-    titles: Sequence[str] | None,
-) -> Iterator[DocumentBatch]:
-    """Yield passages with distinct ids, some at a time; of equal ids the last stands.
-
-    Raises:
-        ArgumentError: columns of different length; before the first batch.
-    """
-    columns = {"texts": texts, "hashes": hashes, "metadata": metadata, "sources": sources, "titles": titles}
-    for name, column in columns.items():
-        if column is not None and len(column) != len(ids):
-            raise ArgumentError(f"{name} must have the length of ids, {len(ids)}, got {len(column)}")
-    rows: Sequence[int] = range(len(ids))
-    if len(set(ids)) < len(ids):
-        rows = list(dict(zip(ids, rows, strict=True)).values())
-    for at in range(0, len(rows), _TOGETHER):
-        places = rows[at : at + _TOGETHER]
-        batch = DocumentBatch()
-        batch.add_passages(
-            _take(ids, places),
-            _take(hashes, places),
-            _take(texts, places),
-            metadata=metadata and _take(metadata, places),
-            sources=sources and _take(sources, places),
-            titles=titles and _take(titles, places),
-        )
-        yield batch
-
-
-def _take(column: Sequence[T], rows: Sequence[int]) -> list[T]:
-    return [column[row] for row in rows]
 
 
 def _origin(id: str, source: str | None, argument: str) -> str | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from sleuth.logs import logger_of
 from sleuth.store.catalogue.building import Built
 from sleuth.store.catalogue.manifest import Views
 from sleuth.store.catalogue.merging import Merges
 from sleuth.store.record import layout as record
-from sleuth.store.record.batch import DocumentBatch, DocumentFacts, digest_of, distinct
+from sleuth.store.record.batch import DocumentBatch, DocumentFacts, digest_of
 from sleuth.store.record.layout import Connection, DocumentRow
 from sleuth.store.record.values import Known
 from sleuth.store.writing.pending import PendingDocuments
@@ -101,27 +101,6 @@ class Writer:
         batch = DocumentBatch()
         batch.add(document_id, content_hash, chunks, **facts)
         return self.put_batch(batch) == 1
-
-    def put_passages(
-        self,
-        ids: Sequence[str],
-        texts: Sequence[str],
-        hashes: Sequence[str],
-        *,
-        metadata: Sequence[Mapping[str, Any] | None] | None = None,
-        sources: Sequence[str | None] | None = None,
-        titles: Sequence[str] | None = None,
-    ) -> int:
-        """Add or replace many documents of one chunk each, column-wise: the fast way in for short texts.
-
-        As `put` for each with one chunk that is the whole text. All sequences have the length of `ids`; of equal ids
-        the last stands.
-
-        Returns:
-            How many documents changed.
-        """
-        batches = distinct(ids, texts, hashes, metadata=metadata, sources=sources, titles=titles)
-        return sum(map(self.put_batch, batches))
 
     def put_batch(self, batch: DocumentBatch) -> int:
         """Add or replace the documents of a batch, as `put` does for each; the batch is the writer's from now on.
