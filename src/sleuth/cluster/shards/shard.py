@@ -1,11 +1,11 @@
-"""One pinned version of a shard, as a query asks it: the protocol, and a shard of this process."""
+"""One pinned version of a shard, as a query asks it."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sleuth.engine import ByScope, IndexBackend, PoolRequest, Searchers
 from sleuth.store import Corpus
@@ -53,37 +53,6 @@ READS: Final = frozenset(
 
 FINDS: Final = frozenset({"fulfils", "held", "key_names", "lookup", "match"})
 """Questions that need the shard's own searchers: what the method of `Searchers` with this name returns."""
-
-
-class Shard(Protocol):
-    """One version of one shard, for the length of a query. Keys are the shard's own. Safe to share between threads."""
-
-    @property
-    def version(self) -> int:
-        """The version of the shard's index."""
-        ...
-
-    @property
-    def generation(self) -> Hashable:
-        """Equal ones are of equal versions and have equal segments too."""
-        ...
-
-    def answer(self, question: str, arguments: Sequence[Any]) -> Any:
-        """Answer a question.
-
-        Args:
-            question: one of `READS` or `FINDS`, or of these:
-                "search" (an `Ask`): the best rows of each leg, scored with the numbers of all shards;
-                "explain" (an `Ask`, a leg, a key): why the leg gives the row its score;
-                "totals" (): by leg, the numbers of the shard's rows that scores depend on;
-                "counts_of" (words by leg and group): the numbers of these words;
-                "selected" (a filter, a query, a method of `Selection`, its arguments): what that method returns.
-
-        Raises:
-            ValueError: no such question.
-            SleuthError: what `Engine` raises.
-        """
-        ...
 
 
 class ShardIndex:
@@ -140,7 +109,12 @@ class _OfCorpora(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class LocalShard:
-    """A `Shard` over a snapshot of an index that this process has open."""
+    """One version of one shard that this process has open, for the length of a query. Safe to share between threads.
+
+    Attributes:
+        version: of the shard's index, whose keys it has.
+        generation: equal ones are of equal versions and have equal segments too.
+    """
 
     index: ShardIndex
     snapshot: IndexSnapshot
@@ -150,7 +124,20 @@ class LocalShard:
     _selections: dict[tuple[Filter | None, str | None], Selection] = field(default_factory=dict)
 
     def answer(self, question: str, arguments: Sequence[Any]) -> Any:
-        """Answer a question; see `Shard`."""
+        """Answer a question.
+
+        Args:
+            question: one of `READS` or `FINDS`, or of these:
+                "search" (an `Ask`): the best rows of each leg, scored with the numbers of all shards;
+                "explain" (an `Ask`, a leg, a key): why the leg gives the row its score;
+                "totals" (): by leg, the numbers of the shard's rows that scores depend on;
+                "counts_of" (words by leg and group): the numbers of these words;
+                "selected" (a filter, a query, a method of `Selection`, its arguments): what that method returns.
+
+        Raises:
+            ValueError: no such question.
+            SleuthError: what `Engine` raises.
+        """
         if question in READS:
             answer = getattr(self.snapshot, question)(*arguments)
             return list(answer) if isinstance(answer, Iterator) else answer

@@ -71,7 +71,7 @@ class Shards(Protocol):
     def ask(
         self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
     ) -> ShardAnswers:
-        """Ask some shards the same question at once; see `Shard.answer`.
+        """Ask some shards the same question at once; see `LocalShard.answer`.
 
         Args:
             arguments: by number of the shard.
