@@ -114,3 +114,9 @@ def test_a_ranking_that_has_ended_is_not_read_on() -> None:
     items = [item("a"), item("b", hash("a")), item("c")]
     hits = choose(items, 10, read, all_copies=False, per_document=3)
     assert [each.id for each in hits] == ["a", "c"]
+
+
+def test_a_huge_k_takes_no_memory() -> None:
+    """As many hits as no ranking has are all there are."""
+    hits = choose_among([item("a"), item("b", hash("a"))], 1 << 40, all_copies=False, per_document=3)
+    assert [each.id for each in hits] == ["a"]

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sleuth.dense import Reading, WordLlamaEmbedder
 from sleuth.engine import Fusion, expansion
 from sleuth.errors import EmbedderMismatchError, EmbeddingError, FilterError, IndexNotFoundError
 from sleuth.ingest import IndexInterrupted, IndexProgress
+from sleuth.lexical import LexicalSearcher
 
 DOCUMENTS = [
     Document("Tokens are refilled every second.", {"source": "limits.md", "year": 2021}),
@@ -134,6 +136,24 @@ def test_words_that_no_passage_holds_are_told_from_gibberish(
         for gibberish in ("hjkl fghj", "kwmtkrjw tcrcevjtm", "qwxz"):
             assert len(engine.retrieve(gibberish)) == 0
             assert len(engine.retrieve(gibberish, legs=["dense"])) == 0
+
+
+def test_meaning_alone_asks_for_one_row_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a passage holds a word of the query is known from one passage; all others are not read for it."""
+    depths: list[int] = []
+    pool = LexicalSearcher.pool
+
+    def noted(searcher: LexicalSearcher, query: Any, request: Any) -> Any:
+        depths.append(request.k)
+        return pool(searcher, query, request)
+
+    monkeypatch.setattr(LexicalSearcher, "pool", noted)
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add([Document(f"dogs bark, dog {n}") for n in range(5)])
+        assert len(engine.retrieve("dogs", legs=["dense"])) == 5
+        assert len(engine.retrieve("qwxz", legs=["dense"])) == 0
+        assert len(engine.scoped("source:none").retrieve("dogs", legs=["dense"])) == 0
+    assert depths == [1, 1, 1]
 
 
 def test_long_queries_are_answered(engine: Engine) -> None:

@@ -32,17 +32,19 @@ def choose(
 
     Args:
         first: the best `k` hits, or all there are.
-        read: called only if hits have to move, for a few of the next hits at a time.
+        items_at: called only if hits have to move, for a few of the next hits at a time.
         all_copies: whether hits whose text repeats that of a better one are hits like any other.
         per_document: hits of one document among the first ten at most, 0 for no limit.
     """
+    if all_copies and not per_document:
+        return list(first)
     window = 0 if all_copies else WINDOW
+    places = range(k + WINDOW)
     if len(first) < k:
-        items_at = _nothing
+        places, items_at = range(len(first)), _nothing
     if k < HEAD and len(_Choice(first, items_at, window).pick(range(k), k, per_document)[0]) == len(first):
         return list(first)
     choice = _Choice(first, items_at, window)
-    places = range(k + WINDOW)
     head, rest = choice.pick(places[:WINDOW], HEAD, per_document)
     more, rest = choice.pick(rest, HEAD - len(head))
     head = sorted(head + more)

@@ -229,7 +229,6 @@ def _is_near(leg: RankingLeg[Any], query: str, hits: Hits, view: IndexView) -> b
 def _holds_a_word(view: IndexView, query: str, snapshot: IndexSnapshot) -> bool:
     """Return whether any passage holds a word of the query, also one that a filter leaves out."""
     try:
-        selection = view.searchers_of(snapshot).select(snapshot, None, query=query)
-        return selection.count().passages > 0
+        return view.searchers_of(snapshot).has_word(query, snapshot)
     except RetrievalError:  # a shard is missing: its documents are unknown
         return True

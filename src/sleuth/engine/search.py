@@ -154,6 +154,10 @@ class Searchers:
         """Keys of all rows whose text holds a token."""
         return self._holding(self.words.word(token), None)
 
+    def has_word(self, query: str, snapshot: IndexSnapshot) -> bool:
+        """Return whether a row holds a word of the query."""
+        return len(self.words.pool(self.words.ask(query), LegRequest(1, None, ordered=False))) > 0
+
     def _holding(self, query: Any, tree: Filter | None) -> NDArray[np.int64]:
         allowed = self.allowed(tree, self._word_leg)
         return self.words.pool(query, LegRequest(MOST, allowed, ordered=False)).keys

@@ -21,6 +21,11 @@ cdef struct Run:  # 8 bytes: tables of hundreds of passages stay within the seco
     uint16_t last   # the last text that was compared and has it, as a number that begins again after 65,535
 
 
+# Of the text at hand, which is read while the GIL is held: 49 kB that each new object would set to 0.
+cdef uint64_t _words[MOST_WORDS + RUN]
+cdef uint32_t _places[MOST_WORDS]  # of runs that it has added
+
+
 cdef class Repeats:
     """The distinct texts of a list. One thread at a time.
 
@@ -36,8 +41,6 @@ cdef class Repeats:
     cdef uint32_t used
     cdef list sizes           # distinct runs of each distinct text
     cdef uint16_t compared    # texts, as Run.last counts
-    cdef uint64_t words[MOST_WORDS + RUN]
-    cdef uint32_t places[MOST_WORDS]  # of runs that the text at hand has added
 
     def __cinit__(self):
         self.mask, self.used, self.compared = 2047, 0, 0
@@ -58,7 +61,7 @@ cdef class Repeats:
         cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(utf8)
         cdef uint32_t owner = <uint32_t>len(self.sizes), added = 0, shared = 0, best = 0, n, i, hash, own, *shares
         cdef Run* run
-        n = read_words(start, start + PyBytes_GET_SIZE(utf8), self.words)
+        n = read_words(start, start + PyBytes_GET_SIZE(utf8), _words)
         n = n - RUN + 1 if n >= RUN else (n > 0)
         while 3 * (self.used + n) > 2 * self.mask:
             self._grow()
@@ -67,11 +70,11 @@ cdef class Repeats:
             raise MemoryError
         self.compared += 1
         for i in range(n):
-            hash = hash_of(self.words + i)
+            hash = hash_of(_words + i)
             run = place_of(self.table, self.mask, hash)
             if run.hash == 0:
                 run.hash, run.owner = hash, <uint16_t>owner
-                self.places[added] = <uint32_t>(run - self.table)
+                _places[added] = <uint32_t>(run - self.table)
                 added += 1
             elif run.last != self.compared:
                 shares[run.owner] += 1
@@ -85,7 +88,7 @@ cdef class Repeats:
         if is_repeat or owner == MOST_TEXTS:
             while added:  # in reverse: so each leaves the table as it found it
                 added -= 1
-                self.table[self.places[added]].hash = 0
+                self.table[_places[added]].hash = 0
             return best if is_repeat else None
         self.used += added
         self.sizes.append(added + shared)

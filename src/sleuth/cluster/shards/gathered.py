@@ -163,6 +163,10 @@ class GatheredSearchers:
         """Return the rows of all shards that match a filter and hold a word of the query, to be counted."""
         return GatheredSelection(snapshot, tree, query)
 
+    def has_word(self, query: str, snapshot: GatheredSnapshot) -> bool:
+        """Return whether a row of any shard holds a word of the query."""
+        return self.select(snapshot, None, query=query).count().passages > 0
+
     def metadata_keys(self, snapshot: GatheredSnapshot, tree: Filter | None) -> list[MetadataKey]:
         """Return the metadata keys of the documents of all shards that match a filter."""
         return self.select(snapshot, tree).metadata_keys()
