@@ -43,7 +43,8 @@ _SAMPLED = 80
 """Rows of the sample for each group."""
 _ROUNDS = 6
 _BATCH = 1 << 16
-_LISTS_AT_A_TIME = 1 << 11
+_GATHERED = 512
+"""Rows that are read at a time where they lie apart: the system maps 64 kB around each."""
 
 
 class ClusterLists(NamedTuple):
@@ -99,9 +100,7 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     scales = np.zeros(len(centres), np.float32)
     left_out = 0.0
     for i, members in enumerate(np.split(order, ends[:-1])):
-        if i % _LISTS_AT_A_TIME == 0:
-            let_go(vectors)
-        given = vectors[members]
+        given = _gather(vectors, members)
         if len(members):
             middle = given.mean(axis=0, dtype=np.float32)
             centres[i] = unit(middle[None])[0]
@@ -112,7 +111,6 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
         signs.append(blocks.ravel())
         factors.append(factor)
         places.append(np.append(members, np.full(-len(members) % BLOCK, NO_ROW)).astype(np.uint32))
-    let_go(vectors)
     signs_by_block = signs.array().reshape(-1, -(-vectors.shape[1] // 8), BLOCK)
     _, centre_codes, centre_factors, _ = encode(centres.view(np.uint16))
     lists = ClusterLists(
@@ -126,15 +124,14 @@ def cluster(vectors: Halves, count: int) -> Vectors:
     random = np.random.default_rng(_SEED)
     groups = round(math.sqrt(count))
     sample = np.sort(random.choice(len(vectors), min(len(vectors), _SAMPLED * groups), replace=False))
-    tops = _k_means(vectors[sample].astype(np.float32), groups, random)
+    tops = _k_means(_gather(vectors, sample).astype(np.float32), groups, random)
     owners = np.concatenate([_nearest(batch, tops) for batch in _batches(vectors)])
     parts = []
     for group in range(groups):
         members = np.flatnonzero(owners == group)
         share = round(count * len(members) / len(vectors))
         if len(members):
-            parts.append(_k_means(vectors[members].astype(np.float32), max(1, share), random))
-    let_go(vectors)
+            parts.append(_k_means(_gather(vectors, members).astype(np.float32), max(1, share), random))
     return np.concatenate(parts)
 
 
@@ -152,6 +149,16 @@ def assign(vectors: Halves, centres: Halves) -> tuple[NDArray[np.int32], NDArray
     far = np.flatnonzero(products < np.median(products)).astype(np.int32)
     rows = np.concatenate([np.arange(len(vectors), dtype=np.int32), far])
     return rows, np.concatenate([owners[:, 0], owners[far, 1]])
+
+
+def _gather(vectors: Halves, members: NDArray[np.integer[Any]]) -> Halves:
+    """Return rows that lie apart; the memory of the file behind them is let go in between."""
+    rows = np.empty((len(members), vectors.shape[1]), np.float16)
+    for first in range(0, len(members), _GATHERED):
+        places = slice(first, first + _GATHERED)
+        rows[places] = vectors[members[places]]
+        let_go(vectors)
+    return rows
 
 
 def _batches(vectors: Halves) -> Iterator[Vectors]:

@@ -132,7 +132,9 @@ class Run:
         self.pending: Document | None = None
         self.ids_of_file: set[str] = set()
         self.named: dict[str, str] = {}  # source by id, if the id is not the source
-        self.seen: set[str] = set()
+        self.seen: set[str] = (
+            set()
+        )  # of the files that the index holds, as `read`: a run may have many others
         self.read: set[str] = set()
         self.unread: set[str] = set()  # files with pages that hold no text
         self.refused: dict[str, set[str]] = {}  # documents of files that no longer hold text
@@ -215,7 +217,7 @@ class Run:
         if file is not None and skipped.kind in REFUSED:
             self.refused[skipped.source] = file.ids - self.ids_of_file
         self.ids_of_file = set()
-        if skipped.kind != "vanished":
+        if file is not None and skipped.kind != "vanished":
             self.seen.add(skipped.source)
 
     def _release(self, state: State = UNKNOWN) -> None:
@@ -225,8 +227,9 @@ class Run:
 
     def _end_file(self, entry: FileRead) -> None:
         source = entry.source
-        self.seen.add(source)
-        self.read.add(source)
+        if source in self.files:
+            self.seen.add(source)
+            self.read.add(source)
         self.report.read += 1
         self.report.bytes += entry.size
         file = self.files.get(source, KnownFile())
