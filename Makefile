@@ -58,11 +58,13 @@ build/old-setuptools.txt:
 
 $(FRAMEWORKS)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip install --upgrade pip # older ones take many minutes to choose versions
 	PIP_CONSTRAINT=build/old-setuptools.txt $(FRAMEWORKS)/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma,fastembed]' model2vec langchain-tests langchain-community pandas polars datasets pytest pytest-asyncio
 	touch $@
 
 $(MTEB)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(MTEB)
+	$(MTEB)/bin/python -m pip install --upgrade pip # older ones take many minutes to choose versions
 	PIP_CONSTRAINT=build/old-setuptools.txt $(MTEB)/bin/python -m pip install --editable '.[hybrid,mteb,models]' pytest pytest-asyncio
 	touch $@
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -165,6 +167,27 @@ def test_a_store_comes_along_whole(kind: str, tmp_path: Path) -> None:
         assert nearest.score == pytest.approx(1, abs=2e-3)
         (tmp_path / "again").mkdir()
         assert import_vectors(engine, STORES[kind](tmp_path / "again")).unchanged == COUNT
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("faiss", ["faiss", "faiss"]),
+        ("chroma", ["chroma", "chroma"]),
+        ("lancedb", ["lancedb", "lance", "--table", "docs"]),
+        ("qdrant", ["qdrant", "qdrant", "--collection", "docs"]),
+        ("parquet", ["vectors", "rows.parquet"]),
+    ],
+)
+def test_the_commands(kind: str, arguments: list[str], tmp_path: Path) -> None:
+    """Each store has its command, which says how many documents came along; a second run changes nothing."""
+    STORES[kind](tmp_path)
+    command = [sys.executable, "-m", "sleuth", "import", *arguments, "--re-embed", "--json", "--index", "ix"]
+    for key in ("added", "unchanged"):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        report = json.loads(done.stdout)
+        assert (report[key], report["read"], report["stored"]) == (COUNT, COUNT, COUNT)
 
 
 class QdrantServer(LocalServer):
