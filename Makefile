@@ -51,21 +51,23 @@ conformance: $(FRAMEWORKS)/.installed build ## the conformance suites of framewo
 conformance-mteb: $(MTEB)/.installed build ## the mock tasks of MTEB and models of sentence-transformers, which bring PyTorch (6 GB), in an environment of their own
 	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) tests/integrations/conformance_mteb.py tests/integrations/conformance_models.py
 
-# Some packages of these are built by releases of setuptools that still have pkg_resources.
+# pip takes many minutes to choose versions of so many packages. Some of them are built by a setuptools that still has pkg_resources.
 build/old-setuptools.txt:
 	mkdir -p build
 	echo 'setuptools<80' > $@
 
+UV_INSTALL = -m uv pip install --build-constraints build/old-setuptools.txt
+
 $(FRAMEWORKS)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
-	$(FRAMEWORKS)/bin/python -m pip install --upgrade pip # older ones take many minutes to choose versions
-	PIP_CONSTRAINT=build/old-setuptools.txt $(FRAMEWORKS)/bin/python -m pip install --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma,fastembed]' model2vec langchain-tests langchain-community pandas polars datasets pytest pytest-asyncio
+	$(FRAMEWORKS)/bin/python -m pip install uv
+	$(FRAMEWORKS)/bin/python $(UV_INSTALL) --python $(FRAMEWORKS)/bin/python --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma,fastembed]' model2vec langchain-tests langchain-community pandas polars datasets pytest pytest-asyncio
 	touch $@
 
 $(MTEB)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(MTEB)
-	$(MTEB)/bin/python -m pip install --upgrade pip # older ones take many minutes to choose versions
-	PIP_CONSTRAINT=build/old-setuptools.txt $(MTEB)/bin/python -m pip install --editable '.[hybrid,mteb,models]' pytest pytest-asyncio
+	$(MTEB)/bin/python -m pip install uv
+	$(MTEB)/bin/python $(UV_INSTALL) --python $(MTEB)/bin/python --editable '.[hybrid,mteb,models]' pytest pytest-asyncio
 	touch $@
 
 cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs), and run the tests of searchers and builders over it
