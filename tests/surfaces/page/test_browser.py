@@ -366,6 +366,7 @@ def test_no_accessibility_violation(look: Any) -> None:
         "/?q=zzqx&in=docs",
         "/browse",
         "/contents",
+        "/docs",
     ]
     violations = []
     for options in (

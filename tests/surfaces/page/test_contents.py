@@ -144,3 +144,16 @@ def test_a_symbol_leads_back_to_the_results(look: Any) -> None:
     page.locator("a.back").click()
     page.wait_for_selector(".hit")
     assert "q=TokenBucket" in page.url
+
+
+def test_the_reference_of_the_api_has_every_operation(look: Any, site: str) -> None:
+    """Each path of the OpenAPI document unfolds with its parameters and fields; nothing is loaded from elsewhere."""
+    reader = look()
+    page = reader.open("/docs")
+    document = reader.context.request.get(f"{site}/openapi.json").json()
+    names = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
+    assert set(page.locator(".operation summary code").all_inner_texts()) == names
+    operation = page.locator(".operation", has_text="POST /v1/ask").first
+    operation.locator("summary").click()
+    assert "history" in operation.locator("td code").all_inner_texts()
+    assert "429" in operation.locator("li code").all_inner_texts()

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 METHODS = {
     **dict.fromkeys(
-        ("/", "/browse", "/contents", "/source", "/symbol", "/original", "/picture", "/answer"), "GET"
+        ("/", "/browse", "/contents", "/docs", "/source", "/symbol", "/original", "/picture", "/answer"),
+        "GET",
     ),
     **dict.fromkeys(("/change", "/sign-in", "/sign-out"), "POST"),
 }

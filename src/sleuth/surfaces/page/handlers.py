@@ -15,6 +15,7 @@ from sleuth.ingest import Extractors, ReadOptions
 from sleuth.surfaces.http import LOCAL, Refusal, call_of
 from sleuth.surfaces.page import contents, files, lookup
 from sleuth.surfaces.page.answering import events_of
+from sleuth.surfaces.page.reference import operations_of
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
 from sleuth.surfaces.page.state import OPTIONS, PageState
 from sleuth.text import escape_text
@@ -87,6 +88,11 @@ class PageHandlers:
         """Answer with the folders and documents below a folder."""
         under = request.query_params.get("under", "")
         return await self._page(request, "browse.html", contents.browse, under)
+
+    async def docs(self, request: Request) -> Response:
+        """Answer with the reference of the HTTP API."""
+        document = request.app.openapi()
+        return await self._page(request, "docs.html", lambda *_: {"groups": operations_of(document)})
 
     async def contents(self, request: Request) -> Response:
         """Answer with the state of the index."""
