@@ -49,3 +49,16 @@ def test_a_long_name_is_corrected(tmp_path: Path) -> None:
         slip = engine.search("what does Promtheus count")
         assert slip.extra["corrected_query"] == "what does prometheus count"
         assert "corrected_query" not in engine.search("what does Jedis complete").extra
+
+
+def test_nothing_close_says_what_may_be_meant(tmp_path: Path) -> None:
+    """Where nothing is close, the nearest titles are offered, and near words for those that no passage holds."""
+    bucket = "The bucket is refilled every second. It holds fifty tokens."
+    keys = "Keys are rotated every month by the owner of the project."
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(bucket, {"source": "limits.md"}), Document(keys, {"source": "keys.md"})])
+        result = engine.search("Which month is the Buckett of the king?")
+        assert result.grade is Grade.NOTHING_CLOSE
+        assert "- limits.md" in result.response
+        assert result.extra["notes"] == ["no passage holds 'Buckett'; did you mean 'bucket'?"]
+        assert "notes" not in engine.search("How often is the bucket refilled?").extra

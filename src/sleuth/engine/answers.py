@@ -51,7 +51,7 @@ class Answering:
         embedder: Callable[[], Embedder | None],
         *,
         rarity: Rarity | None = None,
-        correct: Callable[[str], str] | None = None,
+        correct: Callable[[str], tuple[str, Sequence[str]]] | None = None,
         parent: Answering | None = None,
     ) -> None:
         """Create what writes answers from the passages that a retriever finds.
@@ -60,7 +60,8 @@ class Answering:
             answer: finds the passages, without hooks.
             embedder: returns the embedder that compares sentences.
             rarity: returns how rare words are in the corpus; without it, words weigh as the embedder says, or alike.
-            correct: spells the words of a question as the passages do; None for no correction.
+            correct: spells the words of a question as the passages do, and notes words that it leaves; None for no
+                correction.
             parent: whose plugins take part here, too; None where they are loaded here.
         """
         self.settings = settings

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.search import Searchers
+    from sleuth.engine.spelling import Correction
     from sleuth.filters import Filter
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
 
@@ -146,16 +147,16 @@ def read_query(view: IndexView, query: str, snapshot: IndexSnapshot) -> NotedQue
     return NotedQuery(parsed, notes)
 
 
-def correct_question(view: IndexView, question: str) -> str:
+def correct_question(view: IndexView, question: str) -> Correction:
     """Return a question with words that no passage holds in their nearest spelling; as it is if shards are missing."""
-    from sleuth.engine.spelling import corrected
+    from sleuth.engine.spelling import Correction, corrected
 
     with view.reader() as snapshot:
         analyzer = get_analyzer(view.backend.settings.analyzer)
         try:
             return corrected(question, view.searchers_of(snapshot), snapshot, analyzer)
         except RetrievalError:
-            return question
+            return Correction(question)
 
 
 def looked_up(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.text import language_of_query, spellings_near
@@ -56,13 +56,21 @@ class Misspelling(NamedTuple):
 
 def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
     """Say of each word of a query that no passage holds it, with the nearest word of the passages, if one is near."""
-    return [
-        f"no passage holds {word!r}" + (f"; did you mean {nearest!r}?" if nearest else "")
-        for word, nearest in misspellings(text, searchers, snapshot, analyzer)
-    ]
+    return [_suggestion(*each) for each in misspellings(text, searchers, snapshot, analyzer)]
 
 
-def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> str:
+def _suggestion(word: str, nearest: str) -> str:
+    return f"no passage holds {word!r}" + (f"; did you mean {nearest!r}?" if nearest else "")
+
+
+class Correction(NamedTuple):
+    """A question with other spellings, and what to say of words that stay as they are and have a near one."""
+
+    question: str
+    notes: Sequence[str] = ()
+
+
+def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> Correction:
     """Return a query with the nearest word of the passages in place of each word that no passage holds.
 
     If that is more than a third of its words, it is in another language or about something else, and stays as it is.
@@ -71,13 +79,14 @@ def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer
     """
     words = misspellings(text, searchers, snapshot, analyzer)
     if 3 * len(words) > len(text.split()):
-        return text
+        return Correction(text)
     near = {
         word: nearest
         for word, nearest in words
         if nearest and nearest[0].casefold() in word[:2].casefold() and _is_slip(word, nearest)
     }
-    return _word.sub(lambda match: near.get(match[0], match[0]), text)
+    notes = [_suggestion(*each) for each in words if each.nearest and each.word not in near]
+    return Correction(_word.sub(lambda match: near.get(match[0], match[0]), text), notes)
 
 
 def _is_slip(word: str, nearest: str) -> bool:

@@ -44,7 +44,8 @@ _SAID = ("searched_query", "corrected_query", "notes")
 
 R = TypeVar("R", bound=BaseResult)
 
-Correct = Callable[[str], str]
+Correct = Callable[[str], tuple[str, Sequence[str]]]
+"""Returns a question as the passages spell it, and notes on words that it leaves as they are."""
 
 
 class Synthesizer(Protocol):
@@ -327,12 +328,12 @@ def retrieve_hook(
         if for_synthesize:
             options_of_call = {**for_answers, **options_of_call}
         searched = result.query or query
-        question = correct(searched) if correct is not None and for_synthesize else searched
+        question, said = correct(searched) if correct is not None and for_synthesize else (searched, ())
         ranking = retriever.retrieve(question, k, **options_of_call)
         result.items = list(ranking)
         result.detail = _detail_of(ranking)
         result.status = "success" if ranking else "error"
-        notes = list(ranking.notes)
+        notes = list(dict.fromkeys([*ranking.notes, *said]))
         if question != searched:
             result.extra["corrected_query"] = question
             notes.insert(0, f"no passage holds all words as they are spelt; answered instead: {question}")
