@@ -43,9 +43,12 @@ def test_the_tools_of_langchain_are_those_of_the_server(tools: dict[str, BaseToo
     assert tools["search"].tool_call_schema["required"] == ["query"]  # type: ignore[index]
     answer = tools["search"].invoke({"query": "when are tokens refilled", "k": 1})
     assert json.loads(answer)["results"][0]["title"]
-    assert asyncio.run(tools["fetch"].ainvoke({"id": "docs/limits.md"})) == tools["fetch"].invoke(
-        {"id": "docs/limits.md"}
-    )
+    call = {"id": "docs/limits.md"}
+    answers = [tools["fetch"].invoke(call), asyncio.run(tools["fetch"].ainvoke(call))]
+    first, second = [
+        json.loads(each)["text"] for each in answers
+    ]  # whether files are stale may be told later
+    assert first == second
 
 
 def test_a_wrong_call_of_langchain_is_answered(tools: dict[str, BaseTool]) -> None:
