@@ -190,7 +190,8 @@ class Run:
                 return
         self._release()
         self.pending = document
-        self.ids_of_file.add(id)
+        if self.files:  # else no document is deleted for its absence: a file of rows has many ids
+            self.ids_of_file.add(id)
 
     def _take_unchanged(self, source: str) -> None:
         file, ids = self.files[source], self.files[source].ids
