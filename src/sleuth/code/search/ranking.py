@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.search.signals import Scores, Signals
+from sleuth.code.search.twins import Twins
 
 if TYPE_CHECKING:
     from sleuth.code.search.query import Query
@@ -48,7 +49,7 @@ class RankedFiles:
     Attributes:
         scores: shape (n,), in [0, 1]; 0 where nothing speaks for a file.
         shares: by signal, what it adds to each file's score before the category counts; shape (n,).
-        factors: what the category makes of it, shape (n,).
+        factors: what the category, and a twin in a newer version, makes of it, shape (n,).
     """
 
     scores: NDArray[np.float32]
@@ -115,4 +116,4 @@ def _factors(snapshot: Snapshot, query: Query) -> NDArray[np.float32]:
     if query.wants_docs:
         factors["docs"] = 1.0
     by_number = np.array([factors[name] for name in CATEGORIES], np.float32)
-    return by_number[snapshot.categories]
+    return by_number[snapshot.categories] * snapshot.shared(Twins).factors(query.text, len(snapshot.files))
