@@ -21,7 +21,6 @@ import re
 import statistics
 import subprocess
 import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -30,6 +29,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.code_peers import static_model
+from benchmarks.processes import cpu_seconds as cpu_of
 from sleuth import CodeRetriever, index_path, open_code
 from sleuth.engine import default_embedder
 
@@ -127,8 +127,8 @@ def sleuth(**options: Any) -> System:
 
 
 def cpu_seconds() -> float:
-    """CPU time of this process and of those that it started and that have ended."""
-    return time.process_time() + sum(os.times()[2:4])
+    """CPU time of this process and of those that it started, whether they have ended or not."""
+    return cpu_of(os.getpid()) + sum(os.times()[2:4])
 
 
 def files_of(root: Path) -> dict[str, str]:
