@@ -29,6 +29,7 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "answer/questions.py": [{"pattern": p, "name": "engine"} for p in questions._PATTERNS.values()],
     "code/graph/bindings.py": [{"binding": SimpleNamespace(name="name")}],
     "code/graph/inference.py": [{"escaped": "name"}],
+    "code/graph/overloads.py": [{"name": "engine"}],
     "code/graph/walker.py": [{"stem": "engine"}],
     "code/parsing/detail.py": [{"name": "name", "module": "module"}],
     "code/search/phrases.py": [{"a": b"retri", "b": b"limit"}],

@@ -14,7 +14,9 @@ _PREFIX: Final = re.compile(r"(?:await|new|mut|move|try[?!]?)\b\s*|[&*(]\s*")
 _SEPARATOR: Final = re.compile(r"(?:\?\.|!!?\.|\.|::|->)\s*")
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _STRING: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|`[^`]*`")
-_CALLEE: Final = re.compile(r"(?P<new>new\s+)?(?:(?P<qualifier>.*)\.)?\s*(?P<name>[\w$#]+)\s*$", re.DOTALL)
+_CALLEE: Final = re.compile(
+    r"(?P<new>new\s++)?(?:(?P<qualifier>.*)\.)?\s*+(?P<name>[\w$#]++)\s*+$", re.DOTALL
+)
 _TYPE_PREFIX: Final = re.compile(
     r"&?'\w+\s|[:\s&*?(\"']|(?:mut|dyn|impl|const|final|readonly|struct|in|out|ref)\b"
 )

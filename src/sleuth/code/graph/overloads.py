@@ -10,15 +10,16 @@ from sleuth.code.graph.expressions import after_bracket, split_outside, type_nam
 
 OVERLOADING: Final = frozenset({"java", "csharp"})
 """Languages whose overloads are told apart by their parameters, which are written as a type and a name."""
-_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'')
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|\'(?:[^\'\\\n]|\\.)*+\'?')
+"""A string or a character, also one without its end: each quote is looked at once."""
 _ANNOTATION: Final = re.compile(r"@[\w.]+(?:\([^()]*\))?\s*|\b(?:final|ref|out|in|this|params)\s+")
 _LITERALS: Final = (
     (re.compile(r'".*"', re.DOTALL), "String"),
     (re.compile(r"'.*'"), "char"),
     (re.compile(r"[-+]?\d[\d_]*|0x[\da-fA-F_]+"), "int"),
     (re.compile(r"[-+]?\d[\d_]*[lL]"), "long"),
-    (re.compile(r"[-+]?[\d_]*\.?[\d_]+(?:[eE][-+]?\d+)?[fF]"), "float"),
-    (re.compile(r"[-+]?[\d_]*\.?[\d_]+(?:[eE][-+]?\d+)?[dD]?"), "double"),
+    (re.compile(r"[-+]?(?:[\d_]++(?:\.[\d_]++)?|\.[\d_]++)(?:[eE][-+]?\d++)?[fF]"), "float"),
+    (re.compile(r"[-+]?(?:[\d_]++(?:\.[\d_]++)?|\.[\d_]++)(?:[eE][-+]?\d++)?[dD]?"), "double"),
     (re.compile(r"true|false|!.*", re.DOTALL), "boolean"),
     (re.compile(r"[\w.\[\]]+\.class"), "Class"),
 )
@@ -31,9 +32,16 @@ _WIDER: Final = ("byte", "short", "int", "long", "float", "double")
 _ANYTHING: Final = re.compile(r"[A-Z]|Object|Serializable|Comparable")
 
 
+def _masked(match: re.Match[str]) -> str:
+    """Return a string with its quotes and without its text; one without its end may be an apostrophe, and stays."""
+    text = match[0]
+    is_closed = len(text) > 1 and text[0] == text[-1]
+    return f"{text[0]}{'_' * (len(text) - 2)}{text[-1]}" if is_closed else text
+
+
 def arguments_in(text: str, name: str) -> list[str] | None:
     """Return the arguments of the first call of a name in a text, None where there is no call of it."""
-    masked = _STRING.sub(lambda match: match[0][0] + "_" * (len(match[0]) - 2) + match[0][-1], text)
+    masked = _STRING.sub(_masked, text)
     masked = masked.replace("->", "⇒ ")
     match = re.search(rf"(?<![\w$]){re.escape(name)}\s*\(", masked)
     if match is None:
