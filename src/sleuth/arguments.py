@@ -102,15 +102,15 @@ def hinted(function: Callable[P, T]) -> Callable[P, T]:
     """Let a call name the argument that a wrong keyword may mean, in its TypeError."""
     from inspect import CO_VARKEYWORDS, signature, unwrap
 
-    known: list[str] = []
+    names_of_function: list[str] = []
     is_open = bool(unwrap(function).__code__.co_flags & CO_VARKEYWORDS)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         if kwargs and not is_open:
-            known[:] = known or signature(function).parameters
-            for name in kwargs.keys() - set(known):
-                hint = nearest_name(name, known)
+            names_of_function[:] = names_of_function or signature(function).parameters
+            for name in kwargs.keys() - set(names_of_function):
+                hint = nearest_name(name, names_of_function)
                 raise TypeError(f"{function.__qualname__}() has no argument {name!r}{hint}")
         return function(*args, **kwargs)
 
@@ -134,8 +134,8 @@ def check_names(
             continue
         hint = nearest_name(name, known, 0.8 if others else 0.5)
         if hint or not others:
-            listed = ", ".join(sorted(known)) or "none"
-            raise ArgumentError(f"{argument} must be among {listed}, got {name!r}{hint}")
+            known_names = ", ".join(sorted(known)) or "none"
+            raise ArgumentError(f"{argument} must be among {known_names}, got {name!r}{hint}")
 
 
 def check_options(function: Callable[..., Any], options: Iterable[str]) -> None:
@@ -148,5 +148,5 @@ def check_options(function: Callable[..., Any], options: Iterable[str]) -> None:
 
     parameters = signature(function).parameters.values()
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        named = (parameter for parameter in parameters if parameter.kind is not parameter.POSITIONAL_ONLY)
-        check_names(options, [parameter.name for parameter in named if parameter.name != "self"])
+        by_name = (parameter for parameter in parameters if parameter.kind is not parameter.POSITIONAL_ONLY)
+        check_names(options, [parameter.name for parameter in by_name if parameter.name != "self"])

@@ -26,8 +26,8 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     def find(name: str) -> Any:
         home = homes.get(name)
         if home is None:
-            known = " or ".join(_imports_of(name, package, file)) or f"it has {', '.join(sorted(homes))}"
-            raise AttributeError(f"module {package!r} has no attribute {name!r}; {known}")
+            hint = " or ".join(_imports_of(name, package, file)) or f"it has {', '.join(sorted(homes))}"
+            raise AttributeError(f"module {package!r} has no attribute {name!r}; {hint}")
         value = namespace[name] = getattr(import_module(home), name)
         return value
 

@@ -27,16 +27,16 @@ def checked_vectors(vectors: object, n: int) -> NDArray[np.float32]:
     try:
         numbers = np.asarray(vectors)
         with np.errstate(over="ignore"):  # what single precision does not hold is infinite, and refused below
-            checked: NDArray[np.float32] = numbers.astype(np.float32, copy=False)
+            matrix: NDArray[np.float32] = numbers.astype(np.float32, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"vectors of numbers, got {str(vectors)[:80]!r} ({error})") from error
     if numbers.size and numbers.dtype.kind not in "fiu":
         raise ValueError(f"vectors of numbers, got {str(vectors)[:80]!r}")
-    if checked.ndim != 2 or len(checked) != n or (n and not checked.shape[1]):
-        raise ValueError(f"one vector per text, got an array of shape {checked.shape} for {n} texts")
-    if not np.isfinite(checked).all():
+    if matrix.ndim != 2 or len(matrix) != n or (n and not matrix.shape[1]):
+        raise ValueError(f"one vector per text, got an array of shape {matrix.shape} for {n} texts")
+    if not np.isfinite(matrix).all():
         raise ValueError("finite numbers, got a vector that is not finite")
-    return checked
+    return matrix
 
 
 def as_vectors(vectors: object, n: int, embedder: str) -> NDArray[np.float32]:
@@ -78,8 +78,8 @@ def ask_embedder(call: Callable[[T], R], argument: T, name: str) -> R:
 
 def as_vector(vector: object, embedder: str) -> NDArray[np.float32]:
     """Return what an embedder gave for one text, shape (dimension,); raises as `as_vectors`."""
-    checked: NDArray[np.float32] = as_vectors([vector], 1, embedder)[0]
-    return checked
+    row: NDArray[np.float32] = as_vectors([vector], 1, embedder)[0]
+    return row
 
 
 def name_of(embedder: object) -> str:

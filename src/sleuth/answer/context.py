@@ -92,14 +92,14 @@ def assemble(
     check_budget(budget)
     if order not in ("ends", "best-first"):
         raise ArgumentError(f"order must be 'ends' or 'best-first', got {order!r}")
-    chosen: list[tuple[int, RetrievedItem]] = []
-    left = budget
+    selection: list[tuple[int, RetrievedItem]] = []
+    remaining = budget
     for rank, item in enumerate(drop_repeats(items)):
         cost = count_tokens(item.text) + _OVERHEAD
-        if cost <= left:
-            chosen.append((rank, item))
-            left -= cost
-    parts = _merge_neighbours(chosen)
+        if cost <= remaining:
+            selection.append((rank, item))
+            remaining -= cost
+    parts = _merge_neighbours(selection)
     if not parts and items:
         parts = [
             _ContextPart(0, [items[0]], cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens))
@@ -109,9 +109,9 @@ def assemble(
     return numbered if order == "best-first" else best_at_ends(numbered)
 
 
-def best_at_ends(ranked: Sequence[Passage]) -> list[Passage]:
+def best_at_ends(ranking: Sequence[Passage]) -> list[Passage]:
     """1, 3, 5, … 6, 4, 2."""
-    return [*ranked[::2], *reversed(ranked[1::2])]
+    return [*ranking[::2], *reversed(ranking[1::2])]
 
 
 def drop_repeats(items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
@@ -153,10 +153,10 @@ def place_of(item: RetrievedItem) -> ChunkNumber | None:
     return ChunkNumber(document, int(place)) if mark and place.isascii() and place.isdigit() else None
 
 
-def _merge_neighbours(chosen: Sequence[tuple[int, RetrievedItem]]) -> list[_ContextPart]:
+def _merge_neighbours(selection: Sequence[tuple[int, RetrievedItem]]) -> list[_ContextPart]:
     placed: list[tuple[ChunkNumber, int, RetrievedItem]] = []
     parts: list[_ContextPart] = []
-    for rank, item in chosen:
+    for rank, item in selection:
         place = place_of(item)
         if place is None:
             parts.append(_ContextPart(rank, [item], item.text))

@@ -136,8 +136,8 @@ def weigh_evidence(
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
     covers = _coverage(words, sentences, analyze, embedder)
     salience = _salience(words, embedder) or weights
-    held = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
-    passage = sum(salience.get(term, 0.0) * held[term] for term in words) / (sum(salience.values()) or 1.0)
+    shares = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
+    passage = sum(salience.get(term, 0.0) * shares[term] for term in words) / (sum(salience.values()) or 1.0)
     names = question_names(question, analyze, language_of(item))
     return Evidence(
         passage=passage,
@@ -188,9 +188,9 @@ def _coverage(
     words: Mapping[str, str], sentences: Sequence[str], analyze: Analyze, embedder: Embedder | None
 ) -> list[dict[str, float]]:
     """Return for each sentence how far it holds each term, 0 to 1."""
-    held = [set(analyze(sentence)) for sentence in sentences]
-    covers = [{term: 1.0 if term in terms else 0.0 for term in words} for terms in held]
-    missing = [term for term in words if not all(term in terms for terms in held)]
+    terms_of_sentences = [set(analyze(sentence)) for sentence in sentences]
+    covers = [{term: 1.0 if term in terms else 0.0 for term in words} for terms in terms_of_sentences]
+    missing = [term for term in words if not all(term in terms for terms in terms_of_sentences)]
     tokens = [list(dict.fromkeys(_WORD.findall(sentence.lower()))) for sentence in sentences]
     if embedder is None:
         for cover, sentence in zip(covers, tokens, strict=True):
@@ -203,8 +203,8 @@ def _coverage(
     vocabulary = list(dict.fromkeys(token for sentence in tokens for token in sentence))
     if not missing or not vocabulary:
         return covers
-    asked = unit_vectors(embedder, [words[term] for term in missing])
-    near = asked @ unit_vectors(embedder, vocabulary).T
+    word_vectors = unit_vectors(embedder, [words[term] for term in missing])
+    near = word_vectors @ unit_vectors(embedder, vocabulary).T
     near = np.clip((near - RELATED) / (1 - RELATED), 0.0, 1.0)
     column = {token: i for i, token in enumerate(vocabulary)}
     for cover, sentence in zip(covers, tokens, strict=True):

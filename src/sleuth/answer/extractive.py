@@ -129,10 +129,10 @@ class ExtractiveSynthesizer:
 
     def _assess(self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None) -> Assessment:
         analyze = self._analyzer(items)
-        ranked = score_sentences(question, items, analyze=analyze, embedder=embedder)
+        sentences = score_sentences(question, items, analyze=analyze, embedder=embedder)
         about = _about(question, items, analyze)
-        ranked = [sentence for sentence in ranked if sentence.item in about]
-        quotes = choose(question, ranked, items, self.sentences, analyze=analyze)
+        sentences = [sentence for sentence in sentences if sentence.item in about]
+        quotes = choose(question, sentences, items, self.sentences, analyze=analyze)
         if not quotes:
             return Assessment()
         best = max(quotes, key=lambda quote: quote.sentence.score)

@@ -64,14 +64,14 @@ aevaluate_relevance = async_twin(evaluate_relevance)
 
 def read_rating(text: str) -> Rating:
     """Read the rating in a judge's words: "Rating: 8", "8/10", "8 out of 10", or a number alone in front."""
-    said = _SCALE.sub(" ", text)
-    ratings = _OF_TEN.findall(said) or _NAMED.findall(said) or _ALONE.findall(said.strip())
+    plain_text = _SCALE.sub(" ", text)
+    ratings = _OF_TEN.findall(plain_text) or _NAMED.findall(plain_text) or _ALONE.findall(plain_text.strip())
     values = {float(value) for value in ratings}
     if not values:
         return Rating(None, text, "no rating from 1 to 10 in the judgement")
     if len(values) > 1:
-        listed = ", ".join(f"{value:g}" for value in sorted(values))
-        return Rating(None, text, f"several ratings in the judgement: {listed}")
+        numbers = ", ".join(f"{value:g}" for value in sorted(values))
+        return Rating(None, text, f"several ratings in the judgement: {numbers}")
     (value,) = values
     if not 1 <= value <= 10:
         return Rating(None, text, f"a rating outside 1 to 10: {value:g}")

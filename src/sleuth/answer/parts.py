@@ -209,8 +209,8 @@ def code_part(text: str, signature: str, doc: str = "") -> Part:
     documentation = doc or _documentation(text, _NAME.search(name))
     sentences = split_sentences(documentation)
     first = without_markup(documentation[slice(*sentences[0])]) if sentences else ""
-    shown = ": ".join(part for part in (f"`{name}`" if name else "", first) if part)
-    return Part(0, len(text), shown, "definition" if name else "sentence")
+    title = ": ".join(part for part in (f"`{name}`" if name else "", first) if part)
+    return Part(0, len(text), title, "definition" if name else "sentence")
 
 
 def _documentation(text: str, name: re.Match[str] | None) -> str:
@@ -225,8 +225,8 @@ def _documentation(text: str, name: re.Match[str] | None) -> str:
     before = text[: match.start()].strip() if match else lines[comments] if lines else ""
     if before and name is not None and name[0] not in before:
         return ""
-    said = match[match.lastindex or 0].splitlines() if match else lines[:comments]
-    return "\n".join(_COMMENT_SIGN.sub("", line) for line in said)
+    comment_lines = match[match.lastindex or 0].splitlines() if match else lines[:comments]
+    return "\n".join(_COMMENT_SIGN.sub("", line) for line in comment_lines)
 
 
 def without_markup(text: str) -> str:
@@ -256,8 +256,8 @@ def _sentences(text: str, block: _Block, after: list[_Block]) -> list[Part]:
             follows = list(_following(text, block, after))
             if follows:
                 last_block = follows[-1]
-                shown = "\n".join(_shown(text, part) for part in follows)
-                parts.append(Part(start, last_block.end, f"{sentence}\n{shown}", _kind_of(last_block)))
+                rest = "\n".join(_shown(text, part) for part in follows)
+                parts.append(Part(start, last_block.end, f"{sentence}\n{rest}", _kind_of(last_block)))
                 continue
         parts.append(Part(start, end, sentence, kind))
     return parts
@@ -412,7 +412,7 @@ def _cells(line: str) -> list[str]:
 
 def _row(header: list[str], cells: list[str]) -> str:
     """Name each cell of a row by its column."""
-    named = [
+    cells_with_names = [
         f"{name}: {cell}" if name else cell for name, cell in zip(header, cells, strict=False) if cell.strip()
     ]
-    return "; ".join(named)
+    return "; ".join(cells_with_names)

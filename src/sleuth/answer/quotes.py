@@ -63,30 +63,30 @@ def choose(
     best = sentences[0].score if sentences else 0.0
     fewest = len(sentences[0].matches) / 2 if sentences else 0.0
     pages = [PagePassage(item) for item in items]
-    chosen: list[Quote] = []
+    selection: list[Quote] = []
     quoted: list[_Comparable] = []
     for sentence in sentences:
         part = _Comparable(sentence, pages[sentence.item], analyze)
         is_strong = sentence.score >= CONFLICT * best
-        for place, (quote, first) in enumerate(zip(chosen, quoted, strict=True)):
-            joined = _joined(question, quote, first, part, is_strong=is_strong)
-            if joined is not None:
-                chosen[place] = joined
+        for place, (quote, first) in enumerate(zip(selection, quoted, strict=True)):
+            longer = _joined(question, quote, first, part, is_strong=is_strong)
+            if longer is not None:
+                selection[place] = longer
                 break
         else:
-            if len(chosen) < count and sentence.score >= SHARE * best and len(sentence.matches) >= fewest:
+            if len(selection) < count and sentence.score >= SHARE * best and len(sentence.matches) >= fewest:
                 quote = Quote(sentence, _widened(sentence, items[sentence.item]))
-                if not _extends(chosen, quote):
-                    chosen.append(quote)
+                if not _extends(selection, quote):
+                    selection.append(quote)
                     quoted.append(part)
-    return sorted(chosen, key=lambda quote: not _opens_page(quote.sentence, items[quote.sentence.item]))
+    return sorted(selection, key=lambda quote: not _opens_page(quote.sentence, items[quote.sentence.item]))
 
 
-def _extends(chosen: list[Quote], quote: Quote) -> bool:
+def _extends(selection: list[Quote], quote: Quote) -> bool:
     """Return whether a quote holds a chosen sentence of its passage, and has given that quote its text."""
-    for place, other in enumerate(chosen):
+    for place, other in enumerate(selection):
         if other.sentence.item == quote.sentence.item and other.sentence.text in quote.text:
-            chosen[place] = replace(other, text=quote.text)
+            selection[place] = replace(other, text=quote.text)
             return True
     return False
 

@@ -134,14 +134,14 @@ def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyz
     counts = Counter(word for words in words_of for word in words if len(word) > 3)
     total = sum(counts.values()) or 1
     chance = {word: count / total for word, count in counts.items()}
-    chosen: list[int] = []
+    selection: list[int] = []
     for _ in range(min(sentences, len(candidates))):
-        left = [place for place in range(len(candidates)) if place not in chosen]
-        best = max(left, key=lambda place: (_mean(words_of[place], chance), -place))
-        chosen.append(best)
+        remaining = [place for place in range(len(candidates)) if place not in selection]
+        best = max(remaining, key=lambda place: (_mean(words_of[place], chance), -place))
+        selection.append(best)
         for word in set(words_of[best]) & chance.keys():
             chance[word] **= 2
-    lines = [f"- {' '.join(clean_text(candidates[place]).split())}" for place in sorted(chosen)]
+    lines = [f"- {' '.join(clean_text(candidates[place]).split())}" for place in sorted(selection)]
     return "\n".join([SUMMARY_NOTE, *lines])
 
 
@@ -153,14 +153,14 @@ def _mean(words: Sequence[str], chance: dict[str, float]) -> float:
 
 def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -> list[list[Document]]:
     batches: list[list[Document]] = [[]]
-    left = budget
+    remaining = budget
     for text in (part for doc in docs for part in _parts(doc.page_content, budget, count_tokens)):
         cost = count_tokens(text)
-        if cost > left and batches[-1]:
+        if cost > remaining and batches[-1]:
             batches.append([])
-            left = budget
+            remaining = budget
         batches[-1].append(Document(text))
-        left -= cost
+        remaining -= cost
     return batches
 
 

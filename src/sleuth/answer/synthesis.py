@@ -58,8 +58,8 @@ class LLMSynthesizer:
 
     def sources(self, items: Sequence[RetrievedItem]) -> list[dict[str, Any]]:
         """Return the passages that the model will see, by number, with their text."""
-        ranked = sorted(self.passages(items), key=lambda passage: passage.number)
-        return [{**passage.to_dict(), "text": passage.text} for passage in ranked]
+        in_order = sorted(self.passages(items), key=lambda passage: passage.number)
+        return [{**passage.to_dict(), "text": passage.text} for passage in in_order]
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
@@ -103,8 +103,8 @@ def budget_of(generator: Generator | None, context: int) -> int:
     Args:
         context: tokens of the window, if the model does not say that it reads fewer.
     """
-    known = getattr(generator, "context_length", None)
-    window = min(context, known) if isinstance(known, int) else context
+    limit = getattr(generator, "context_length", None)
+    window = min(context, limit) if isinstance(limit, int) else context
     return max(1, min(BUDGET, window - REST))
 
 
@@ -158,11 +158,11 @@ def trim_pieces(pieces: Iterable[str]) -> Iterator[str]:
 
 def extra_of(kind: str, grade: Grade, passages: Sequence[Passage], report: CitationReport) -> dict[str, Any]:
     """Return what a result says of an answer: who wrote it, its grade, and what it stands on."""
-    ranked = sorted(passages, key=lambda passage: passage.number)
+    in_order = sorted(passages, key=lambda passage: passage.number)
     return {
         "synthesizer": kind,
         "grade": str(grade),
-        "sources": [passage.to_dict() for passage in ranked],
+        "sources": [passage.to_dict() for passage in in_order],
         "citations": [citation.to_dict() for citation in report.citations],
         "unknown_citations": list(report.unknown),
         "unsupported": list(report.unsupported),

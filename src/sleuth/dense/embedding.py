@@ -79,22 +79,22 @@ def embed_texts(
     vectors: dict[str, NDArray[np.float32]] = {}
     if cache is not None:
         for some in _batches(list(distinct), batch_size):
-            cached = cache.get(embedder.fingerprint, some)
-            vectors.update((name, np.frombuffer(raw, np.float32)) for name, raw in cached.items())
+            cache_entries = cache.get(embedder.fingerprint, some)
+            vectors.update((name, np.frombuffer(raw, np.float32)) for name, raw in cache_entries.items())
     dimension = dimension or next((len(vector) for vector in vectors.values()), 0)
     vectors = {name: vector for name, vector in vectors.items() if len(vector) == dimension}
     missing = [name for name in distinct if name not in vectors]
     logger.debug(
         "embedding %d texts with %s, %d are cached", len(missing), embedder.fingerprint, len(vectors)
     )
-    for done in _embed(embedder, missing, distinct, batch_size, threads):
-        vectors.update(done)
-        length = next((len(vector) for vector in done.values() if len(vector) != dimension), dimension)
+    for batch in _embed(embedder, missing, distinct, batch_size, threads):
+        vectors.update(batch)
+        length = next((len(vector) for vector in batch.values() if len(vector) != dimension), dimension)
         if dimension and length != dimension:
             raise mixed(embedder.fingerprint, dimension, length)
         dimension = length
         if cache is not None:
-            cache.put(embedder.fingerprint, {name: vector.tobytes() for name, vector in done.items()})
+            cache.put(embedder.fingerprint, {name: vector.tobytes() for name, vector in batch.items()})
         if progress is not None:
             progress(len(vectors), len(distinct))
     return np.stack([vectors[name] for name in names])

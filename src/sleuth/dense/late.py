@@ -44,16 +44,16 @@ class TokenReranker:
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
         """Return all items, best first, ties by id; those without a score are taken to have 0."""
-        read, rest = list(items[: self.depth]), list(items[self.depth :])
-        matches = match(query, [item.text for item in read])
-        scores = lift(np.array([item.score or 0.0 for item in read]), matches, self.weight)
+        head, rest = list(items[: self.depth]), list(items[self.depth :])
+        matches = match(query, [item.text for item in head])
+        scores = lift(np.array([item.score or 0.0 for item in head]), matches, self.weight)
         lifted = [
             item
             if score == (item.score or 0.0)
             else item.model_copy(
                 update={"score": float(score), "extra": {**item.extra, "explanation": explanation}}
             )
-            for item, score, value in zip(read, scores, matches, strict=True)
+            for item, score, value in zip(head, scores, matches, strict=True)
             for explanation in [
                 explain(float(score), float(value), item.score or 0.0, self.weight, item.explanation)
             ]

@@ -263,8 +263,8 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
                 sets, each = view.arrays["tokens"], view.arrays["sizes"]
                 _append_sets(tokens, sets, each, live)
                 _append_rows(sizes, each, live)
-        merged = vectors.array().reshape(-1, dimension) if dimension else np.zeros((0, 0), np.float16)
-        return self.pack(merged, (tokens.array(), sizes.array()), scratch)
+        rows = vectors.array().reshape(-1, dimension) if dimension else np.zeros((0, 0), np.float16)
+        return self.pack(rows, (tokens.array(), sizes.array()), scratch)
 
     def check(self, view: SegmentView) -> None:
         """Raises EmbedderMismatchError where another embedder made this segment."""
@@ -301,8 +301,8 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
             streams, sizes = tokens
             arrays |= {"tokens": streams, "sizes": sizes, "begins": begins_of(sizes)}
         if len(vectors) >= lists.LISTED_FROM:
-            listed, facts["list_spread"] = lists.list_rows(vectors, scratch)
-            arrays |= listed.arrays()
+            row_lists, facts["list_spread"] = lists.list_rows(vectors, scratch)
+            arrays |= row_lists.arrays()
         return SegmentData(arrays, facts)
 
     def _read(
@@ -331,16 +331,16 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         return np.concatenate(vectors), np.concatenate(tokens), np.concatenate(sizes)
 
 
-def _append_rows(grown: Growing, values: NDArray[Any], live: NDArray[np.bool_] | None) -> None:
+def _append_rows(target: Growing, values: NDArray[Any], live: NDArray[np.bool_] | None) -> None:
     """Append the live rows, some at a time."""
     for first in range(0, len(values), PIECE):
         rows = slice(first, first + PIECE)
-        grown.append(values[rows] if live is None else values[rows][live[rows]])
+        target.append(values[rows] if live is None else values[rows][live[rows]])
         let_go(values)
 
 
 def _append_sets(
-    grown: Growing, sets: NDArray[np.uint8], sizes: NDArray[np.uint16], live: NDArray[np.bool_] | None
+    target: Growing, sets: NDArray[np.uint8], sizes: NDArray[np.uint16], live: NDArray[np.bool_] | None
 ) -> None:
     """Append the sets of tokens of the live rows, some at a time."""
     end = 0
@@ -348,5 +348,5 @@ def _append_sets(
         rows = slice(first, first + PIECE)
         begin, end = end, end + int(sizes[rows].sum(dtype=np.int64))
         some = sets[begin:end]
-        grown.append(some if live is None else some[np.repeat(live[rows], sizes[rows])])
+        target.append(some if live is None else some[np.repeat(live[rows], sizes[rows])])
         let_go(sets)

@@ -100,13 +100,15 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     scales = np.zeros(len(centres), np.float32)
     left_out = 0.0
     for i, members in enumerate(np.split(order, ends[:-1])):
-        given = _gather(vectors, members)
+        rows_of_list = _gather(vectors, members)
         if len(members):
-            middle = given.mean(axis=0, dtype=np.float32)
+            middle = rows_of_list.mean(axis=0, dtype=np.float32)
             centres[i] = unit(middle[None])[0]
             scales[i] = middle @ centres[i].astype(np.float32)
-        blocks, factor, left = codes.encode(given.view(np.uint16), scales[i] * centres[i].astype(np.float32))
-        left_out += spread_of(left, given.size) ** 2 * len(members)
+        blocks, factor, residual = codes.encode(
+            rows_of_list.view(np.uint16), scales[i] * centres[i].astype(np.float32)
+        )
+        left_out += spread_of(residual, rows_of_list.size) ** 2 * len(members)
         begins[i + 1] = begins[i] + len(blocks)
         signs.append(blocks.ravel())
         factors.append(factor)

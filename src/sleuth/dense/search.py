@@ -275,15 +275,15 @@ class DenseSearcher(LegSearcher[Vector]):
     def _locate(self, keys: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]]:
         """Per segment that holds some of `keys`: its number, their places in `keys`, and their rows in it."""
         ordered = np.asarray(keys, np.int64)
-        found: list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]] = []
+        located: list[tuple[int, NDArray[np.int64], NDArray[np.uint32]]] = []
         for i, view in enumerate(self._segments):
             if not len(view):
                 continue
             rows = np.minimum(np.searchsorted(view.keys, ordered), len(view) - 1)
             places = np.flatnonzero(view.keys[rows] == ordered)
             if len(places):
-                found.append((i, places, rows[places].astype(np.uint32)))
-        return found
+                located.append((i, places, rows[places].astype(np.uint32)))
+        return located
 
 
 class TokenMatcher(NamedTuple):

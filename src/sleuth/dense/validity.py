@@ -85,6 +85,6 @@ def _check_lists(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int, *, 
     _check_within(f"{PREFIX}centres", arrays[f"{PREFIX}centres"].ravel(), -MOST)
     check_offsets(f"{PREFIX}begins", begins, blocks)
     if full:
-        listed = rows[rows != NO_ROW]
-        require(not len(listed) or listed.max() < n, f"'list_rows' must be below {n}")
-        require((np.bincount(listed, minlength=n) > 0).all(), "'list_rows' must hold every row")
+        row_numbers = rows[rows != NO_ROW]
+        require(not len(row_numbers) or row_numbers.max() < n, f"'list_rows' must be below {n}")
+        require((np.bincount(row_numbers, minlength=n) > 0).all(), "'list_rows' must hold every row")

@@ -131,10 +131,10 @@ class WordLlamaEmbedder:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         if not len(texts):
             return Reading(vectors, np.zeros(0, np.uint8), np.zeros(0, np.uint16))
-        read = load_model().vocabulary.read(
+        columns = load_model().vocabulary.read(
             [legible(text) for text in texts], most, _single_precision(), vectors
         )
-        return Reading(vectors, *read)
+        return Reading(vectors, *columns)
 
 
 class CodeEmbedder(WordLlamaEmbedder):

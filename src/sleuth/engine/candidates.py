@@ -26,7 +26,7 @@ class Candidates:
 
     def __init__(
         self,
-        ranked: RankedRows,
+        rows: RankedRows,
         depth: int,
         admit: Callable[[RankedRows], RankedRows],
         *,
@@ -39,8 +39,8 @@ class Candidates:
             ranked: the best `depth` rows, or all there are.
             admit: leaves out rows of a ranking.
         """
-        self.ranked = admit(ranked)
-        self._all, self._depth, self._admit = ranked, depth, admit
+        self.ranked = admit(rows)
+        self._all, self._depth, self._admit = rows, depth, admit
         self._snapshot, self._request = snapshot, request
         self._keys: dict[str, int] = {}
 
@@ -58,12 +58,12 @@ class Candidates:
     def _read(self, places: range) -> list[RetrievedItem]:
         if places.stop > self._depth and len(self._all.keys) >= self._depth:
             self._deepen(places.stop + WINDOW)
-        ranked = self.ranked
-        keys = ranked.keys[places.start : places.stop]
-        items = read_items(self._snapshot, keys, ranked.scores[places.start : places.stop])
+        rows = self.ranked
+        keys = rows.keys[places.start : places.stop]
+        items = read_items(self._snapshot, keys, rows.scores[places.start : places.stop])
         if self._request.explain:
             for place, item in zip(places, items, strict=False):
-                item.extra["explanation"] = ranked.explain(place)
+                item.extra["explanation"] = rows.explain(place)
         if self._request.expand is not None:
             self._keys.update((item.id, key) for key, item in zip(keys, items, strict=True))
         return items

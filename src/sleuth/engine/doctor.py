@@ -179,8 +179,8 @@ def models() -> list[Diagnosis]:
     status = ollama_status()
     if not status.running:
         return [Diagnosis("info", "ollama", f"{status.problem}; without it, answers quote sentences")]
-    listed = ", ".join(status.models) or "no models yet"
-    return [Diagnosis("ok", "ollama", f"version {status.version} at {status.url}: {listed}")]
+    names = ", ".join(status.models) or "no models yet"
+    return [Diagnosis("ok", "ollama", f"version {status.version} at {status.url}: {names}")]
 
 
 def plugins(path: Path) -> list[Diagnosis]:

@@ -220,9 +220,9 @@ class Documents:
         changes = check_changes(changes)
         with self._view.store.writer(timeout=timeout) as writer, self._view.reader() as snapshot:
             names = self._named(snapshot, ids, filter)
-            changed = [id for id in names if updated(snapshot, writer, id, changes)]
+            updated_ids = [id for id in names if updated(snapshot, writer, id, changes)]
         self._embed_committed(timeout=timeout)
-        return changed
+        return updated_ids
 
     # --- out
 
@@ -302,11 +302,11 @@ class Documents:
         limit = check_count(limit, "limit", least=1)
         tree = as_filter(filter)
         with self._view.reader() as snapshot:
-            chosen = None if tree is None else set(self._keys_where(snapshot, tree).tolist())
+            selection = None if tree is None else set(self._keys_where(snapshot, tree).tolist())
             keys: list[int] = []
             for key, _ in snapshot.by_id("" if after is None else after):
                 check_cancelled()
-                if chosen is None or key in chosen:
+                if selection is None or key in selection:
                     keys.append(key)
                     if len(keys) > limit:
                         break

@@ -49,14 +49,14 @@ class OpenIndex(NamedTuple):
 
 def open_index(path: str | Path, options: OpenOptions) -> OpenIndex:
     """Open or make the index in a folder; errors are those of `Engine.open`."""
-    named, embedder = _named(options.settings), options.embedder
+    new_settings, embedder = _named(options.settings), options.embedder
     chunker, re_embed = options.chunker, options.re_embed
     if chunker is not None:
         from sleuth.ingest import spelling_of_chunker
 
-        named = {**named, "chunker": spelling_of_chunker(chunker)}
-    of_new = IndexSettings.from_dict({"embedder": default_spelling(), **named})
-    if embedder is not None and "embedder" not in named:
+        new_settings = {**new_settings, "chunker": spelling_of_chunker(chunker)}
+    of_new = IndexSettings.from_dict({"embedder": default_spelling(), **new_settings})
+    if embedder is not None and "embedder" not in new_settings:
         of_new = replace(of_new, embedder=spelling_of(embedder))
     legs = open_legs(of_new)  # refuses an unknown analyzer or leg before there is a file
     creates = options.create and not Store.is_at(path)
@@ -71,24 +71,24 @@ def open_index(path: str | Path, options: OpenOptions) -> OpenIndex:
     model = open_embedder(of_new.embedder, embedder, path=str(path), required=True) if creates else None
     store = _open_store(path, of_new, create=options.create)
     try:
-        check_settings({k: v for k, v in named.items() if not (re_embed and k == "embedder")}, store)
-        recorded = chosen = IndexSettings.from_dict(store.settings).embedder
+        check_settings({k: v for k, v in new_settings.items() if not (re_embed and k == "embedder")}, store)
+        recorded = spelling = IndexSettings.from_dict(store.settings).embedder
         if re_embed:
-            is_named = embedder is not None or "embedder" in named
-            chosen = of_new.embedder if is_named else recorded or DEFAULT
-        if model is None or chosen != of_new.embedder:
-            model = None if embedder is not None or re_embed else stand_in(chosen, store)
+            is_named = embedder is not None or "embedder" in new_settings
+            spelling = of_new.embedder if is_named else recorded or DEFAULT
+        if model is None or spelling != of_new.embedder:
+            model = None if embedder is not None or re_embed else stand_in(spelling, store)
             model = model or open_embedder(
-                chosen, embedder, path=str(store.path), answers=re_embed, required=re_embed
+                spelling, embedder, path=str(store.path), answers=re_embed, required=re_embed
             )
         if re_embed:
-            fingerprint = model.fingerprint if model and chosen != recorded else ""
+            fingerprint = model.fingerprint if model and spelling != recorded else ""
             for leg in legs_of_embedder():
-                store.remake(leg, {**store.settings, "embedder": chosen}, vectors_of=fingerprint)
+                store.remake(leg, {**store.settings, "embedder": spelling}, vectors_of=fingerprint)
     except BaseException:
         store.close()
         raise
-    if creates and embedder is None and "embedder" not in named and model is None:
+    if creates and embedder is None and "embedder" not in new_settings and model is None:
         logger.warning("Words alone are searched: no embedder is installed. %s", HOW_TO_ADD_MEANING)
     return OpenIndex(store, model)
 

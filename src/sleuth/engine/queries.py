@@ -192,7 +192,7 @@ def _with_value(
     condition: QueryCondition, tokens: Sequence[str], source: WordRows, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows whose metadata holds the words in this order, or is what is written."""
-    written = condition.text.casefold()
+    text_of_value = condition.text.casefold()
 
     keys = [np.zeros(0, np.int64)]
     for view in source.columns.segments:
@@ -201,17 +201,19 @@ def _with_value(
             continue
         with naming_damage(view, condition.field):
             rows, codes = scalar_rows(column, np.arange(len(view)))
-            used = np.unique(codes)
-            fits = [_is_value(value, written, tokens, analyzer) for value in values_of(column, used)]
-            chosen = used[np.array(fits, np.bool_)]
-        keys.append(view.keys[np.unique(rows[np.isin(codes, chosen)])])
+            distinct = np.unique(codes)
+            fits = [
+                _is_value(value, text_of_value, tokens, analyzer) for value in values_of(column, distinct)
+            ]
+            fitting = distinct[np.array(fits, np.bool_)]
+        keys.append(view.keys[np.unique(rows[np.isin(codes, fitting)])])
     return np.concatenate(keys)
 
 
-def _is_value(value: Scalar, written: str, tokens: Sequence[str], analyzer: Analyzer) -> bool:
+def _is_value(value: Scalar, text_of_value: str, tokens: Sequence[str], analyzer: Analyzer) -> bool:
     """Return whether a value of metadata is what is written, or holds its words in this order."""
     text = str(value).lower() if isinstance(value, bool) else str(value)
-    return text.casefold() == written or (bool(tokens) and _has_sequence(analyzer.tokens(text), tokens))
+    return text.casefold() == text_of_value or (bool(tokens) and _has_sequence(analyzer.tokens(text), tokens))
 
 
 def _has_sequence(tokens: Sequence[str], phrase: Sequence[str]) -> bool:

@@ -233,7 +233,7 @@ def _fused(
 ) -> RankedRows:
     """Return the best `k` rows of several legs; the first of them are compared with the query once more."""
     matcher, weight = weights.matcher, weights.match_weight
-    fused = fuse_hits(
+    fused_hits = fuse_hits(
         pools.hits,
         weights.legs,
         fusion.method,
@@ -241,35 +241,35 @@ def _fused(
         rank_constant=fusion.rank_constant,
         order=version.order,
     )
-    if matcher is None or len(fused) <= 1:
+    if matcher is None or len(fused_hits) <= 1:
         return RankedRows(
-            fused.keys.tolist(),
-            fused.scores.tolist(),
+            fused_hits.keys.tolist(),
+            fused_hits.scores.tolist(),
             tuple(pools.parts),
-            lambda i: _unfold(version, fused, pools, weights, i),
+            lambda i: _unfold(version, fused_hits, pools, weights, i),
             pools.hits,
             deeper,
         )
-    values = version.match(weights.matching, query, fused.keys[: matcher.depth])
-    scores = fused.scores.copy()
+    values = version.match(weights.matching, query, fused_hits.keys[: matcher.depth])
+    scores = fused_hits.scores.copy()
     scores[: len(values)] = matcher.lift(scores[: len(values)], values, weight)
-    places = best_places(fused.keys, scores, min(k, len(scores)), version.order).tolist()
+    places = best_places(fused_hits.keys, scores, min(k, len(scores)), version.order).tolist()
 
     def explain(i: int) -> Explanation:
         place = places[i]
-        below = _unfold(version, fused, pools, weights, place)
+        below = _unfold(version, fused_hits, pools, weights, place)
         if place >= len(values):
             return below
         return matcher.explain(float(scores[place]), float(values[place]), below.value, weight, below)
 
-    best, values_of_best = fused.keys[places].tolist(), scores[places].tolist()
+    best, values_of_best = fused_hits.keys[places].tolist(), scores[places].tolist()
     return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits, deeper)
 
 
-def _unfold(version: Rankable, fused: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:
-    key = int(fused.keys[i])
-    legs = [leg for leg, ranks in zip(fused.legs, fused.ranks, strict=True) if ranks[i]]
-    explanation = fused.explain(i, {leg: version.explain(leg, pools.queries[leg], key) for leg in legs})
+def _unfold(version: Rankable, fusion: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:
+    key = int(fusion.keys[i])
+    legs = [leg for leg, ranks in zip(fusion.legs, fusion.ranks, strict=True) if ranks[i]]
+    explanation = fusion.explain(i, {leg: version.explain(leg, pools.queries[leg], key) for leg in legs})
     parts = [
         replace(part, facts={**part.facts, **weights.reasons.get(part.name, {})})
         for part in explanation.parts

@@ -61,7 +61,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             rows = max(rows, FEW)  # fused rows cost next to nothing
         if request.min_score is not None or reranking.depth:
             rows = max(depth, fusion.pool)
-        ranked = rank(
+        ranking = rank(
             searchers.pinned(snapshot, deadline),
             query.text,
             rows,
@@ -72,17 +72,17 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             exact=request.exact,
             conditions=query.conditions,
         )
-        is_listing = query.is_lookup and not ranked.keys
+        is_listing = query.is_lookup and not ranking.keys
 
-        def admit(ranked: RankedRows) -> RankedRows:
+        def admit(rows: RankedRows) -> RankedRows:
             if is_listing:
-                return looked_up(ranked, query.conditions, searchers, snapshot, tree)
+                return looked_up(rows, query.conditions, searchers, snapshot, tree)
             if query.is_lookup:
-                return ranked
+                return rows
             least = request.min_score
-            return in_common(view, searchers, query.text, ranked, snapshot=snapshot, least=least)
+            return in_common(view, searchers, query.text, rows, snapshot=snapshot, least=least)
 
-        candidates = Candidates(ranked, rows, admit, snapshot=snapshot, request=request)
+        candidates = Candidates(ranking, rows, admit, snapshot=snapshot, request=request)
         is_reranked = reranking.depth > 0 and not (query.is_lookup and reranking.is_default)
         items = candidates.best(depth) if is_reranked or is_listing else candidates.varied(k)
         if not items and tree is not None:
@@ -91,7 +91,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         reranked = reranking.apply(query.text, items)
         items = list(reranked.items) if is_listing else choose_among(reranked.items, k, **request.variety())
         notes = [*notes, *reranked.notes]
-    return Ranking(items[:k], ranked.parts, notes)
+    return Ranking(items[:k], ranking.parts, notes)
 
 
 def _note_on_case(tree: Filter, searchers: Searchers, snapshot: IndexSnapshot) -> list[str]:
@@ -131,20 +131,20 @@ def read_query(view: IndexView, query: str, snapshot: IndexSnapshot) -> NotedQue
     from sleuth.engine.spelling import suggestions
 
     searchers = view.searchers_of(snapshot)
-    parsed = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot)))
-    notes = parsed.notes()
-    if not parsed.text.strip():
+    parts = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot)))
+    notes = parts.notes()
+    if not parts.text.strip():
         notes.append("a query must hold a word to look for, not only words to leave out")
-        return NotedQuery(parsed, notes)
+        return NotedQuery(parts, notes)
     analyzer = get_analyzer(view.backend.settings.analyzer)
     try:
-        notes += suggestions(parsed.words, searchers, snapshot, analyzer)
-        for condition in parsed.conditions:
+        notes += suggestions(parts.words, searchers, snapshot, analyzer)
+        for condition in parts.conditions:
             if condition.field and not condition.excluded and not searchers.fulfils(condition, snapshot):
                 notes.append(f"no passage has {condition.text!r} under {condition.field!r}")
     except RetrievalError:  # a shard is missing, as the ranking says: its documents are unknown
-        return NotedQuery(parsed, parsed.notes())
-    return NotedQuery(parsed, notes)
+        return NotedQuery(parts, parts.notes())
+    return NotedQuery(parts, notes)
 
 
 def correct_question(view: IndexView, question: str) -> Correction:
@@ -160,7 +160,7 @@ def correct_question(view: IndexView, question: str) -> Correction:
 
 
 def looked_up(
-    ranked: RankedRows,
+    rows: RankedRows,
     conditions: tuple[QueryCondition, ...],
     searchers: Searchers,
     snapshot: IndexSnapshot,
@@ -169,14 +169,14 @@ def looked_up(
     """Return all rows with the values that a query asks for, by id, whether or not they match its words."""
     keys = searchers.lookup(conditions, tree, snapshot)
     explanation = Explanation("metadata", 0.0, "the metadata holds what the query asks for")
-    return replace(ranked, keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation)
+    return replace(rows, keys=keys, scores=[0.0] * len(keys), explain=lambda _: explanation)
 
 
 def in_common(
     view: IndexView,
     searchers: Searchers,
     query: str,
-    ranked: RankedRows,
+    rows: RankedRows,
     *,
     snapshot: IndexSnapshot,
     least: float | None,
@@ -188,34 +188,34 @@ def in_common(
             anything in common with the query, and otherwise none.
     """
     legs = searchers.legs
-    certain = [hits for name, hits in ranked.hits.items() if legs[name].is_certain]
+    certain = [hits for name, hits in rows.hits.items() if legs[name].is_certain]
     if least is None and (any(map(len, certain)) or _holds_a_word(view, query, snapshot)):
-        return ranked
+        return rows
     if least is None:
-        near = any(_is_near(legs[name], query, hits, view) for name, hits in ranked.hits.items())
-        return ranked if near else replace(ranked, keys=[], scores=[])
+        near = any(_is_near(legs[name], query, hits, view) for name, hits in rows.hits.items())
+        return rows if near else replace(rows, keys=[], scores=[])
     similarities: dict[int, float] = {}
-    for name, hits in ranked.hits.items():
+    for name, hits in rows.hits.items():
         if not legs[name].is_certain:
             for key, similarity in similar_rows(legs[name], query, hits, view.idf).items():
                 similarities[key] = max(similarity, similarities.get(key, 0.0))
     if least or not certain:
         analyzer = get_analyzer(view.backend.settings.analyzer)
         shares = shares_of(
-            read_items(snapshot, ranked.keys, ranked.scores),
-            [similarities.get(key, 0.0) for key in ranked.keys],
+            read_items(snapshot, rows.keys, rows.scores),
+            [similarities.get(key, 0.0) for key in rows.keys],
             analyzer=analyzer,
             idf=view.idf(dict.fromkeys(analyzer.words(query))),
         )
         places = [place for place, share in enumerate(shares) if share >= least and share > 0]
     else:
         related = similarities.keys() | {key for hits in certain for key in hits.keys.tolist()}
-        places = [place for place, key in enumerate(ranked.keys) if key in related]
+        places = [place for place, key in enumerate(rows.keys) if key in related]
     return replace(
-        ranked,
-        keys=[ranked.keys[place] for place in places],
-        scores=[ranked.scores[place] for place in places],
-        explain=lambda i: ranked.explain(places[i]),
+        rows,
+        keys=[rows.keys[place] for place in places],
+        scores=[rows.scores[place] for place in places],
+        explain=lambda i: rows.explain(places[i]),
     )
 
 

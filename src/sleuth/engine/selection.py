@@ -127,11 +127,11 @@ class Selection:
             is_chosen[part.owners] = True
         if not self._is_partial:
             empty = self._empty_documents()
-            chosen = [
+            fits = [
                 matches(self._filter, document.metadata)
                 for document in self._snapshot.documents_at(self.documents[empty].tolist())
             ]
-            is_chosen[empty[np.array(chosen, np.bool_)]] = True
+            is_chosen[empty[np.array(fits, np.bool_)]] = True
         return self.documents[is_chosen]
 
     def _empty_documents(self) -> NDArray[np.int64]:
@@ -151,8 +151,8 @@ class Selection:
             with naming_damage(part.view, key):
                 rows, codes = scalar_rows(column, part.rows)
                 owners = part.owners[np.searchsorted(part.rows, rows)]
-                used, documents = _documents_of(codes, owners, len(self.documents))
-                values = values_of(column, used)
+                distinct, documents = _documents_of(codes, owners, len(self.documents))
+                values = values_of(column, distinct)
             for value, number in zip(values, documents.tolist(), strict=True):
                 totals[type(value), value] += number  # all passages of a document are in one segment
         facets = [Facet(value, documents) for (_, value), documents in totals.items()]
@@ -225,7 +225,7 @@ def check_keys(names: str | Sequence[str]) -> list[str]:
     Raises:
         ArgumentError: not a key or a list of keys.
     """
-    listed = [names] if isinstance(names, str) else names
-    if not isinstance(listed, Sequence) or not all(isinstance(name, str) and name for name in listed):
+    keys = [names] if isinstance(names, str) else names
+    if not isinstance(keys, Sequence) or not all(isinstance(name, str) and name for name in keys):
         raise ArgumentError(f"keys must be a metadata key or a list of them, got {names!r}")
-    return list(dict.fromkeys(listed))
+    return list(dict.fromkeys(keys))

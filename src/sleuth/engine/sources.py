@@ -120,12 +120,12 @@ class Sources(Answering):
         variety, k = request.variety(), request.k
         if len(names) > 1:  # the hits of all are chosen together
             request, k = replace(request, **WITHOUT_VARIETY), 2 * k
-        asked = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
+        retrievers = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
         k = k if reranking is None else max(k, reranking.depth)
-        if len(asked) == 1:
-            ranking = asked[names[0]].retrieve(request.query, k, filter=request.filter)
+        if len(retrievers) == 1:
+            ranking = retrievers[names[0]].retrieve(request.query, k, filter=request.filter)
         else:
-            ranking = self._on_one_scale(asked, request, k)
+            ranking = self._on_one_scale(retrievers, request, k)
         if not request.explain:
             for item in ranking:
                 item.extra.pop("explanation", None)
@@ -141,14 +141,14 @@ class Sources(Answering):
         """Ask several sources at the same time; return the best `k` items of all."""
         seconds = [each for each in (self._deadline, request.deadline) if each is not None]
         words = parse_query(request.query, _FIELDS).text if request.syntax else request.query
-        fused = FusedRetriever(
+        fusion = FusedRetriever(
             retrievers,
             method="max",
             pool=max(FIRST, min(k, POOL)),
             deadline=min(seconds, default=None),
             prepare=lambda _, rankings: on_one_scale(words, rankings),
         )
-        return fused.retrieve(request.query, k, filter=request.filter)
+        return fusion.retrieve(request.query, k, filter=request.filter)
 
     def _names(self, sources: Sequence[str] | None) -> list[str]:
         """Return the names of the retrievers that a request asks.
@@ -158,10 +158,10 @@ class Sources(Answering):
         """
         if sources is None:
             return list(self.retrievers)
-        asked = [sources] if isinstance(sources, str) else list(sources)
-        names = [name for name in self.retrievers if name in asked or name.partition(":")[0] in asked]
+        requested = [sources] if isinstance(sources, str) else list(sources)
+        names = [name for name in self.retrievers if name in requested or name.partition(":")[0] in requested]
         kinds = {*names, *(name.partition(":")[0] for name in names)}
-        if not asked or not kinds.issuperset(asked):
+        if not requested or not kinds.issuperset(requested):
             raise ArgumentError(f"sources must be among {', '.join(self.retrievers)}, got {sources!r}")
         return names
 
@@ -234,17 +234,15 @@ class _Conditioned:
     def retrieve(
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
-        parsed = parse_query(query, _FIELDS)
-        if not parsed.conditions:
+        parts = parse_query(query, _FIELDS)
+        if not parts.conditions:
             return self.source.retrieve(query, k, filter=filter)
-        if not parsed.text.strip():
-            return Ranking((), notes=parsed.notes())
-        ranking = self.source.retrieve(parsed.text, max(k, POOL), filter=filter)
+        if not parts.text.strip():
+            return Ranking((), notes=parts.notes())
+        ranking = self.source.retrieve(parts.text, max(k, POOL), filter=filter)
         analyzer = get_analyzer(IndexSettings().analyzer)
-        items = [
-            item for item in ranking if all(each.holds_for(item, analyzer) for each in parsed.conditions)
-        ]
-        return Ranking(items[:k], ranking.parts, [*parsed.notes(), *ranking.notes])
+        items = [item for item in ranking if all(each.holds_for(item, analyzer) for each in parts.conditions)]
+        return Ranking(items[:k], ranking.parts, [*parts.notes(), *ranking.notes])
 
 
 def _check_shared(request: SearchRequest) -> None:

@@ -104,12 +104,12 @@ def misspellings(
     words = []
     stops = language_of_query(analyzer.runs(text)).stops if analyzer.reads_language else frozenset()
     spans = list(analyzer.spans(text))
-    held = searchers.held([token for *_, token in spans], snapshot)
+    known_tokens = searchers.held([token for *_, token in spans], snapshot)
     asking_ends = {match.end() for match in _ASKS_FOR_A_MEASURE.finditer(text)}
     for start, end, token in spans:
         word = text[start:end]
         is_compound = len(word.split()) > 1  # its parts are words of their own
-        if token in held or word in stops or is_compound or end in asking_ends:
+        if token in known_tokens or word in stops or is_compound or end in asking_ends:
             continue
         words.append(Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer)))
     return list(dict.fromkeys(words))
@@ -152,11 +152,11 @@ def _as_written(
     """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
-    written = {
+    spelt_words = {
         text[start:end].casefold()
         for row in snapshot.rows(searchers.best_with(token, _PASSAGES, snapshot))
         for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
         for start, end, other in analyzer.spans(text)
         if other == token
     }
-    return next(iter(get_close_matches(like, written, 1, _LIKE)), "")
+    return next(iter(get_close_matches(like, spelt_words, 1, _LIKE)), "")

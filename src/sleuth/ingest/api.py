@@ -180,14 +180,14 @@ def _absolute(path: str | Path, names: FileNames) -> str:
     return absolute
 
 
-def _resolved(changed: Collection[str | Path] | None) -> list[str] | None:
+def _resolved(paths_changed: Collection[str | Path] | None) -> list[str] | None:
     """Return the paths that may have changed, links resolved.
 
     None stands for all: also where rules of ignoring changed, or so much that looking at everything costs less.
     """
-    if changed is None or len(changed) > _MANY_CHANGES:
+    if paths_changed is None or len(paths_changed) > _MANY_CHANGES:
         return None
-    paths = sorted({os.path.realpath(path) for path in changed})
+    paths = sorted({os.path.realpath(path) for path in paths_changed})
     if any(os.path.basename(path) in IGNORE_FILES for path in paths):  # noqa: PTH119
         return None
     return [path for path in paths if not any(other != path and is_below(path, other) for other in paths)]
@@ -229,7 +229,7 @@ def _read(
     only: Collection[str] | None,
 ) -> Iterator[_Record]:
     """Yield the records of all readings, those with the same options together."""
-    seen: set[str] = set()
+    names_so_far: set[str] = set()
     files = size = 0
     for options, alike in _by_options(readings):
         now = Progress(0, 0)
@@ -248,7 +248,7 @@ def _read(
             {reading.root: reading.anchor for reading in alike},
             index,
             [path for reading in alike for path in reading.apart],
-            seen,
+            names_so_far,
             only,
         )
         roots = [reading.root for reading in alike]

@@ -95,9 +95,9 @@ def _installed(name: str) -> DocumentChunker:
 
     points = {point.name: point for point in entry_points(group=GROUP)}
     if name not in points:
-        listed = ", ".join(sorted(points)) or "none"
+        names = ", ".join(sorted(points)) or "none"
         raise ArgumentError(
-            f"chunker must be among those installed ({listed}), got {name!r}: install the package that has it"
+            f"chunker must be among those installed ({names}), got {name!r}: install the package that has it"
         )
     value = points[name].load()
     chunker: DocumentChunker = value if hasattr(value, "split") and not isinstance(value, type) else value()
@@ -112,12 +112,12 @@ def chunks_at(text: str, spans: Sequence[tuple[int, int]]) -> list[Chunk]:
         spans: start and end of each, in characters, by ascending start.
     """
     chunks: list[Chunk] = []
-    line, counted = 1, 0
+    line, last = 1, 0
     for start, end in spans:
         body = text[start:end].strip()
         first = text.find(body, start)
-        line += text.count("\n", counted, first)
-        counted = first
+        line += text.count("\n", last, first)
+        last = first
         if body:
             chunks.append(Chunk(body, first, first + len(body), line, line + body.count("\n")))
     return chunks

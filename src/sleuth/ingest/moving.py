@@ -33,7 +33,7 @@ def gone_roots(snapshot: IndexSnapshot, roots: Iterable[Root], read: Sequence[st
         roots: those that the index remembers.
         read: names of documents that were just indexed, where the folders are searched.
     """
-    gone = []
+    missing = []
     roots = list(roots)
     away = [root.name for root in roots if root.is_gone]
     for root in roots:
@@ -41,8 +41,8 @@ def gone_roots(snapshot: IndexSnapshot, roots: Iterable[Root], read: Sequence[st
         if documents:
             candidates = [_match(snapshot, root.name, documents, name, away) for name in read]
             best = max(candidates, key=lambda each: each.equal, default=GoneRoot(root.name, len(documents)))
-            gone.append(best if best.equal >= 0.5 else GoneRoot(root.name, len(documents)))
-    return gone
+            missing.append(best if best.equal >= 0.5 else GoneRoot(root.name, len(documents)))
+    return missing
 
 
 def _files_below(snapshot: IndexSnapshot, root: str) -> list[StoredDocument]:
@@ -51,7 +51,7 @@ def _files_below(snapshot: IndexSnapshot, root: str) -> list[StoredDocument]:
 
 
 def _match(
-    snapshot: IndexSnapshot, old: str, documents: Sequence[StoredDocument], read: str, away: Sequence[str]
+    snapshot: IndexSnapshot, old: str, documents: Sequence[StoredDocument], new: str, away: Sequence[str]
 ) -> GoneRoot:
     """Look for documents of a folder that is gone among those of a root, by name of the file and by text.
 
@@ -59,7 +59,7 @@ def _match(
         away: names of missing roots: the folder was not renamed to one of them.
     """
     by_name: dict[str, list[StoredDocument]] = defaultdict(list)
-    for document in _files_below(snapshot, read):
+    for document in _files_below(snapshot, new):
         if any(is_below(document.source, name) for name in away):
             continue
         by_name[PurePath(document.source).name].append(document)
@@ -87,7 +87,7 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
     A document whose new name the index holds already is deleted: the file of that name was read later. If both have the
     same text, the one that stays gets the metadata of the other.
     """
-    moved = replaced = 0
+    count = replaced = 0
     with store.writer(timeout=timeout) as writer, store.reader() as snapshot:
         for document in _files_below(snapshot, old):
             source = _renamed(document.source, old, new)
@@ -97,7 +97,7 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
                 replaced += 1
                 _inherit(snapshot, writer, other, document)
             else:
-                moved += 1
+                count += 1
                 path = _renamed(file_of(document), old, new)
                 rewrite(
                     snapshot, writer, document, {**document.metadata, "source": source, "path": path}, id=id
@@ -112,7 +112,7 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
                 if name != note and is_below(name, old):
                     writer.note(note, "")
                     writer.note(f"{kind}{_renamed(name, old, new)}", value)
-    return MoveReport(moved, replaced)
+    return MoveReport(count, replaced)
 
 
 def _inherit(snapshot: IndexSnapshot, writer: Writer, heir: StoredDocument, old: StoredDocument) -> None:

@@ -112,18 +112,21 @@ def plan(
 def _readings(path: str, roots: Sequence[Root], options: Options, names: FileNames) -> Iterator[RootReading]:
     name = names.name_of(path)
     root = covering(name, roots) or Root(name)
-    chosen = changed(root.options, options)
+    settings = changed(root.options, options)
     anchor = names.path_of(root.name) if options is None else path
     if options is not None:
-        yield RootReading(path, anchor, chosen)
+        yield RootReading(path, anchor, settings)
         return
     inside = [
         other
         for other in roots
-        if other.name != name and is_below(other.name, name) and other.options != chosen and not other.is_gone
+        if other.name != name
+        and is_below(other.name, name)
+        and other.options != settings
+        and not other.is_gone
     ]
     own = {other.name: names.path_of(other.name) for other in inside}
-    yield RootReading(path, anchor, chosen, tuple(own.values()))
+    yield RootReading(path, anchor, settings, tuple(own.values()))
     for other in inside:
         deeper = tuple(place for at, place in own.items() if at != other.name and is_below(at, other.name))
         yield RootReading(own[other.name], own[other.name], other.options, deeper)
@@ -141,9 +144,9 @@ def changed(remembered: ReadOptions, options: Options) -> ReadOptions:
         return options
     if not isinstance(options, Mapping):
         raise ArgumentError(f"options must be ReadOptions, a mapping or None, got {options!r}")
-    known = ReadOptions.__dataclass_fields__
-    if unknown := [name for name in options if name not in known]:
-        raise ArgumentError(f"options must be among {', '.join(known)}, got {unknown[0]!r}")
+    fields = ReadOptions.__dataclass_fields__
+    if unknown := [name for name in options if name not in fields]:
+        raise ArgumentError(f"options must be among {', '.join(fields)}, got {unknown[0]!r}")
     return replace(remembered, **options)
 
 
@@ -157,12 +160,12 @@ def remember(
     for path in paths:
         name = names.name_of(path)
         root = covering(name, roots)
-        chosen = changed(root.options if root else DEFAULT, options)
+        settings = changed(root.options if root else DEFAULT, options)
         if options is not None:
             for other in roots:
                 if other.name != name and is_below(other.name, name):
                     writer.note(f"{ROOT_NOTE}{other.name}", "")
-        if root is not None and root.options == chosen:
+        if root is not None and root.options == settings:
             continue
-        if root is not None or chosen != DEFAULT or os.path.isdir(path):  # noqa: PTH112
-            writer.note(f"{ROOT_NOTE}{name}", json.dumps(chosen.to_dict()))
+        if root is not None or settings != DEFAULT or os.path.isdir(path):  # noqa: PTH112
+            writer.note(f"{ROOT_NOTE}{name}", json.dumps(settings.to_dict()))

@@ -204,22 +204,22 @@ class Run:
         self.report.unchanged += len(ids)
         self.named.update((id, source) for id in ids if not id.startswith(source))
 
-    def _take_skipped(self, skipped: Skipped) -> None:
-        self.report.skipped.append(skipped)
-        if skipped.kind in PARTS:
-            if skipped.kind == "page":
-                self.unread.add(skipped.source)
+    def _take_skipped(self, skip: Skipped) -> None:
+        self.report.skipped.append(skip)
+        if skip.kind in PARTS:
+            if skip.kind == "page":
+                self.unread.add(skip.source)
             return
         self._release()
-        file = self.files.get(skipped.source)
-        if skipped.kind == "limits" and skipped.size:
-            excess = Excess(State(skipped.size, skipped.modified_ns), self.limits, skipped.reason)
-            self.adder.writer.note(f"{EXCESS_NOTE}{skipped.source}", excess.to_note())
-        if file is not None and skipped.kind in REFUSED:
-            self.refused[skipped.source] = file.ids - self.ids_of_file
+        file = self.files.get(skip.source)
+        if skip.kind == "limits" and skip.size:
+            excess = Excess(State(skip.size, skip.modified_ns), self.limits, skip.reason)
+            self.adder.writer.note(f"{EXCESS_NOTE}{skip.source}", excess.to_note())
+        if file is not None and skip.kind in REFUSED:
+            self.refused[skip.source] = file.ids - self.ids_of_file
         self.ids_of_file = set()
-        if file is not None and skipped.kind != "vanished":
-            self.seen.add(skipped.source)
+        if file is not None and skip.kind != "vanished":
+            self.seen.add(skip.source)
 
     def _release(self, state: State = UNKNOWN) -> None:
         if self.pending is not None:

@@ -65,12 +65,12 @@ def rewrite(
         id: the new one; None to keep it.
     """
     id = document.id if id is None else id
-    told = f"{document.content_hash} {to_json(metadata, 'changes')}"
+    content = f"{document.content_hash} {to_json(metadata, 'changes')}"
     own = {name: value for name, value in metadata.items() if name not in ("source", "title")}
     source, title = metadata["source"], metadata.get("title", "")
     writer.put(
         id,
-        blake2b(told.encode(), digest_size=16).hexdigest(),
+        blake2b(content.encode(), digest_size=16).hexdigest(),
         snapshot.chunk_values(document.id),
         metadata=own,
         source=None if source == id else source,

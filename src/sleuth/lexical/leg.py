@@ -155,9 +155,9 @@ class LexicalLeg(RankingLeg[str | Terms]):
         meta: dict[str, Any] = {"n": n}
         for name in self.field_names(segments):
             parts = [self.postings_of(segment, name) for segment in segments]
-            merged = merge_field(parts, rows, n, self._norm, scratch)
-            if name in self.fields or merged["lengths"].any():
-                _store_field(name, merged, arrays, meta)
+            field_arrays = merge_field(parts, rows, n, self._norm, scratch)
+            if name in self.fields or field_arrays["lengths"].any():
+                _store_field(name, field_arrays, arrays, meta)
         return SegmentData(arrays, meta)
 
     def field_names(

@@ -74,10 +74,10 @@ class _Cache:
         """Return the index of these texts, made where they were not searched lately."""
         key = hash(hashes.tobytes())
         with self._lock:
-            cached = self._held.get(key)
-            if cached is not None and np.array_equal(cached.hashes, hashes):
+            entry = self._held.get(key)
+            if entry is not None and np.array_equal(entry.hashes, hashes):
                 self._held.move_to_end(key)
-                return cached
+                return entry
         index = _make_index(contents, hashes)
         with self._lock:
             self._held[key] = index

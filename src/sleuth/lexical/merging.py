@@ -42,20 +42,20 @@ class Kept:
 
 def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
     """Return what is kept of each segment, and how many rows there are in all."""
-    kept: list[Kept] = []
+    live_rows: list[Kept] = []
     n = 0
     for segment in segments:
         if segment.live is None:
-            kept.append(Kept(np.arange(n, n + len(segment), dtype=np.uint32), whole=True))
+            live_rows.append(Kept(np.arange(n, n + len(segment), dtype=np.uint32), whole=True))
             n += len(segment)
         else:
             live = unpack(segment.live, len(segment))
             rows = np.full(len(segment), GONE, np.uint32)
             alive = int(np.count_nonzero(live))
             rows[live] = np.arange(n, n + alive, dtype=np.uint32)
-            kept.append(Kept(rows, whole=False))
+            live_rows.append(Kept(rows, whole=False))
             n += alive
-    return kept, n
+    return live_rows, n
 
 
 def merge_field(
@@ -72,38 +72,38 @@ def merge_field(
         lengths[its.rows[alive]] = part.arrays["lengths"][alive]
     _let_go(parts)
     numbers, df, long_counts, words = _terms(parts, rows, n, scratch)
-    joined = _Joined(scratch)
+    output = _Joined(scratch)
     c0, c1 = norm(lengths)
     for first, last in _windows(sizes_of(df, long_counts, n)):
         writer = PostingsWriter(df[first:last], long_counts[first:last], lengths, c0, c1)
         for part, its, its_numbers in zip(parts, rows, numbers, strict=True):
             writer.add_segment(part, its_numbers, its.rows, first)
         _let_go(parts)
-        joined.add(writer.finish(), first)
-    return {"lengths": scratch.keep(lengths), **joined.arrays(), **words}
+        output.add(writer.finish(), first)
+    return {"lengths": scratch.keep(lengths), **output.arrays(), **words}
 
 
 def _terms(
-    parts: Sequence[FieldPostings], kept: Sequence[Kept], n: int, scratch: Scratch
+    parts: Sequence[FieldPostings], live_rows: Sequence[Kept], n: int, scratch: Scratch
 ) -> tuple[list[NDArray[np.uint32]], NDArray[np.uint32], NDArray[np.uint32], Arrays]:
     """Per part the new number of each term, GONE where no row is left of it; rows and long counts of each term, as
     `PostingsWriter` takes them; and the arrays of the dictionary.
     """
     numbers, table = _union(parts)
-    df, long_counts = _count(parts, kept, numbers, len(table), n)
-    held = df > 0
-    data, starts = table.select(held.view(np.uint8))
+    df, long_counts = _count(parts, live_rows, numbers, len(table), n)
+    is_present = df > 0
+    data, starts = table.select(is_present.view(np.uint8))
     del table
     _let_go(parts)
     words = dictionary(data, starts)
     del data, starts
     for name in words:
         words[name] = scratch.keep(words[name])
-    if not held.all():
-        renumbered = np.full(len(held), GONE, np.uint32)
-        renumbered[held] = np.arange(int(np.count_nonzero(held)), dtype=np.uint32)
+    if not is_present.all():
+        renumbered = np.full(len(is_present), GONE, np.uint32)
+        renumbered[is_present] = np.arange(int(np.count_nonzero(is_present)), dtype=np.uint32)
         numbers = [renumbered[its] for its in numbers]
-        df, long_counts = df[held], long_counts[held]
+        df, long_counts = df[is_present], long_counts[is_present]
     return numbers, df, long_counts, words
 
 
@@ -123,7 +123,7 @@ def _union(parts: Sequence[FieldPostings]) -> tuple[list[NDArray[np.uint32]], Te
 
 def _count(
     parts: Sequence[FieldPostings],
-    kept: Sequence[Kept],
+    live_rows: Sequence[Kept],
     numbers: Sequence[NDArray[np.uint32]],
     n_terms: int,
     n: int,
@@ -133,7 +133,7 @@ def _count(
     Postings are read of segments only that have lost rows, and of few terms of others.
     """
     df, long_counts = np.zeros(n_terms, np.uint32), np.zeros(n_terms, np.uint32)
-    for part, its, terms in zip(parts, kept, numbers, strict=True):
+    for part, its, terms in zip(parts, live_rows, numbers, strict=True):
         if its.whole:
             df[terms] += _rows_of(part)
             continue
@@ -143,7 +143,7 @@ def _count(
             tally_segment(part, some, its.rows, df, long_counts)
             _let_go([part])
     dense = is_dense(df, n)
-    for part, its, terms in zip(parts, kept, numbers, strict=True):
+    for part, its, terms in zip(parts, live_rows, numbers, strict=True):
         if not its.whole:
             continue
         own = part.arrays["dense_terms"]
@@ -151,9 +151,9 @@ def _count(
         long_counts[terms[own]] += (np.diff(part.arrays["dense_starts"]) - part.arrays["dense_df"]).astype(
             np.uint32
         )
-        listed = dense[terms]
-        listed[own] = False
-        for number in np.flatnonzero(listed).tolist():
+        in_lists = dense[terms]
+        in_lists[own] = False
+        for number in np.flatnonzero(in_lists).tolist():
             _, frequencies = part.postings(number)
             long_counts[terms[number]] += np.count_nonzero(frequencies >= 16)
         _let_go([part])
@@ -187,9 +187,9 @@ class _Joined:
         self._grown: dict[str, Growing] = {}
         self._ends = {"list_starts": 0, "dense_starts": 0}
 
-    def add(self, made: Arrays, first: int) -> None:
+    def add(self, arrays: Arrays, first: int) -> None:
         """Append the arrays of terms from `first` on."""
-        for name, array in made.items():
+        for name, array in arrays.items():
             piece = array
             if name in self._ends:
                 piece = array + array.dtype.type(self._ends[name])
@@ -206,7 +206,7 @@ class _Joined:
 
     def arrays(self) -> Arrays:
         """Return those of all terms."""
-        return {name: grown.array() for name, grown in self._grown.items()}
+        return {name: piece_list.array() for name, piece_list in self._grown.items()}
 
 
 def _let_go(parts: Sequence[FieldPostings]) -> None:

@@ -102,11 +102,11 @@ class QueryTerms(Generic[T]):
         language = self._language(query)
         stops = language.stops
         for splitting in self._splittings:
-            known = splitting.known
+            cache = splitting.known
             for run in splitting.fields[0].analyzer.runs(query):
                 if stops and not stops.isdisjoint(run.split()[:1]):  # a compound of a stop word says no more
                     continue
-                terms = known.get(run)
+                terms = cache.get(run)
                 words.append(self._look_up(run, splitting) if terms is None else terms)
         counts = tally(words)
         if language.code in self._languages.values():
@@ -140,12 +140,12 @@ class QueryTerms(Generic[T]):
             word = run.lower()
             terms = tuple(terms_of_word(word, rules)) if len(word) <= MAX_TOKEN else ()
         else:
-            held = [
+            candidates = [
                 field.terms.held(token)
                 for field in splitting.fields
                 for token in field.analyzer.tokens_of([run])
             ]
-            terms = tuple(term for term in held if term is not None)
+            terms = tuple(term for term in candidates if term is not None)
         if len(splitting.known) >= _REMEMBERED:
             splitting.known.clear()
         splitting.known[run] = terms

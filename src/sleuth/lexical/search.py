@@ -66,9 +66,10 @@ class _Segment:
         dead = np.flatnonzero(~live)
         lengths = {}
         for name, facts in self.facts.items():
-            gone = self.postings[name].arrays["lengths"][dead]
+            dead_lengths = self.postings[name].arrays["lengths"][dead]
             lengths[name] = FieldLengths(
-                facts.total - int(gone.sum(dtype=np.int64)), facts.filled - int(np.count_nonzero(gone))
+                facts.total - int(dead_lengths.sum(dtype=np.int64)),
+                facts.filled - int(np.count_nonzero(dead_lengths)),
             )
         return lengths
 
@@ -335,16 +336,16 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def _check_weights(self, weights: Mapping[str, float]) -> dict[str, float]:
         """Return what the terms of each field count; a field of a language counts as the one it belongs to."""
-        checked = dict.fromkeys(self.leg.fields, 1.0)
+        weight_by_field = dict.fromkeys(self.leg.fields, 1.0)
         for name, weight in weights.items():
-            if name not in checked:
+            if name not in weight_by_field:
                 raise ArgumentError(
                     f"weights must name fields among {', '.join(self.leg.fields)}, got {name!r}"
                 )
             if not 0 <= weight < math.inf:
                 raise ArgumentError(f"weights[{name!r}] must be a number of 0 and more, got {weight!r}")
-            checked[name] = float(weight)
-        return {name: checked[base_field(name)] for name in self._names}
+            weight_by_field[name] = float(weight)
+        return {name: weight_by_field[base_field(name)] for name in self._names}
 
     def _index(self, name: str) -> FieldIndex:
         """Return what finds the terms of a field; segments that do not hold it have none."""
@@ -366,6 +367,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         )
 
 
-def _drift(built: FieldLengths, now: float) -> float:
+def _drift(at_build: FieldLengths, now: float) -> float:
     """Return how much greater an impact can be than when the segment was built: a longer average forgives length."""
-    return max(1.0, now / FieldStatistics.of(built).average) if built.total else 1.0
+    return max(1.0, now / FieldStatistics.of(at_build).average) if at_build.total else 1.0

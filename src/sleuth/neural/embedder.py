@@ -58,9 +58,9 @@ class OnnxEmbedder:
             )
         self.query_prefix = self.folder.query_prefix if query_prefix is None else query_prefix
         self.passage_prefix = self.folder.passage_prefix if passage_prefix is None else passage_prefix
-        known = known_model(self.folder.name)
-        self.weight = None if known is None else known.weight
-        self.unrelated = 0.0 if known is None else known.unrelated
+        model_facts = known_model(self.folder.name)
+        self.weight = None if model_facts is None else model_facts.weight
+        self.unrelated = 0.0 if model_facts is None else model_facts.unrelated
         self._session = OnnxSession(self.folder, threads)
         self._turn = Lock()
 

@@ -170,8 +170,10 @@ class SparseLeg(RankingLeg[TokenWeights]):
         text_by_name = dict(zip(names, texts, strict=True))
         levels: dict[str, Levels] = {}
         for some in _batches(list(text_by_name)):
-            cached = self._cache.get(self.model, some) if self._cache else {}
-            levels |= {name: value for name, raw in cached.items() if (value := _read(raw)) is not None}
+            cache_entries = self._cache.get(self.model, some) if self._cache else {}
+            levels |= {
+                name: value for name, raw in cache_entries.items() if (value := _read(raw)) is not None
+            }
             missing = [name for name in some if name not in levels]
             if missing:
                 encodings = self._model().encode_documents([text_by_name[name] for name in missing])

@@ -43,8 +43,8 @@ class Stale:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
-        named = {"paths": list(self.paths), "error": self.error}
-        return {"files": self.files, **{name: value for name, value in named.items() if value}}
+        optional = {"paths": list(self.paths), "error": self.error}
+        return {"files": self.files, **{name: value for name, value in optional.items() if value}}
 
 
 class Refresher:
@@ -81,18 +81,18 @@ class Refresher:
         """
         with self._guard:
             called = time.monotonic()
-            done = self._running
-            if done is None and time.monotonic() >= self._ended + self.rest:
-                done = self._running = THREADS.submit(self._run)
-        if done is not None and wait:
-            done.wait(wait)
-        known = self.stale
-        return known if known.files or self._looked >= called else replace(known, files=None)
+            job = self._running
+            if job is None and time.monotonic() >= self._ended + self.rest:
+                job = self._running = THREADS.submit(self._run)
+        if job is not None and wait:
+            job.wait(wait)
+        stale = self.stale
+        return stale if stale.files or self._looked >= called else replace(stale, files=None)
 
     def finish(self, seconds: float = 10.0) -> None:
         """Wait for the look that is under way."""
-        if (done := self._running) is not None:
-            done.wait(seconds)
+        if (job := self._running) is not None:
+            job.wait(seconds)
 
     def _run(self) -> None:
         began = time.monotonic()
@@ -125,5 +125,5 @@ class Refresher:
         return _stale(changes.paths, error), began
 
 
-def _stale(changed: Sequence[str], error: str = "") -> Stale:
-    return Stale(len(changed), tuple(changed[:_NAMED]), error)
+def _stale(paths: Sequence[str], error: str = "") -> Stale:
+    return Stale(len(paths), tuple(paths[:_NAMED]), error)

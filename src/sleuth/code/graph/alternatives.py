@@ -69,9 +69,9 @@ class Alternatives:
         """Return the type of a definition's name, or the value: of overloads the function with a body."""
         symbol = definition.symbol
         is_type = symbol.kind in _TYPES
-        chosen: list[Definition] = []
+        selection: list[Definition] = []
         if role == "type":
-            chosen = [
+            selection = [
                 each
                 for each in self._twins(definition)
                 if each.symbol.kind in CONTAINERS or each.symbol.kind == "type"
@@ -79,14 +79,14 @@ class Alternatives:
         elif (is_type and role in _OF_VALUES) or (is_function and not symbol.has_body):
             values = [each for each in self._twins(definition) if each.symbol.kind not in _TYPES]
             later = [each for each in values if each.index > definition.index and each.symbol.has_body]
-            chosen = later or values[-1:]
-        return chosen[0] if chosen else definition
+            selection = later or values[-1:]
+        return selection[0] if selection else definition
 
     def _twins(self, definition: Definition) -> list[Definition]:
         """Return the definitions of a name in its scope, in order of place."""
         file, symbol = definition.file, definition.symbol
-        named = self._snapshot.detail(file).symbols_named(symbol.name)
-        return [Definition(file, i, each) for i, each in named if each.parent == symbol.parent]
+        symbols = self._snapshot.detail(file).symbols_named(symbol.name)
+        return [Definition(file, i, each) for i, each in symbols if each.parent == symbol.parent]
 
     def _overload(self, first: Definition, use: Reference, file: FileRow) -> Definition:
         """Return the overload that the arguments of a call fit, of the class of the first one and of its bases."""

@@ -115,11 +115,11 @@ class Inference:
         bound = "" if qualifier else self._bound_of(last, site)
         if bound:
             return self.class_of(Type(bound, site), depth - 1)
-        resolved = self._names.resolve(site.file, Reference(last, qualifier, "type", site.line, site.symbol))
-        kind = "" if resolved is None else resolved.definition.symbol.kind
-        if resolved is not None and kind == "type":
-            return self.class_of(self._of_definition(resolved.definition, depth - 1), depth - 1)
-        return resolved.definition if resolved is not None and kind in CONTAINERS else None
+        target = self._names.resolve(site.file, Reference(last, qualifier, "type", site.line, site.symbol))
+        kind = "" if target is None else target.definition.symbol.kind
+        if target is not None and kind == "type":
+            return self.class_of(self._of_definition(target.definition, depth - 1), depth - 1)
+        return target.definition if target is not None and kind in CONTAINERS else None
 
     def _bound_of(self, name: str, site: Site) -> str:
         """Return the bound of a type parameter of the definitions around a place, or ""."""
@@ -219,25 +219,25 @@ class Inference:
         if place is None or depth <= 0:
             return None
         callee = Reference(place.name, place.qualifier, place.role, site.line, site.symbol)
-        resolved = self._names.resolve(site.file, callee)
-        if resolved is not None and resolved.definition.symbol.kind in CONTAINERS:
-            resolved = self._names.member(resolved.definition, "constructor", "call")
-        if resolved is None or resolved.confidence < 0.5:
+        target = self._names.resolve(site.file, callee)
+        if target is not None and target.definition.symbol.kind in CONTAINERS:
+            target = self._names.member(target.definition, "constructor", "call")
+        if target is None or target.confidence < 0.5:
             return None
-        called = resolved.definition
+        called = target.definition
         where = Site(called.file, called.index, called.symbol.line)
-        taken = parameter_types(called.symbol.signature)[place.position : place.position + 1]
-        own = parameter_types(function_type(taken[0]))[place.parameter :] if taken else []
+        types = parameter_types(called.symbol.signature)[place.position : place.position + 1]
+        own = parameter_types(function_type(types[0]))[place.parameter :] if types else []
         return Type(own[0], where) if own and own[0] else None
 
     def _named(self, step: Step, qualifier: str, site: Site, depth: int) -> Type | None:
         """Return the type of a name's target that is not a variable."""
-        resolved = self._names.resolve(
+        target = self._names.resolve(
             site.file, Reference(step.name, qualifier, "value", site.line, site.symbol)
         )
-        if resolved is None or resolved.confidence < 0.5:
+        if target is None or target.confidence < 0.5:
             return None
-        return self._stepped(self._of_definition(resolved.definition, depth), step)
+        return self._stepped(self._of_definition(target.definition, depth), step)
 
     def _of_definition(self, definition: Definition, depth: int) -> Type | None:
         """Return the class itself, what a function returns, or the type of a constant or field."""
@@ -251,9 +251,9 @@ class Inference:
         return None
 
     def _member(self, owner: Definition, step: Step, depth: int) -> Type | None:
-        resolved = self._names.member(owner, step.name, "call" if step.is_called else "value")
-        if resolved is not None:
-            inferred = self._of_definition(resolved.definition, depth)
+        target = self._names.member(owner, step.name, "call" if step.is_called else "value")
+        if target is not None:
+            inferred = self._of_definition(target.definition, depth)
             if inferred is not None and type_name(inferred.text) in _ITSELF:
                 inferred = Type("", inferred.site, owner)
             if inferred is None and step.name == "new":

@@ -99,8 +99,8 @@ class Navigator:
                 )
         if prefix and not folders and not files:
             raise ArgumentError(f"path must be a folder of the snapshot, got {path!r}")
-        listed = [{"name": name, "type": "folder", "files": n} for name, n in sorted(folders.items())]
-        return listed + sorted(files, key=lambda f: str(f["name"]))
+        entries = [{"name": name, "type": "folder", "files": n} for name, n in sorted(folders.items())]
+        return entries + sorted(files, key=lambda f: str(f["name"]))
 
     def find_definition(self, name: str) -> list[dict[str, Any]]:
         """Return where a name, or a dotted name whose last steps match, is defined; code before tests."""
@@ -136,8 +136,8 @@ class Navigator:
             for reference in detail.references:
                 if reference.name not in names:
                     continue
-                resolved = resolver_of(self._snapshot).resolve(file, reference)
-                target = resolved.definition if resolved is not None else None
+                target_or_none = resolver_of(self._snapshot).resolve(file, reference)
+                target = target_or_none.definition if target_or_none is not None else None
                 if targets is not None:
                     is_other = target is not None and (target.file.key, target.index) not in targets
                     if is_other or (target is None and reference.role == "import"):
@@ -151,8 +151,8 @@ class Navigator:
                         "inside": inside,
                         "text": self._snapshot.lines(file, reference.line, reference.line).strip(),
                         "definition": describe(target.file, target.symbol) if target is not None else None,
-                        "confidence": resolved.confidence if resolved is not None else 0.0,
-                        "certain": resolved is not None and resolved.confidence >= CERTAIN,
+                        "confidence": target_or_none.confidence if target_or_none is not None else 0.0,
+                        "certain": target_or_none is not None and target_or_none.confidence >= CERTAIN,
                     }
                 )
         return sorted(references, key=lambda r: (not r["certain"], r["file_path"], r["line"]))
@@ -220,16 +220,16 @@ class Navigator:
         """
         check_count(hops, "hops", least=1)
         start = list(definitions)
-        seen = {(d.file.key, d.index) for d in start}
+        visited = {(d.file.key, d.index) for d in start}
         queue: deque[tuple[Definition, int, float]] = deque((d, 0, 1.0) for d in start)
         out: list[Touched] = []
         while queue:
             definition, distance, sure = queue.popleft()
             for file, reference, confidence in self._walker.uses(definition):
                 key = (file.key, reference.symbol)
-                if key in seen:
+                if key in visited:
                     continue
-                seen.add(key)
+                visited.add(key)
                 weakest = min(sure, confidence)
                 symbol = (
                     self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None

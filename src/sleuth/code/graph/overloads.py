@@ -89,9 +89,9 @@ def score(parameters: Sequence[str], types: Sequence[Sequence[str]], lookup: Cal
     """
     total = 0
     for at, names in enumerate(types):
-        written = parameters[min(at, len(parameters) - 1)]
-        is_list = written.endswith("...")
-        parameter = lookup(written.removesuffix("...").strip())
+        type_text = parameters[min(at, len(parameters) - 1)]
+        is_list = type_text.endswith("...")
+        parameter = lookup(type_text.removesuffix("...").strip())
         total += _fit(parameter, names) - is_list
     return total
 

@@ -123,7 +123,7 @@ def _calls(snapshot: Snapshot, definition: Definition) -> Iterator[_KnownCall]:
         for reference in detail.references_between(body.start, body.end):
             if reference.role not in ("call", "instantiation"):
                 continue
-            resolved = resolver_of(snapshot).resolve(definition.file, reference)
-            if resolved is not None:
-                calls.append(_KnownCall(resolved.definition, reference.line, resolved.confidence))
+            target = resolver_of(snapshot).resolve(definition.file, reference)
+            if target is not None:
+                calls.append(_KnownCall(target.definition, reference.line, target.confidence))
     yield from sorted(calls, key=lambda call: (-call.confidence, call.line))

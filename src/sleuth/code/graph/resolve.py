@@ -78,18 +78,18 @@ class Resolver:
     def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return the definition that a reference means; None where it is unknown."""
         key = (file.key, reference)
-        resolved = self._known.get(key, self)
-        if not isinstance(resolved, Resolver):
-            return resolved
+        target = self._known.get(key, self)
+        if not isinstance(target, Resolver):
+            return target
         under_way = self._under_way()
         if key in under_way:
             return None  # a name that is defined by itself, as in `x = x.y()`
         under_way.add(key)
         try:
-            resolved = self._find(file, reference)
+            target = self._find(file, reference)
         finally:
             under_way.discard(key)
-        if resolved is not None:
+        if target is not None:
             role = reference.role
             symbols = self._snapshot.detail(file).symbols
             if (
@@ -98,14 +98,14 @@ class Resolver:
                 and symbols[reference.symbol].kind == "interface"
             ):
                 role = "type"
-            definition = self._alternatives.meant(resolved.definition, reference, role, file)
-            resolved = replace(resolved, definition=definition)
+            definition = self._alternatives.meant(target.definition, reference, role, file)
+            target = replace(target, definition=definition)
         if not under_way:
             # An intermediate result may be incomplete because of a cycle.
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
-            self._known[key] = resolved
-        return resolved
+            self._known[key] = target
+        return target
 
     def _under_way(self) -> set[tuple[int, Reference]]:
         """Return the references that this thread is resolving."""
@@ -119,8 +119,8 @@ class Resolver:
         if reference.role == "import":
             return self._import_itself(file, reference)
         if not qualifier:
-            hidden = is_variable(self._snapshot.detail(file), reference, name)
-            return None if hidden else self._bare(file, reference)
+            is_local = is_variable(self._snapshot.detail(file), reference, name)
+            return None if is_local else self._bare(file, reference)
         head = qualifier.removesuffix("()")
         is_own = qualifier in OWN_OBJECT or head in ("super", "self.class")
         if is_own and not self._inference.is_bound(qualifier, Site(file, reference.symbol, reference.line)):
@@ -368,8 +368,8 @@ class Resolver:
             row = self._snapshot.files[i]
             for inner in self._snapshot.detail(row).imports:
                 if row.key != file.key and (inner.alias == name or inner.name == "*"):
-                    chosen = inner if inner.name != "*" else inner._replace(name=name, alias=name)
-                    if deeper := self._module(row, chosen, depth - 1):
+                    statement = inner if inner.name != "*" else inner._replace(name=name, alias=name)
+                    if deeper := self._module(row, statement, depth - 1):
                         return deeper
         return []
 
@@ -402,8 +402,8 @@ class Resolver:
             row = self._snapshot.files[i]
             for inner in self._snapshot.detail(row).imports:
                 if row.key != file.key and (inner.alias == name or inner.name == "*"):
-                    chosen = inner if inner.name != "*" else inner._replace(name=name, alias=name)
-                    definitions = self._imported(row, chosen, depth - 1)
+                    statement = inner if inner.name != "*" else inner._replace(name=name, alias=name)
+                    definitions = self._imported(row, statement, depth - 1)
                     if definitions:
                         return definitions
         return []

@@ -65,14 +65,14 @@ class GraphWalker:
         """
         detail = self._snapshot.detail(file)
         inner = _defined_inside(detail, first, last)
-        used: dict[tuple[str, str], dict[str, Any]] = {}
-        seen: set[tuple[str, str, int]] = set()
+        use_by_name: dict[tuple[str, str], dict[str, Any]] = {}
+        visited: set[tuple[str, str, int]] = set()
         for reference in detail.references_between(first, last):
             name = full_name(reference)
             key = (name, reference.role, reference.symbol)
-            if not name or key in seen:
+            if not name or key in visited:
                 continue
-            seen.add(key)
+            visited.add(key)
             described = self._described(file, reference, name)
             root = _root(reference)
             is_own = reference.role != "import" and (
@@ -84,21 +84,21 @@ class GraphWalker:
                 is_inside = described["file_path"] == file.path and first <= described["line"] <= last
                 is_elsewhere = not is_inside and (not is_own or bool(reference.qualifier))
             if is_elsewhere:
-                used.setdefault((name, reference.role), described)
-        return list(used.values())
+                use_by_name.setdefault((name, reference.role), described)
+        return list(use_by_name.values())
 
     def _described(self, file: FileRow, reference: Reference, name: str) -> dict[str, Any]:
         out: dict[str, Any] = {"name": name, "role": reference.role}
-        resolved = resolver_of(self._snapshot).resolve(file, reference)
-        if resolved is not None:
-            definition = resolved.definition
+        target = resolver_of(self._snapshot).resolve(file, reference)
+        if target is not None:
+            definition = target.definition
             if reference.role == "instantiation" and definition.symbol.kind in ("function", "method"):
                 out["role"] = "call"
             elif reference.role == "call" and definition.symbol.kind in ("class", "struct"):
                 out["role"] = "instantiation"
             out["file_path"] = definition.file.path
             out["line"] = definition.symbol.line
-            out["confidence"] = resolved.confidence
+            out["confidence"] = target.confidence
         return out
 
     def related(self, definition: Definition, kinds: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
@@ -125,9 +125,9 @@ class GraphWalker:
             for reference in detail.references:
                 if reference.name not in names:
                     continue
-                resolved = resolver_of(self._snapshot).resolve(file, reference)
-                if resolved is not None and same(resolved.definition, definition):
-                    uses.append(Use(file, reference, resolved.confidence))
+                target = resolver_of(self._snapshot).resolve(file, reference)
+                if target is not None and same(target.definition, definition):
+                    uses.append(Use(file, reference, target.confidence))
         return sorted(uses, key=lambda use: (use.file.path, use.reference.line))
 
     def callers(self, definition: Definition) -> list[dict[str, Any]]:
@@ -190,7 +190,7 @@ class GraphWalker:
         if direct:
             return direct
         stem = definition.file.path.rpartition("/")[2].rpartition(".")[0].strip("_")
-        named = [
+        test_files = [
             row
             for row in self._snapshot.files
             if row.category == "test"
@@ -199,7 +199,7 @@ class GraphWalker:
                 row.path.rpartition("/")[2].rpartition(".")[0],
             )
         ]
-        return [{"file_path": row.path, "line": 1, "name": "", "type": "file"} for row in named]
+        return [{"file_path": row.path, "line": 1, "name": "", "type": "file"} for row in test_files]
 
     def _is_test(self, path: str) -> bool:
         return self._snapshot.file(path).category == "test"

@@ -79,18 +79,18 @@ def _pieces(words: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> It
     for number in range(1, len(boxes) + 1):
         if number < len(boxes) and not _is_apart(boxes[number - 1], boxes[number]):
             continue
-        cut = end if number == len(boxes) else _first_from(words, start, end, boxes[number].left)
+        stop = end if number == len(boxes) else _first_from(words, start, end, boxes[number].left)
         around = boxes[first:number]
-        if part := text[start:cut].strip(" \t"):
+        if part := text[start:stop].strip(" \t"):
             yield Line(
                 part,
                 min(box.left for box in around),
                 min(box.bottom for box in around),
                 max(box.right for box in around),
                 max(box.top for box in around),
-                _baseline(words, start, cut),
+                _baseline(words, start, stop),
             )
-        start, first = cut, number
+        start, first = stop, number
 
 
 def _boxes(words: pypdfium2.PdfTextPage, start: int, end: int) -> list[_Box]:
@@ -114,14 +114,14 @@ def _is_apart(before: _Box, after: _Box) -> bool:
     return after.left - before.right > _WIDE_GAP * height
 
 
-def _first_from(words: pypdfium2.PdfTextPage, start: int, end: int, left: float) -> int:
+def _first_from(words: pypdfium2.PdfTextPage, start: int, end: int, edge: float) -> int:
     """Return the first character that stands at or right of a place."""
     import pypdfium2.raw as pdfium
 
     begins, ends, bottom, top = (ctypes.c_double() for _ in range(4))
     for number in range(start, end):
         stands = pdfium.FPDFText_GetCharBox(words, number, begins, ends, bottom, top)
-        if stands and ends.value > begins.value >= left - 0.5:
+        if stands and ends.value > begins.value >= edge - 0.5:
             return number
     return end
 
@@ -163,14 +163,14 @@ def _gutter(lines: Sequence[Line]) -> float | None:
             continue
         end = edge + _ALIGNED
         gutter = edge - 1
-        left = [line for line in lines if line.right <= gutter]
+        left_column = [line for line in lines if line.right <= gutter]
         right = [line for line in lines if line.left >= gutter]
-        across = len(lines) - len(left) - len(right)
+        across = len(lines) - len(left_column) - len(right)
         if (
-            _is_column(left)
+            _is_column(left_column)
             and _is_column(right)
-            and _are_beside(left, right)
-            and across <= max(len(left), len(right))
+            and _are_beside(left_column, right)
+            and across <= max(len(left_column), len(right))
         ):
             crossed[gutter] = across
     return min(crossed, key=lambda gutter: (crossed[gutter], gutter), default=None)
@@ -180,21 +180,23 @@ def _is_column(lines: Sequence[Line]) -> bool:
     return len(lines) >= _FEWEST_LINES and sum(len(line.text) for line in lines) >= _SHORTEST * len(lines)
 
 
-def _are_beside(left: Sequence[Line], right: Sequence[Line]) -> bool:
+def _are_beside(column: Sequence[Line], right: Sequence[Line]) -> bool:
     """Return whether two columns share half of the height of the lower one."""
-    low = max(min(line.bottom for line in left), min(line.bottom for line in right))
-    high = min(max(line.top for line in left), max(line.top for line in right))
-    least = min(max(line.top for line in side) - min(line.bottom for line in side) for side in (left, right))
+    low = max(min(line.bottom for line in column), min(line.bottom for line in right))
+    high = min(max(line.top for line in column), max(line.top for line in right))
+    least = min(
+        max(line.top for line in side) - min(line.bottom for line in side) for side in (column, right)
+    )
     return high - low >= least / 2
 
 
 def _joined(lines: Sequence[Line]) -> list[Line]:
     """Return lines whose parts follow each other at the same height joined again: a row of a table is one line."""
-    joined: list[Line] = []
+    merged_lines: list[Line] = []
     for line in lines:
-        last = joined[-1] if joined else None
+        last = merged_lines[-1] if merged_lines else None
         if last is not None and line.left >= last.right - 1 and _are_level(last, line):
-            joined[-1] = Line(
+            merged_lines[-1] = Line(
                 f"{last.text} {line.text}",
                 last.left,
                 min(last.bottom, line.bottom),
@@ -203,8 +205,8 @@ def _joined(lines: Sequence[Line]) -> list[Line]:
                 last.baseline,
             )
         else:
-            joined.append(line)
-    return joined
+            merged_lines.append(line)
+    return merged_lines
 
 
 def _are_level(a: Line, b: Line) -> bool:

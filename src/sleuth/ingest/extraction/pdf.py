@@ -135,19 +135,23 @@ def _with_headings(lines: Sequence[Line], headings: Sequence[_Bookmark]) -> list
 
     One that no line of the page says, whole or in two lines, is left out: the text says it elsewhere.
     """
-    marked = list(lines)
+    with_signs = list(lines)
     start = 0
     for heading in headings:
         title = _plain(heading.title)
-        for number, length in ((number, length) for number in range(start, len(marked)) for length in (1, 2)):
-            text = _plain(" ".join(line.text for line in marked[number : number + length]))
+        for number, length in (
+            (number, length) for number in range(start, len(with_signs)) for length in (1, 2)
+        ):
+            text = _plain(" ".join(line.text for line in with_signs[number : number + length]))
             if title and (text == title or (text.endswith(title) and len(text) <= len(title) + _NUMBERING)):
-                first = marked[number]
-                shown = " ".join(line.text for line in marked[number : number + length])
-                marked[number : number + length] = [replace(first, text=f"{'#' * heading.level} {shown}")]
+                first = with_signs[number]
+                heading_text = " ".join(line.text for line in with_signs[number : number + length])
+                with_signs[number : number + length] = [
+                    replace(first, text=f"{'#' * heading.level} {heading_text}")
+                ]
                 start = number + 1
                 break
-    return marked
+    return with_signs
 
 
 def _plain(text: str) -> str:

@@ -92,16 +92,16 @@ def mail_text(headers: dict[str, Any], body: str) -> str:
 
     Quotations of earlier mails are marked with "> ".
     """
-    known = [f"{label}: {headers[name]}" for name, label in _HEADERS.items() if headers.get(name)]
+    head = [f"{label}: {headers[name]}" for name, label in _HEADERS.items() if headers.get(name)]
     if headers.get("date"):
-        known.append(f"Date: {headers['date']}")
+        head.append(f"Date: {headers['date']}")
     if match := _forwarded.search(body):
         start = match.start()
         quoted = "\n".join(f"> {line}".rstrip() for line in body[start:].strip().split("\n"))
         body = f"{body[:start].rstrip()}\n\n{quoted}"
     subject = headers.get("subject", "")
     text = body.strip() or subject
-    return "\n".join([*known, "", text]) if text else ""
+    return "\n".join([*head, "", text]) if text else ""
 
 
 def html_body(html: str) -> str:
@@ -116,8 +116,8 @@ def _headers(message: EmailMessage) -> dict[str, Any]:
         name: _header(message, name) for name in ("subject", "from", "to", "cc", "message-id", "in-reply-to")
     }
     try:
-        sent = message["date"].datetime
-        headers["date"] = (sent.astimezone(UTC) if sent.tzinfo else sent).strftime("%Y-%m-%d %H:%M")
+        moment = message["date"].datetime
+        headers["date"] = (moment.astimezone(UTC) if moment.tzinfo else moment).strftime("%Y-%m-%d %H:%M")
     except (AttributeError, ValueError, TypeError, OverflowError, RecursionError):
         pass
     return {name.replace("-", "_"): value for name, value in headers.items() if value}
@@ -164,10 +164,10 @@ def _decoded(part: Any) -> str:
 
 def _from_html(html: str) -> tuple[str, str]:
     """Return title and text of a page, whose quotations are marked with "> "."""
-    marked = _quotation.sub(lambda match: f"{match[0]}<p>{_OUT if match[1] else _IN}</p>", html)
-    if is_nested_too_deeply(marked):
+    with_marks = _quotation.sub(lambda match: f"{match[0]}<p>{_OUT if match[1] else _IN}</p>", html)
+    if is_nested_too_deeply(with_marks):
         return "", ""
-    title, text = html_to_markdown(marked)
+    title, text = html_to_markdown(with_marks)
     if _IN not in text:
         return title, text
     lines: list[str] = []

@@ -54,12 +54,12 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole page, titled by its name and section: "ls(1)"."""
     text, metadata = file.text()
     lines: list[str] = []
-    title, example, tag, hidden = "", False, "", False
+    title, example, tag, is_hidden = "", False, "", False
     table: RoffTable | None = None
     for line in text.split("\n"):
-        if hidden:
+        if is_hidden:
             lines.append("")
-            hidden = not line.startswith("..")
+            is_hidden = not line.startswith("..")
             continue
         if table is not None:
             lines.append(table.line(_unescaped(line)))
@@ -85,14 +85,14 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             lines.append("```")
         elif name in _SILENT or name in _OPEN or name in _CLOSE:
             lines.append("")
-            hidden = name.rstrip("1") in _DEFINITIONS
+            is_hidden = name.rstrip("1") in _DEFINITIONS
             tag = "- " if name in ("TP", "TQ") else tag
         else:
-            said = _said(name, words)
-            if not said and name in _FONTS and lines:  # of the next line: no paragraph ends here
-                lines[-1], _, said = lines[-1].rpartition(" ")
-            lines.append(tag + said)
-            tag = "" if said else tag
+            spoken = _said(name, words)
+            if not spoken and name in _FONTS and lines:  # of the next line: no paragraph ends here
+                lines[-1], _, spoken = lines[-1].rpartition(" ")
+            lines.append(tag + spoken)
+            tag = "" if spoken else tag
     yield document(file, "\n".join(lines), {**({"title": title} if title else {}), **metadata})
 
 

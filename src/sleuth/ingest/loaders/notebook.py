@@ -48,8 +48,8 @@ def _parts(cell: Mapping[str, Any], language: str) -> Iterator[str]:
     for output in cell.get("outputs", ()):
         printed = _colour.sub("", _printed(output)).strip("\n")
         if printed.strip():
-            cut = printed[:_OUTPUT] + ("\n…" if len(printed) > _OUTPUT else "")
-            yield f"Output:\n\n```\n{cut}\n```"
+            shortened = printed[:_OUTPUT] + ("\n…" if len(printed) > _OUTPUT else "")
+            yield f"Output:\n\n```\n{shortened}\n```"
 
 
 def _printed(output: Mapping[str, Any]) -> str:

@@ -59,10 +59,10 @@ def _headers(ole: OleFileIO) -> dict[str, Any]:
     sender, address = values.pop("sender"), values.pop("address")
     address = address or values.pop("smtp", "")
     values.pop("smtp", None)
-    named = f"{sender} <{address}>" if sender and address and sender != address else sender or address
-    values["from"] = named
-    if sent := _sent(ole):
-        values["date"] = sent
+    full_sender = f"{sender} <{address}>" if sender and address and sender != address else sender or address
+    values["from"] = full_sender
+    if moment := _sent(ole):
+        values["date"] = moment
     return {name: value for name, value in values.items() if value}
 
 

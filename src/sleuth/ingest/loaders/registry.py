@@ -76,8 +76,8 @@ def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
 
 def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
     """Return what reads files of a kind; a built-in loader is imported now."""
-    added = (one for one in _formats(loaders) if one.kind == kind)
-    load = next(added, BUILT_IN.get(kind, BUILT_IN["text"])).load
+    extra = (one for one in _formats(loaders) if one.kind == kind)
+    load = next(extra, BUILT_IN.get(kind, BUILT_IN["text"])).load
     if not isinstance(load, str):
         return load
     module, _, name = load.partition(":")

@@ -64,10 +64,10 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
         raise LoadError(file.entry.source, "binary", kind="binary")
     _check_rows(file, options)
     lines = _text_lines(file, options)
-    delimiter, named = ("\t", False) if file.kind == "tsv" else _delimiter(file.head)
+    delimiter, has_names = ("\t", False) if file.kind == "tsv" else _delimiter(file.head)
     rows = _csv_rows(lines, delimiter, options.max_row_bytes)
     first, _ = next(rows, ([], _NO_LINES))
-    if named:
+    if has_names:
         first, _ = next(rows, ([], _NO_LINES))
     if isinstance(first, _RowError):
         raise LoadError(file.entry.source, f"in its first row: {first}")
@@ -237,15 +237,15 @@ def _parse(text: str) -> Any:
 def _members(text: str) -> list[tuple[Any, tuple[int, int]]]:
     """Return the members of a JSON list, each with its first and last line."""
     members: list[tuple[Any, tuple[int, int]]] = []
-    line, counted = 1, 0
+    line, last = 1, 0
     place = _after_blanks(text, text.index("[") + 1)
     mark = "," if text[place : place + 1] != "]" else "]"
     with _json_errors():
         while mark == ",":
             value, end = _JSON.raw_decode(text, place)
-            line += text.count("\n", counted, place)
+            line += text.count("\n", last, place)
             members.append((value, (line, line + text.count("\n", place, end))))
-            counted = place
+            last = place
             place = _after_blanks(text, end)
             mark = text[place : place + 1]
             if mark == ",":
@@ -289,11 +289,11 @@ def _delimiter(head: bytes) -> tuple[str, bool]:
 def _names(values: list[str]) -> list[str]:
     """Return field names: a blank name becomes its position, and a repeated name gets its position appended."""
     names: list[str] = []
-    seen: set[str] = set()
+    used_names: set[str] = set()
     for position, value in enumerate(values, 1):
         name = value.strip().removeprefix("\ufeff") or f"field {position}"
-        names.append(f"{name} {position}" if name in seen else name)
-        seen.add(names[-1])
+        names.append(f"{name} {position}" if name in used_names else name)
+        used_names.add(names[-1])
     return names
 
 
@@ -381,8 +381,8 @@ def _as_text(value: Any) -> str:
 def _text(fields: Mapping[str, Any], options: ReadOptions) -> str:
     """Join the chosen fields with blank lines; without a choice, all fields with text as `key: value` lines."""
     if options.text_fields:
-        chosen = (_as_text(fields.get(name)) for name in options.text_fields)
-        text = "\n\n".join(filter(None, chosen))
+        texts = (_as_text(fields.get(name)) for name in options.text_fields)
+        text = "\n\n".join(filter(None, texts))
     else:
         left_out = {*options.metadata_fields, options.id_field}
         pairs = ((name, _as_text(value)) for name, value in fields.items() if name not in left_out)

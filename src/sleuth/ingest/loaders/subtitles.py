@@ -28,9 +28,9 @@ def load_subtitles(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             lines.append(f"[{':'.join(part.zfill(2) for part in match[1].split(':'))}]")
             continue
         is_cue = is_cue and bool(line.strip())
-        said = _tag.sub("", _speaker.sub(r"\1: ", line)).strip() if is_cue else ""
+        speech = _tag.sub("", _speaker.sub(r"\1: ", line)).strip() if is_cue else ""
         # A sentence that goes on in the next cue has the time in between; so does a speaker's name.
-        lines.append(said)
+        lines.append(speech)
     if not any(line and not line.startswith("[") for line in lines):
         lines = []
     yield document(file, "\n".join(lines), metadata)

@@ -171,10 +171,10 @@ def summarize(
     on_text = None if json else show
     with open_index(index) as engine:
         if about:
-            chosen = filter_from_here(engine, filter)
+            condition = filter_from_here(engine, filter)
             try:
                 result = engine.search(
-                    about, k, "with_items", filter=chosen, synthesizer=synthesizer, on_text=on_text
+                    about, k, "with_items", filter=condition, synthesizer=synthesizer, on_text=on_text
                 )
             except RetrievalError as error:
                 raise reason(error) from error
@@ -258,10 +258,10 @@ def local_model() -> str:
 
 def answer_json(result: SearchResult, show_context: bool) -> dict[str, Any]:
     """Return a result for JSON, with its passages only if they were requested."""
-    shown = result.to_dict()
+    fields = result.to_dict()
     if not show_context:
-        shown["items"] = None
-    return shown
+        fields["items"] = None
+    return fields
 
 
 def source_from_here(engine: Answering, source: str, items: Sequence[RetrievedItem]) -> str:
@@ -277,10 +277,10 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
     sources = result.extra.get("sources", [])
     numbers = {citation["number"] for citation in result.extra.get("citations", [])}
     items = {item.id: item for item in result.items or ()}
-    shown = [source for source in sources if source["number"] in numbers or not numbers or show_context]
-    if shown:
+    selection = [source for source in sources if source["number"] in numbers or not numbers or show_context]
+    if selection:
         say("\n" if result.response else "")
-    for source in shown:
+    for source in selection:
         title = styled(f"  {clean_text(source['title'])}", "italic") if source["title"] else ""
         number = styled(f"[{source['number']}]", "dim")
         kind = styled(f"  {source['source_type']}", "dim") if "source_type" in source else ""
@@ -292,7 +292,7 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
         )
         if show_context:
             say(clean_text("\n".join(item.text for item in cited)) + "\n")
-    if not shown and result.response:
+    if not selection and result.response:
         say()
     for note in result.extra.get("notes", ()):
         say(f"sleuth: {clean_text(note)}", err=True)
@@ -301,5 +301,5 @@ def print_sources(engine: Answering, result: SearchResult, show_context: bool) -
     for statement in result.extra.get("unsupported", ()):
         say(f"sleuth: nothing that the answer cites supports: {clean_text(statement)}", err=True)
     if unknown := result.extra.get("unknown_citations"):
-        listed = ", ".join(map(str, unknown))
-        say(f"sleuth: the model cites passages that do not exist: {listed}", err=True)
+        numbers_text = ", ".join(map(str, unknown))
+        say(f"sleuth: the model cites passages that do not exist: {numbers_text}", err=True)

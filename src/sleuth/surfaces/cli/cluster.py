@@ -65,13 +65,13 @@ def index(
     from sleuth.cluster.ray import index_on_ray
 
     options = cast("ReadOptions", read_options(fields, defaults=True))
-    chosen = {"analyzer": analyzer, "chunk_size": chunk_size, "embedder": embedder}
+    values = {"analyzer": analyzer, "chunk_size": chunk_size, "embedder": embedder}
     with progress_bar(visible=not (quiet or json)) as show:
         report = index_on_ray(
             address,
             paths,
             shards=shards,
-            settings={name: value for name, value in chosen.items() if value is not None},
+            settings={name: value for name, value in values.items() if value is not None},
             options=options,
             ray_address=ray_address,
             workers=workers,
@@ -99,10 +99,10 @@ def progress_bar(*, visible: bool) -> Iterator[Callable[[BuildProgress], None] |
     with err.status("starting") as status:
 
         def show(now: BuildProgress) -> None:
-            left = "" if now.seconds_left is None else f", {now.seconds_left:.0f} s left"
+            remaining = "" if now.seconds_left is None else f", {now.seconds_left:.0f} s left"
             status.update(
                 f"{now.files:,} of {now.total_files:,} files, {now.documents:,} documents, "
-                f"{human_bytes(now.rate)}/s{left}"
+                f"{human_bytes(now.rate)}/s{remaining}"
             )
 
         yield show

@@ -119,8 +119,8 @@ def index(
         print_report(report, json=json)
         if watch:
             snapshots = {each.path: each.snapshot for each in report.all()}
-            for changed in changes_below([Path(report.path)]):
-                newer = run.index_changed(changed)
+            for paths_changed in changes_below([Path(report.path)]):
+                newer = run.index_changed(paths_changed)
                 news = {each.path: each.snapshot for each in newer.all()}
                 if any(snapshots.get(place) != snapshot for place, snapshot in news.items()):
                     print_report(newer, json=json)
@@ -221,11 +221,11 @@ def repo_map(
 
     with opening as place:
         snapshot = place.snapshot
-        drawn = repository_map(snapshot, budget, focus=focus or (), query=query)
+        text = repository_map(snapshot, budget, focus=focus or (), query=query)
     if json:
-        print_json({"snapshot": snapshot.info.id, "stale": place.stale, "map": drawn})
+        print_json({"snapshot": snapshot.info.id, "stale": place.stale, "map": text})
     else:
-        say(drawn)
+        say(text)
 
 
 @code.command("refs", epilog="[bold]Example[/bold]  sleuth code refs TokenBucket.take")
@@ -336,11 +336,11 @@ def show(
             else:
                 print_code(text, language, first)
             return
-        listed = navigator.list_directory(name)
+        entries = navigator.list_directory(name)
     if json:
-        print_json({"path": name, "entries": listed})
+        print_json({"path": name, "entries": entries})
         return
-    for entry in listed:
+    for entry in entries:
         what = (
             f"{entry['files']} files"
             if entry["type"] == "folder"
@@ -393,11 +393,11 @@ def snapshots(
         if prune is not None:
             completed = [s.id for s in storage.snapshots(repository.id) if s.status == "completed"]
             storage.prune(repository.id, completed[:prune])
-        listed = storage.snapshots(repository.id)
+        entries = storage.snapshots(repository.id)
     if json:
-        print_json({"repository": _plain(repository), "snapshots": [_plain(s) for s in listed]})
+        print_json({"repository": _plain(repository), "snapshots": [_plain(s) for s in entries]})
         return
-    for s in listed:
+    for s in entries:
         when = datetime.fromtimestamp(s.finished or s.started, UTC).strftime("%Y-%m-%d %H:%M:%S")
         say_row(s.id[:20], s.status, when, f"{s.files} files", " ".join(s.names) + s.error)
 

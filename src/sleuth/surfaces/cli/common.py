@@ -90,10 +90,10 @@ def open_sources(
     own = [name for name in names if name != "web"]
     web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
     path = index_folder(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
-    opened = engine.open_sources(path, own, extra=web, deadline=deadline, refresh=True)
-    for warning in opened.warnings:
+    opened_sources = engine.open_sources(path, own, extra=web, deadline=deadline, refresh=True)
+    for warning in opened_sources.warnings:
         say(f"sleuth: stale: {warning}", err=True)
-    return opened
+    return opened_sources
 
 
 def warn_of_plugins(engine: Answering) -> None:

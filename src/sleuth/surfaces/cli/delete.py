@@ -34,9 +34,9 @@ def delete(
 ) -> None:
     """Delete documents; their text leaves the disk. Files themselves are not touched."""
     with open_index(index) as engine:
-        named = {id: documents_at(engine, id) for id in ids}
-        deleted = engine.delete(chain.from_iterable(named.values()), timeout=timeout)
-    missing = [id for id, documents in named.items() if not set(deleted).intersection(documents)]
+        documents_by_id = {id: documents_at(engine, id) for id in ids}
+        deleted = engine.delete(chain.from_iterable(documents_by_id.values()), timeout=timeout)
+    missing = [id for id, documents in documents_by_id.items() if not set(deleted).intersection(documents)]
     if json:
         print_json({"deleted": deleted, "missing": missing})
     else:

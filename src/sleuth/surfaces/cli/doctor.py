@@ -52,9 +52,9 @@ def doctor(
             for finding in findings:
                 if finding.level == level:
                     print_finding(finding)
-        passed = sum(finding.level == "ok" for finding in findings)
+        count = sum(finding.level == "ok" for finding in findings)
         if not verbose:
-            console().print(f"ok      {passed} checks passed; --verbose lists them", style=_STYLES["ok"])
+            console().print(f"ok      {count} checks passed; --verbose lists them", style=_STYLES["ok"])
     if any(finding.level == "error" for finding in findings):
         raise typer.Exit(1)
 

@@ -74,8 +74,8 @@ def evaluate(
     legs = legs and list(check_legs(legs, ranking_legs()))
     judged = open_collection(collection, split)
     name = str(run) if run else spell(legs, fusion)
-    ranked = read_run(run) if run else search(judged, legs, fusion, k, analyzer)
-    scores = {name: score(ranked, judged.qrels, measure_names)}
+    runs_by_name = read_run(run) if run else search(judged, legs, fusion, k, analyzer)
+    scores = {name: score(runs_by_name, judged.qrels, measure_names)}
     comparisons = []
     if against is not None:
         scores = {
@@ -90,7 +90,7 @@ def evaluate(
         if per_query:
             print_queries(judged, scores[name])
     if out:
-        write_run(ranked, out)
+        write_run(runs_by_name, out)
     if plot:
         from sleuth.evaluate import plot as draw
 
@@ -182,15 +182,15 @@ def search(
 
 def index(engine: Engine, corpus: Iterable[Document]) -> None:
     """Make the index hold exactly these documents."""
-    left = {document.id for document in engine.documents()}
+    old_ids = {document.id for document in engine.documents()}
 
     def counted() -> Iterator[Document]:
         for document in corpus:
-            left.discard(document.id or "")
+            old_ids.discard(document.id or "")
             yield document
 
     engine.add(counted())
-    engine.delete(left)
+    engine.delete(old_ids)
 
 
 def to_json(

@@ -99,8 +99,10 @@ def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> l
         numbered = enumerate(map(styled_spans, lines), first)
         return [f"{styled(f'{number:>{digits}}', 'dim')} {line}" for number, line in numbered]
     if metadata.get("type") in CODE:
-        cut = [wrapped(line.expandtabs(4), width, 1, keep_indentation=True) for line in text.split("\n")]
-        return [styled_spans(line) for some in cut for line in some or [""]][:CODE_LINES]
+        wrapped_lines = [
+            wrapped(line.expandtabs(4), width, 1, keep_indentation=True) for line in text.split("\n")
+        ]
+        return [styled_spans(line) for some in wrapped_lines for line in some or [""]][:CODE_LINES]
     return [styled_spans(line) for line in wrapped(" ".join(text.split()), width, 4)]
 
 

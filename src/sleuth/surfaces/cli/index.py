@@ -246,8 +246,8 @@ def follow(
 ) -> None:
     """Index paths again after every save, and delete documents of files that are gone; return after Ctrl-C."""
     try:
-        for changed in changes_below(paths, engine.path.resolve(), quiet=quiet):
-            report = read_paths(engine, paths, options, True, timeout, changed=changed, visible=False)
+        for paths_changed in changes_below(paths, engine.path.resolve(), quiet=quiet):
+            report = read_paths(engine, paths, options, True, timeout, changed=paths_changed, visible=False)
             if report.interrupted:
                 return
             if not (report.added or report.updated or report.deleted or report.pruned):
@@ -301,8 +301,8 @@ def read_options(fields: Mapping[str, Any], *, defaults: bool) -> ReadOptions | 
     from sleuth.ingest import ReadOptions
 
     options = {name: value for name, value in fields.items() if value is not None}
-    checked = ReadOptions(**options)
-    return checked if defaults else options or None
+    valid = ReadOptions(**options)
+    return valid if defaults else options or None
 
 
 def check_new_index(place: Path, paths: list[Path]) -> None:
@@ -368,7 +368,7 @@ def leave(report: IndexReport) -> None:
 
 def read_nothing(report: IndexReport) -> bool:
     """Return whether files failed and none could be read."""
-    failed = any(skipped.kind not in ("empty", "no prose") for skipped in report.skipped)
+    failed = any(skip.kind not in ("empty", "no prose") for skip in report.skipped)
     return failed and not (report.read or report.unchanged)
 
 
@@ -440,10 +440,10 @@ def print_skipped(report: IndexReport, names: FileNames, *, verbose: bool) -> No
     """Print what could not be read, files before parts of files: a line for each kind and reason, or for each one."""
     from sleuth.ingest import PARTS
 
-    skipped = [replace(each, path=shown(names, each.path)) for each in report.skipped]
-    parts = [each for each in skipped if each.kind in PARTS]
+    skips = [replace(each, path=shown(names, each.path)) for each in report.skipped]
+    parts = [each for each in skips if each.kind in PARTS]
     for head, members in (
-        ("Skipped", [each for each in skipped if each.kind not in PARTS]),
+        ("Skipped", [each for each in skips if each.kind not in PARTS]),
         ("Indexed without parts", parts),
     ):
         if not members:

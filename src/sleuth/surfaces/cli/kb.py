@@ -141,19 +141,19 @@ def ingest(
                 f"started {job or len(uris or ())}"
             )
             return
-        done = knowledge_base.wait_for_ingestion(
+        result = knowledge_base.wait_for_ingestion(
             kb, source, job, s3_uris=uris or (), timeout=timeout, poll=5.0 if aws else 0.05, client=client,
             progress=None if json else show_progress,
         )  # fmt: skip
     if json:
-        print_json(done)
+        print_json(result)
     elif job is not None:
-        for name, count in (done.get("statistics") or {}).items():
+        for name, count in (result.get("statistics") or {}).items():
             console().print(f"{name.removeprefix('numberOf')}: {count}", markup=False)
     else:
-        for uri, status in done.items():
+        for uri, status in result.items():
             console().print(f"{status}  {uri}", markup=False, soft_wrap=True)
-    if job is None and "FAILED" in done.values():
+    if job is None and "FAILED" in result.values():
         raise typer.Exit(1)
 
 

@@ -65,11 +65,11 @@ def serve(
 
     if root is not None:
         os.chdir(root)
-    named = index is not None and root is None
+    has_own_index = index is not None and root is None
     serve(
         Workspace(
             _index_folder(index),
-            None if named else Path.cwd(),
+            None if has_own_index else Path.cwd(),
             refresh=refresh,
             index_first=not no_index,
         )

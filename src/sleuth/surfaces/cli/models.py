@@ -70,7 +70,7 @@ def describe(folder: ModelFolder) -> dict[str, Any]:
     """Return what is known of a model here; `error` says why it does not run, "" where it does."""
     from sleuth.neural import ORIGIN, known_model
 
-    known = known_model(folder.name)
+    model = known_model(folder.name)
     try:
         licence = json_format.loads((folder.path / ORIGIN).read_text("utf-8"))["licence"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -80,7 +80,7 @@ def describe(folder: ModelFolder) -> dict[str, Any]:
         "kind": folder.kind,
         "bytes": folder.bytes,
         "licence": str(licence),
-        "quality": known and known.quality,
+        "quality": model and model.quality,
         "path": str(folder.path),
         "error": "",
     }

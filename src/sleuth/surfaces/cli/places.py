@@ -68,13 +68,15 @@ def _is_tracked(folder: Path) -> bool:
         return False
     git = home / ".git"
     try:
-        listed = (git / "index").read_bytes()
+        index_bytes = (git / "index").read_bytes()
     except FileNotFoundError:
         return False  # nothing was ever added
     except OSError:  # of a worktree or a submodule, `.git` is a file
         return _git_lists(home, folder.relative_to(home))
-    whole = int.from_bytes(listed[4:8]) < _COMPRESSED and not any(git.glob("sharedindex.*"))
-    return not (whole and folder.name.encode() not in listed) and _git_lists(home, folder.relative_to(home))
+    whole = int.from_bytes(index_bytes[4:8]) < _COMPRESSED and not any(git.glob("sharedindex.*"))
+    return not (whole and folder.name.encode() not in index_bytes) and _git_lists(
+        home, folder.relative_to(home)
+    )
 
 
 def _git_lists(home: Path, path: Path) -> bool:

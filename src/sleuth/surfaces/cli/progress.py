@@ -35,16 +35,16 @@ class Estimate:
         self._at_start = 0
         self._is_over = False
 
-    def __call__(self, done: int, total: int) -> None:
+    def __call__(self, count: int, total: int) -> None:
         """Take the passages that have vectors, and all; vectors of a cache are among those of the first call."""
         now = self._clock()
         if self._started is None:
-            self._started, self._at_start = now, done
-        seconds, more = now - self._started, done - self._at_start
+            self._started, self._at_start = now, count
+        seconds, more = now - self._started, count - self._at_start
         if self._is_over or seconds < WATCHED or not more:
             return
         self._is_over = True
-        minutes = (total - done) * seconds / more / 60
+        minutes = (total - count) * seconds / more / 60
         if minutes > 1:
             say(
                 f"Embedding {total:,} passages takes about {minutes:,.0f} minutes. Words find them already; "

@@ -133,16 +133,16 @@ def run(
 
         raise MissingPackageError(error.name or "fastapi", "serve", "`sleuth serve`") from error
 
-    checked, opened = settings_of(settings, workers), partial(opened_for, workers)
+    valid, open_engine = settings_of(settings, workers), partial(opened_for, workers)
     if socket_number is not None:
-        _answer(socket.socket(fileno=socket_number), checked, opened, quiet=quiet)
+        _answer(socket.socket(fileno=socket_number), valid, open_engine, quiet=quiet)
         return
-    listener = server.bind(checked)
+    listener = server.bind(valid)
     url = server.address_of(listener)
     if workers == 1:
-        _answer(listener, checked, opened, quiet=quiet, url=url)
+        _answer(listener, valid, open_engine, quiet=quiet, url=url)
         return
-    with opened():
+    with open_engine():
         say(f"Sleuth, with {workers} workers, answers on {url}", err=True)
     command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
     server.supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
@@ -176,7 +176,7 @@ def _served_from_ray(
 def _answer(
     listener: socket.socket,
     settings: ServerSettings,
-    opened: Callable[[], AbstractContextManager[Engine]],
+    open_engine: Callable[[], AbstractContextManager[Engine]],
     *,
     quiet: bool,
     url: str = "",
@@ -185,7 +185,7 @@ def _answer(
     from sleuth.surfaces.http.server import build_server, log_lines
 
     log_lines(quiet=quiet)
-    with opened() as engine:
+    with open_engine() as engine:
         engine.use_model(settings.model)
         running = build_server(engine, settings, extensions=extensions())
         if url:

@@ -16,13 +16,13 @@ _WORDS: dict[SkipKind, str] = {"row": "rows", "link": "links", "empty": "empty"}
 _varying = re.compile(r"\d[\d,.]*|'[^']*'|(?<= to ).*")
 
 
-def grouped(skipped: Iterable[Skipped]) -> list[str]:
+def grouped(skips: Iterable[Skipped]) -> list[str]:
     """Return a line for each kind and reason, the largest groups first: `54 .xlsx, 49 .pptx: binary`.
 
     Reasons that differ only in numbers and names are one group. A group of a single file names it.
     """
     groups: dict[tuple[SkipKind, str], list[Skipped]] = defaultdict(list)
-    for each in skipped:
+    for each in skips:
         groups[each.kind, _varying.sub("…", each.reason)].append(each)
     largest_first = sorted(groups, key=lambda group: -len(groups[group]))
     return [_line(kind, groups[kind, reason]) for kind, reason in largest_first]

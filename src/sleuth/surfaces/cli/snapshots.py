@@ -108,8 +108,8 @@ def repository_here(storage: CodeStorage, repo: str | None) -> Repository:
         return nearest
     if len(outer := outermost(repositories)) == 1:
         return outer[0]
-    listed = "; ".join(r.path for r in repositories) or "none yet: `sleuth code index PATH` adds one"
-    raise ArgumentError(f"--repo must name one of the repositories: {listed}")
+    paths = "; ".join(r.path for r in repositories) or "none yet: `sleuth code index PATH` adds one"
+    raise ArgumentError(f"--repo must name one of the repositories: {paths}")
 
 
 def _check_worktree(here: Path, nearest: Repository | None, repositories: list[Repository]) -> None:

@@ -56,8 +56,10 @@ def print_roots(roots: list[Root], names: FileNames) -> None:
     say()
     for root in roots:
         options = " ".join(f"{name}={_spelled(value)}" for name, value in root.options.to_dict().items())
-        gone = "  gone: `sleuth index --prune` deletes its documents, `sleuth move` renames them"
-        say(f"root   {shown(names, root.name)}  {clean_text(options)}{gone if root.is_gone else ''}".rstrip())
+        advice = "  gone: `sleuth index --prune` deletes its documents, `sleuth move` renames them"
+        say(
+            f"root   {shown(names, root.name)}  {clean_text(options)}{advice if root.is_gone else ''}".rstrip()
+        )
 
 
 def _spelled(value: Any) -> str:

@@ -69,7 +69,7 @@ def print_code(text: str, language: str, start_line: int) -> None:
         return
     from rich.syntax import Syntax
 
-    drawn = Syntax(
+    syntax = Syntax(
         text, language or "text", line_numbers=True, start_line=start_line, background_color="default"
     )
-    out.print(drawn)
+    out.print(syntax)

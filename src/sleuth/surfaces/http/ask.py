@@ -202,18 +202,18 @@ class Writing:
 
     async def whole(self, request: Request) -> SearchResult:
         """Return the answer, or stop writing it if its client leaves."""
-        gone = asyncio.create_task(_disconnected(request))
+        disconnection = asyncio.create_task(_disconnected(request))
         try:
             await asyncio.wait(
-                (self._task, gone), timeout=self.call.remaining, return_when=asyncio.FIRST_COMPLETED
+                (self._task, disconnection), timeout=self.call.remaining, return_when=asyncio.FIRST_COMPLETED
             )
             if not self._task.done():
-                if gone.done():
+                if disconnection.done():
                     raise ConnectionAbortedError("the client is gone")
                 raise Refusal(504, "DeadlineError", "the deadline of the request passed")
             return await self._task
         finally:
-            gone.cancel()
+            disconnection.cancel()
             self.close()
 
     def close(self) -> None:

@@ -45,14 +45,14 @@ def _snapshot(service: Service, repository: str | None, at: str | None) -> Snaps
     if repository is None:
         repositories = outermost(filter(service.offers_repository, storage.repositories()))
         if len(repositories) != 1:
-            listed = ", ".join(entry.path for entry in repositories) or "none"
-            raise ArgumentError(f"repository must name one of {listed}")
-        chosen = repositories[0]
+            paths = ", ".join(entry.path for entry in repositories) or "none"
+            raise ArgumentError(f"repository must name one of {paths}")
+        record = repositories[0]
     else:
-        chosen = storage.repository(repository)
-        if not service.offers_repository(chosen):
+        record = storage.repository(repository)
+        if not service.offers_repository(record):
             raise ArgumentError(f"repository must be one that this server offers, got {repository!r}")
-    return storage.open_snapshot(chosen, storage.snapshot(chosen, at))
+    return storage.open_snapshot(record, storage.snapshot(record, at))
 
 
 async def _at_snapshot(
@@ -147,8 +147,8 @@ async def definitions(
         from sleuth.code import Navigator
 
         navigator = Navigator(snapshot)
-        found = navigator.find_definition(name)
-        return {"name": name, "definitions": found, "near": [] if found else navigator.near(name)}
+        definitions = navigator.find_definition(name)
+        return {"name": name, "definitions": definitions, "near": [] if definitions else navigator.near(name)}
 
     return await _at_snapshot(call, repository, at, read)
 
@@ -163,11 +163,17 @@ async def references(
         from sleuth.code import Navigator
 
         navigator = Navigator(snapshot)
-        found, uses = navigator.find_definition(name), navigator.find_references(name)
-        near = [] if found or uses else navigator.near(name)
+        definitions, uses = navigator.find_definition(name), navigator.find_references(name)
+        near = [] if definitions or uses else navigator.near(name)
         uncertain = [use for use in uses if not use["certain"]]
         sure = [use for use in uses if use["certain"]]
-        return {"name": name, "definitions": found, "references": sure, "uncertain": uncertain, "near": near}
+        return {
+            "name": name,
+            "definitions": definitions,
+            "references": sure,
+            "uncertain": uncertain,
+            "near": near,
+        }
 
     return await _at_snapshot(call, repository, at, read)
 

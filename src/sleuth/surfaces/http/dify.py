@@ -184,9 +184,9 @@ def _with_one_value(name: str, operator: Comparison, value: str | int | float | 
 def _forms(value: Any) -> list[Any]:
     """Return the values that a value of Dify's may mean, since it sends numbers as text."""
     if isinstance(value, str):
-        for read in (int, float):
+        for number_type in (int, float):
             try:
-                return [value, read(value)]
+                return [value, number_type(value)]
             except ValueError:
                 continue
     return [value]

@@ -122,22 +122,22 @@ def add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict
     Raises:
         LoadError: no file could be read.
     """
-    skipped: list[dict[str, str]] = []
+    skips: list[dict[str, str]] = []
     with tempfile.TemporaryDirectory(prefix="sleuth-upload-") as folder:
         documents = [
             document
             for number, upload in enumerate(uploads)
-            for document in _read_file(upload, Path(folder, str(number)), values, skipped)
+            for document in _read_file(upload, Path(folder, str(number)), values, skips)
         ]
-        if not documents and skipped:
-            first = skipped[0]
+        if not documents and skips:
+            first = skips[0]
             raise LoadError(first["name"], first["reason"])
         report = call.engine.add(documents, timeout=call.remaining)
-    return {**_report(report, call), "skipped": skipped}
+    return {**_report(report, call), "skipped": skips}
 
 
 def _read_file(
-    upload: Upload, folder: Path, values: dict[str, Any], skipped: list[dict[str, str]]
+    upload: Upload, folder: Path, values: dict[str, Any], skips: list[dict[str, str]]
 ) -> Iterator[Any]:
     """Yield the documents of one file, with the name that the client sent."""
     import shutil
@@ -151,7 +151,7 @@ def _read_file(
         shutil.copyfileobj(upload.data, out)
     for record in read([path], options=ReadOptions(hidden=True)):
         if isinstance(record, Skipped):
-            skipped.append({"name": record.path.replace(str(path), upload.name), "reason": record.reason})
+            skips.append({"name": record.path.replace(str(path), upload.name), "reason": record.reason})
         elif isinstance(record, Document):
             source = str(record.metadata.get("source", upload.name)).replace(str(path), upload.name)
             metadata = {**record.metadata, **values, "source": source, "path": upload.name}

@@ -103,12 +103,12 @@ class SearchResponse(BaseModel):
 async def search(body: SearchBody, call: CurrentCall) -> Response:
     """Find the passages that answer a query."""
     call.require("read")
-    kept = KeptAnswer(body, call) if call.service.cache.capacity and _is_plain(body, call) else None
-    if kept is not None and (answer := kept.read()):
+    cache_entry = KeptAnswer(body, call) if call.service.cache.capacity and _is_plain(body, call) else None
+    if cache_entry is not None and (answer := cache_entry.read()):
         return Response(answer, media_type="application/json")
     page = await call.read(search_page, body, call)
-    if kept is not None and page.is_whole:
-        kept.write(page.json)
+    if cache_entry is not None and page.is_whole:
+        cache_entry.write(page.json)
     return Response(page.json, media_type="application/json")
 
 

@@ -133,11 +133,11 @@ class Service:
         Raises:
             UnknownRepositoryError: as `code`.
         """
-        storage, opened = self.code(), []
+        storage, result = self.code(), []
         for repository in filter(self.offers_repository, storage.repositories()):
             with suppress(UnknownSnapshotError):  # no snapshot is complete yet
-                opened.append(storage.open_snapshot(repository, storage.snapshot(repository)))
-        return opened
+                result.append(storage.open_snapshot(repository, storage.snapshot(repository)))
+        return result
 
     def sources(self, key: Key) -> tuple[str, ...]:
         """Return what the owner of a key may search: no code with a filter, since code has no scope.
@@ -170,13 +170,13 @@ class Service:
             return self.view(key)
         engine = self.view(key)
         with self._opening:
-            opened = self._opened.get((names, key.filter))
-            if opened is None:
-                opened = self._opened[names, key.filter] = self.resources.enter_context(
+            retriever_of_key = self._opened.get((names, key.filter))
+            if retriever_of_key is None:
+                retriever_of_key = self._opened[names, key.filter] = self.resources.enter_context(
                     open_sources(engine.path, names, deadline=self.settings.deadline, engine=engine)
                 )
-                opened.use_model(self.engine.model)
-        return opened
+                retriever_of_key.use_model(self.engine.model)
+        return retriever_of_key
 
     def close(self) -> None:
         """Finish the work that was accepted, then close what handlers opened; the engine stays open."""
@@ -273,8 +273,8 @@ class Call:
 
     def retrieval_span(self, query: str, k: int) -> AbstractContextManager[Any]:
         """Open the span of a search of this call; it has the text of the query only where the log has it."""
-        told = query if self.service.settings.log_queries else None
-        return retrieval_span(self.service.name, told, {"gen_ai.request.top_k": k})
+        logged = query if self.service.settings.log_queries else None
+        return retrieval_span(self.service.name, logged, {"gen_ai.request.top_k": k})
 
     async def read(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of searches."""

@@ -62,9 +62,9 @@ def fit(graded: Sequence[Graded], room: int) -> FittingResults:
         ArgumentError: there is no room for the first result.
     """
     names = [tokens_of(item.name) + 1 for item in graded]
-    number, left = 0, room
-    while number < len(names) and names[number] <= left:
-        left -= names[number]
+    number, remaining = 0, room
+    while number < len(names) and names[number] <= remaining:
+        remaining -= names[number]
         number += 1
     if graded and not number:
         raise ArgumentError(f"max_tokens must be {names[0] - room} more to hold the first result")
@@ -74,8 +74,8 @@ def fit(graded: Sequence[Graded], room: int) -> FittingResults:
         while lengths[0] != "name":  # lengths never grow from one result to the next
             value: Fields = getattr(item, lengths[0])
             more = tokens_of(value) + 1 - size
-            if more <= left:
-                left -= more
+            if more <= remaining:
+                remaining -= more
                 break
             lengths.pop(0)
         else:

@@ -87,12 +87,12 @@ def set_toml(text: str, path: Sequence[str], value: Mapping[str, Any]) -> str:
             raise ArgumentError(f"{'.'.join(path[: depth + 1])} must be a TOML table")
     if node.get(path[-1]) != value:
         node[path[-1]] = dict(value)
-    changed = document.as_string()
-    if tomllib.loads(changed) != document.unwrap():
+    new_text = document.as_string()
+    if tomllib.loads(new_text) != document.unwrap():
         raise ArgumentError(
             f"{'.'.join(path)} must be a table with a header of its own, [{'.'.join(path)}]: edit it by hand"
         )
-    return changed
+    return new_text
 
 
 def read_toml(text: str, path: Sequence[str]) -> Any:

@@ -101,14 +101,14 @@ def definition(entry: Mapping[str, Any], root: str, text: str, url_of: UrlOf) ->
 def reference(use: Mapping[str, Any], root: str, line: str, url_of: UrlOf) -> Graded:
     """Return a use of a name, as `Navigator.find_references` describes it."""
     place = _place(root, use["file_path"], use["line"], use["line"], url_of)
-    meant = use["definition"]
+    target = use["definition"]
     facts: dict[str, Any] = {"role": use["role"], "confidence": round(use["confidence"], 2)}
     if not use["certain"]:
         facts["certain"] = False
     if use["inside"]:
         facts["inside"] = use["inside"]
-    if meant is not None:
-        facts["definition"] = f"{meant['name']} at {meant['file_path']}:{meant['line']}"
+    if target is not None:
+        facts["definition"] = f"{target['name']} at {target['file_path']}:{target['line']}"
     return Graded(
         whole={**place, **facts, "text": line.strip()},
         outline={**place, "role": use["role"], "certain": use["certain"], "text": line.strip()[:OUTLINE]},

@@ -99,9 +99,9 @@ class Tools:
         required = [key for key, parameter in parameters.items() if parameter.default is parameter.empty]
         if missing := [key for key in required if key not in arguments]:
             raise ArgumentError(f"{missing[0]} must be given to {name}")
-        asked = arguments.get("max_tokens", MAX_TOKENS)
-        if self._most_tokens is not None and "max_tokens" in parameters and isinstance(asked, int):
-            arguments = {**arguments, "max_tokens": min(asked, max(self._most_tokens, LEAST_TOKENS))}
+        requested = arguments.get("max_tokens", MAX_TOKENS)
+        if self._most_tokens is not None and "max_tokens" in parameters and isinstance(requested, int):
+            arguments = {**arguments, "max_tokens": min(requested, max(self._most_tokens, LEAST_TOKENS))}
         if self._allowed is None and not self._workspace.ready(_texts(arguments)):
             return write({"results": [], **self._head(), "omitted": 0, "cursor": None})
         try:
@@ -148,13 +148,13 @@ class Tools:
             hits = ranking[offset : offset + request.k]
             graded = [items.passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
             assessed = {} if offset else {"grade": str(sources.grade(wordings[0], hits[:DEFAULT_K]))}
-        said = {
+        remarks = {
             "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
             "notes": list(ranking.notes),
         }
         more = len(ranking) > offset + request.k
         return self._page(
-            head | assessed | {key: lines for key, lines in said.items() if lines},
+            head | assessed | {key: lines for key, lines in remarks.items() if lines},
             graded,
             max_tokens,
             stated,
@@ -251,12 +251,12 @@ class Tools:
         tree = all_of(as_filter(filter), self._below(paths))
         head = self._head()
         snapshots = self._workspace.snapshots_at(at)
-        found = items.lines(
+        matches = items.lines(
             snapshots, compiled, tree, offset, MOST_RESULTS, self._url_of, worktree=at is None
         )
-        head |= {"lines": found.lines, "files": found.files}
-        more = found.lines > offset + MOST_RESULTS
-        return self._page(head, found.graded, max_tokens, request, offset, more=more)
+        head |= {"lines": matches.lines, "files": matches.files}
+        more = matches.lines > offset + MOST_RESULTS
+        return self._page(head, matches.graded, max_tokens, request, offset, more=more)
 
     def history(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
@@ -408,11 +408,11 @@ class Tools:
                 return snapshot, place
         raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 
-    def _near(self, name: str, at: str | None, found: Sequence[Graded]) -> dict[str, list[str]]:
+    def _near(self, name: str, at: str | None, results: Sequence[Graded]) -> dict[str, list[str]]:
         """Return the names that are like one of which nothing is known."""
         from sleuth.code import Navigator
 
-        if found:
+        if results:
             return {}
         snapshots = self._workspace.snapshots_at(at)
         return {

@@ -68,9 +68,9 @@ def search(sources: Answering, request: SearchRequest, wordings: Sequence[str]) 
     if len(wordings) == 1:
         return sources.run(request)
     every = replace(request, **WITHOUT_VARIETY)  # the passages of all wordings are chosen together
-    asked = {wording: _Wording(sources, replace(every, query=wording)) for wording in wordings}
-    fused = FusedRetriever(asked, method="rrf", pool=max(_POOL, request.k), deadline=request.deadline)
-    ranking = fused.retrieve(request.query, 2 * request.k, filter=request.filter)
+    retrievers = {wording: _Wording(sources, replace(every, query=wording)) for wording in wordings}
+    fusion = FusedRetriever(retrievers, method="rrf", pool=max(_POOL, request.k), deadline=request.deadline)
+    ranking = fusion.retrieve(request.query, 2 * request.k, filter=request.filter)
     if not request.explain:
         for item in ranking:
             item.extra.pop("explanation", None)

@@ -130,11 +130,11 @@ async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
 
     writing: Writing | None = None
     cards: list[Card] = []
-    shown: list[Any] = []
-    text, looked = "", 0.0
+    blocks_sent: list[Any] = []
+    text, last_look = "", 0.0
     try:
-        asked = state.request
-        body = AskBody(query=asked.query, k=asked.k, stream=True, passages=True, **asked.changed())
+        request = state.request
+        body = AskBody(query=request.query, k=request.k, stream=True, passages=True, **request.changed())
         writing = Writing(body, call)
         while (event := await writing.next()) is not None:
             if event.name == "sources":
@@ -142,15 +142,15 @@ async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
                 yield sent_event("cards", [asdict(card) for card in cards])
                 continue
             text += event.value
-            if time.monotonic() - looked >= _SECONDS:
-                looked = time.monotonic()
+            if time.monotonic() - last_look >= _SECONDS:
+                last_look = time.monotonic()
                 blocks = to_json(rendered(text, cards))
-                yield sent_event("blocks", _changes(shown, blocks))
-                shown = blocks
+                yield sent_event("blocks", _changes(blocks_sent, blocks))
+                blocks_sent = blocks
         result = await writing.result()
         cards = cited_cards(result, state)
         yield sent_event("cards", [asdict(card) for card in cards])
-        yield sent_event("blocks", _changes(shown, to_json(rendered(result.response, cards))))
+        yield sent_event("blocks", _changes(blocks_sent, to_json(rendered(result.response, cards))))
         yield sent_event("done", _ending(result, cards, state))
     except (SleuthError, Refusal) as error:
         yield sent_event("error", {"message": escape_text(str(call.refusal_of(error).detail))})
@@ -172,10 +172,10 @@ def _ending(result: SearchResult, cards: Sequence[Card], state: PageState) -> di
     }
 
 
-def _changes(shown: Sequence[Any], blocks: Sequence[Any]) -> dict[str, Any]:
+def _changes(before: Sequence[Any], blocks: Sequence[Any]) -> dict[str, Any]:
     """Return the blocks from the first one on that differs from what is shown."""
     same = 0
-    while same < min(len(shown), len(blocks)) and shown[same] == blocks[same]:
+    while same < min(len(before), len(blocks)) and before[same] == blocks[same]:
         same += 1
     return {"from": same, "blocks": list(blocks[same:])}
 

@@ -130,8 +130,8 @@ def state_of_index(call: Call, state: PageState) -> dict[str, Any]:
     if is_whole:
         facts.append(("version", f"{values['version']:,}"))
         with suppress(OSError):
-            changed = datetime.fromtimestamp(engine.path.stat().st_mtime, UTC)
-            facts.append(("last change", f"{changed:%Y-%m-%d %H:%M} UTC"))
+            moment = datetime.fromtimestamp(engine.path.stat().st_mtime, UTC)
+            facts.append(("last change", f"{moment:%Y-%m-%d %H:%M} UTC"))
         legs = [
             (name, leg["passages"], leg["segments"], leg["bytes"]) for name, leg in values["legs"].items()
         ]

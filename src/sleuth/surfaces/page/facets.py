@@ -64,7 +64,7 @@ class FacetGroup:
 def facets_of(call: Call, state: PageState) -> list[FacetGroup]:
     """Return the values of metadata among the matching documents, and which ones are selected."""
     groups: list[FacetGroup] = []
-    shown: set[str] = set()
+    values: set[str] = set()
     if "docs" in state.sources:
         tree = state.request.filter
         names = [key.name for key in call.engine.metadata_keys(tree) if _is_facet(key.name, key.types)]
@@ -75,11 +75,11 @@ def facets_of(call: Call, state: PageState) -> list[FacetGroup]:
         for name in names[:KEYS]:
             if (group := _group(name, counts[name], state)) is not None:
                 groups.append(group)
-                shown |= {choice.text for choice in group.choices}
+                values |= {choice.text for choice in group.choices}
         if folders := _folders(counts["source"], state):
             groups.append(FacetGroup("folder", folders))
-            shown |= {choice.text for choice in folders}
-    others = [_choice(text, text, None, state) for text in state.filters if text not in shown]
+            values |= {choice.text for choice in folders}
+    others = [_choice(text, text, None, state) for text in state.filters if text not in values]
     return [*([FacetGroup("chosen", others)] if others else []), *groups]
 
 

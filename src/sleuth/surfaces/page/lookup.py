@@ -208,8 +208,8 @@ def symbol(call: Call, state: PageState, name: str) -> dict[str, Any]:
         for definition in navigator.find_definition(name):
             position = snapshot.by_path[definition["file_path"]]
             text = snapshot.lines(snapshot.files[position], definition["line"], definition["end_line"])
-            shown = "\n".join(text.split("\n")[: views.CODE_LINES * 2])
-            lines = lines_of(shown, language=snapshot.files[position].language)
+            excerpt = "\n".join(text.split("\n")[: views.CODE_LINES * 2])
+            lines = lines_of(excerpt, language=snapshot.files[position].language)
             definitions.append(
                 {**_place(root, definition, definition["end_line"]), "lines": lines, "what": definition}
             )

@@ -78,16 +78,16 @@ def _all(explanation: Explanation) -> Iterator[Explanation]:
 
 def _words(part: Explanation) -> str:
     """Say how many words of the question matched, and in which fields."""
-    total, matched = int(part.facts.get("terms", 0)), int(part.facts["matched"])
-    if not matched:
+    total, n_matches = int(part.facts.get("terms", 0)), int(part.facts["matched"])
+    if not n_matches:
         return "no word of the question"
     fields: dict[str, list[str]] = {}
     for term in part.parts:
         field, _, word = term.name.partition(":")
         fields.setdefault(field, []).append(word)
     places = ", ".join(f"{', '.join(dict.fromkeys(words))} in the {field}" for field, words in fields.items())
-    if matched < total:
-        count = f"{matched} of {total} words"
+    if n_matches < total:
+        count = f"{n_matches} of {total} words"
     else:
         count = "the word" if total == 1 else "both words" if total == 2 else f"all {total} words"
     return f"{count}: {places}" if places else count

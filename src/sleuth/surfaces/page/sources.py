@@ -136,9 +136,9 @@ def _lines(
     text: str, numbers: range, cited: range, syntax: str, matches: Callable[[str], list[Span]]
 ) -> Iterator[SourceLine]:
     """Yield the lines of a text; only words in cited lines are marked."""
-    written = text.split("\n")
-    before = "".join(f"{line}\n" for line in written[: max(0, cited.start - numbers.start)])
-    inside = "\n".join(written[max(0, cited.start - numbers.start) : max(0, cited.stop - numbers.start)])
+    text_lines = text.split("\n")
+    before = "".join(f"{line}\n" for line in text_lines[: max(0, cited.start - numbers.start)])
+    inside = "\n".join(text_lines[max(0, cited.start - numbers.start) : max(0, cited.stop - numbers.start)])
     spans = [(start + len(before), stop + len(before)) for start, stop in matches(inside)]
     for number, pieces in zip(numbers, lines_of(text, spans, language=syntax), strict=True):
         yield SourceLine(number, pieces, number in cited)
@@ -197,8 +197,8 @@ _SHOWN_ELSEWHERE: Final = frozenset(
 
 
 def _facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
-    shown = {key: value for key, value in metadata.items() if key not in _SHOWN_ELSEWHERE}
-    return [(escape_text(str(key)), escape_text(str(value))[:300]) for key, value in sorted(shown.items())]
+    values = {key: value for key, value in metadata.items() if key not in _SHOWN_ELSEWHERE}
+    return [(escape_text(str(key)), escape_text(str(value))[:300]) for key, value in sorted(values.items())]
 
 
 def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], dict[str, range]]:
@@ -212,9 +212,9 @@ def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], d
     numbers: dict[str, range] = {}
     start, before = 1, ""
     for item in passages:
-        joined = join_overlapping(before, item.text) if before else item.text
-        start += joined.count("\n", 0, len(joined) - len(item.text))
-        start = int(item.metadata.get("start_line") or start + (len(joined) > len(before) + len(item.text)))
+        whole = join_overlapping(before, item.text) if before else item.text
+        start += whole.count("\n", 0, len(whole) - len(item.text))
+        start = int(item.metadata.get("start_line") or start + (len(whole) > len(before) + len(item.text)))
         before = item.text
         texts = before.split("\n")
         numbers[item.id] = range(start, start + len(texts))

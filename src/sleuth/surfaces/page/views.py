@@ -114,15 +114,15 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
 def _shown(item: RetrievedItem, query: str, sources: Answering) -> tuple[list[list[LinePiece]], int]:
     """Return the lines of its text that a hit shows, and the number of lines that it omits."""
     text = shown_text(item.metadata, item.text)
-    shown = item if text is item.text else item.model_copy(update={"text": text})
-    part = excerpt(shown, query, sources.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
+    plain_item = item if text is item.text else item.model_copy(update={"text": text})
+    part = excerpt(plain_item, query, sources.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
     if item.metadata.get("source_type") == "code":
         return lines_of(part.text, part.spans, language=language(item.metadata)), part.more
     before = "… " if part.start else ""
     after = " …" if part.start + len(part.text) < len(text) else ""
     spans = [(begin + len(before), end + len(before)) for begin, end in part.spans]
-    written = part.text if is_markdown(item.metadata) else part.text.replace("\n", " ")
-    return lines_of(before + written + after, spans), 0
+    body = part.text if is_markdown(item.metadata) else part.text.replace("\n", " ")
+    return lines_of(before + body + after, spans), 0
 
 
 def language(metadata: Mapping[str, Any]) -> str:
