@@ -80,7 +80,7 @@ class WordLlamaEmbedder:
     unrelated = 0.25
     """Cosine that texts without anything in common rarely reach (docs/search.md has the table)."""
     code_weight = 0.001
-    """Of its ranks beside those of words in code search (docs/code.md has the table)."""
+    """Of its ranks beside those of words in code search (docs/code-measured.md has the table)."""
     token_weight = 0.3
     """Measured over all test collections (docs/quality.md has the table)."""
 
