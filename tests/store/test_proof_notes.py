@@ -22,14 +22,14 @@ PARTS = ["record", "segment"]
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An index with one segment file; files need no age to be noted, and proofs begin at once."""
     monkeypatch.setattr(building, "INLINE_BYTES", 0)
-    monkeypatch.setattr(watch, "PATIENCE", 0.0)
-    monkeypatch.setattr(watch, "SHARE", 1e9)
-    monkeypatch.setattr(proof_notes, "_SETTLED_NS", -(1 << 62))
     path = tmp_path / "index"
     with Store.open(path, create=True) as store:
         store.attach([SumsLeg()])
         with store.writer() as writer:
             put(writer, "a", *(["text"] * 500))
+    monkeypatch.setattr(watch, "PATIENCE", 0.0)  # not before: the writer's own process would prove and note
+    monkeypatch.setattr(watch, "SHARE", 1e9)
+    monkeypatch.setattr(proof_notes, "_SETTLED_NS", -(1 << 62))
     return path
 
 

@@ -103,8 +103,8 @@ def budget_of(generator: Generator | None, context: int) -> int:
     Args:
         context: tokens of the window, if the model does not say that it reads fewer.
     """
-    limit = getattr(generator, "context_length", None)
-    window = min(context, limit) if isinstance(limit, int) else context
+    model_window = getattr(generator, "context_length", None)
+    window = min(context, model_window) if isinstance(model_window, int) else context
     return max(1, min(BUDGET, window - REST))
 
 

@@ -194,6 +194,8 @@ class Answering:
         """Return how well passages, best first, answer a question, without a model."""
         return self._quoting().assess(question, items).grade
 
+    agrade = async_twin(grade)
+
     def _quoting(self) -> ExtractiveSynthesizer:
         """Return what quotes and grades passages without a model."""
         from sleuth.answer import ExtractiveSynthesizer
@@ -222,6 +224,8 @@ class Answering:
         from sleuth.answer import standalone_question
 
         return standalone_question(query, turns, as_generator(self.model))
+
+    astandalone = async_twin(standalone)
 
     def snippet(self, query: str, item: RetrievedItem, *, width: int = 200) -> Snippet:
         """Return the window of at most `width` characters that shows best why a passage matches, with its matches."""

@@ -20,7 +20,7 @@ def only_the_zoo(result, query, k, return_mode, for_synthesize, *, rag2f):
     return result
 """
 EVERYTHING = "tokens bucket cats"
-QUESTION = "How many tokens does a bucket hold, and do cats sleep?"
+QUESTION = "Do cats sleep most of the day, and how many tokens does a bucket hold?"
 
 
 @pytest.fixture(scope="module")

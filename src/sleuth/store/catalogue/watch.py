@@ -98,7 +98,7 @@ class Watch:
         """Begin to prove what a reader sees, if it was not proven yet. Takes no time.
 
         Args:
-            seen: the same object as long as the segments are the same.
+            views: the same object as long as the segments are the same.
             names: returns theirs.
         """
         self._names = names
