@@ -232,7 +232,7 @@ def rows(data: bytes, log: bytes = b"") -> list[Any] | None:
                     sorted(map(repr, connection.execute(f'SELECT * FROM "{name}"'))) for name in tables
                 ]
                 return [sorted(map(repr, schema)), contents]
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):  # a message of SQLite may quote damaged bytes
             return None
 
 
