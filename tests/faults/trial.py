@@ -311,8 +311,10 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
     outcome["silent"] = answers is not None and answers[:2] != sound[:2] and not answers.said
     attempt(outcome, "repair", lambda: repair(index, path))
     repaired = attempt(outcome, "search again", lambda: ASK[index](path))
-    old = earlier[index].texts if damage is restore else {}
     for hits in (answers, repaired):
+        # A repair removes a snapshot of code that lost a content; the one before it answers then.
+        is_older = damage is restore or (index == "code" and hits is repaired)
+        old = earlier[index].texts if is_older else {}
         if hits is not None:
             outcome["wrong"] += [
                 id for id, text in hits.texts.items() if text not in (sound.texts.get(id, text), old.get(id))
