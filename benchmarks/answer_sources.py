@@ -27,6 +27,8 @@ from sleuth.types import RetrievedItem
 QUESTIONS: Final = Path(__file__).parent / "data" / "answer_questions.json"
 ASKED: Final = 150
 """Questions of XQuAD and PubMedQA, each as it is, and as many others without their text."""
+LANGUAGES: Final = ("de", "es", "ro", "ru", "tr")
+"""Languages of XQuAD, beside English, whose questions are asked."""
 
 # fmt: off
 PAGES: Final = """

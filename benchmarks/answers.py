@@ -24,12 +24,20 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.answer_sources import COLLECTIONS, NEAR, Asking, Question, names, opened, read_xquad
+from benchmarks.answer_sources import (
+    COLLECTIONS,
+    LANGUAGES,
+    NEAR,
+    Asking,
+    Question,
+    names,
+    opened,
+    read_xquad,
+)
 from sleuth import Engine
 from sleuth.answer import SUPPORTED, WORDS_AND_MEANING, WORDS_ONLY, Evidence
 from sleuth.results import Grade
 
-LANGUAGES: Final = ("de", "es", "ro", "ru", "tr")
 COVERAGE: Final = 0.65
 """Share of the answerable questions of the first half that the fitted threshold grades likely."""
 
@@ -179,8 +187,8 @@ def main() -> None:
     )
     parser.add_argument("--sources", nargs="+", metavar="NAME", help="ask only these kinds of sources")
     options = parser.parse_args()
-    given = (options.xquad, options.pubmedqa, options.covidqa, options.wikiqa)
-    paths = {name: path for name, path in zip(COLLECTIONS, given, strict=True) if path}
+    table_sources = (options.xquad, options.pubmedqa, options.covidqa, options.wikiqa)
+    paths = {name: path for name, path in zip(COLLECTIONS, table_sources, strict=True) if path}
     print(BY_MODEL if options.model else HEAD)
     if options.model:
         for name in options.sources or names(paths):

@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from benchmarks.answer_sources import plain, read_xquad, xquad_rows
+from benchmarks.answer_sources import LANGUAGES, plain, read_xquad, xquad_rows
 from sleuth import Engine
 
 GUIDES: Final = Path(__file__).parents[1] / "docs"
 QUESTIONS: Final = Path(__file__).parent / "data" / "wording_questions.json"
-LANGUAGES: Final = ("de", "es", "ro", "ru", "tr")
 ASKED: Final = 20
 
 
@@ -64,7 +63,7 @@ def compare(engine: Engine, question: str, answers: Sequence[str]) -> Comparison
 
 
 def own_questions() -> dict[str, list[tuple[str, list[str]]]]:
-    """Return questions about the guides with their gold text, by what is odd about them."""
+    """Return questions about the guides with their gold text, by the kind of their wording."""
     rows = json.loads(QUESTIONS.read_text("utf8"))
     return {kind: [(question, [answer]) for question, answer in rows[kind]] for kind in rows}
 

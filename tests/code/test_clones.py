@@ -55,6 +55,9 @@ def test_a_clone_starts_with_the_index(origin: Path, tmp_path: Path, place: str)
 
     before = stored()
     assert "2 files" in run(origin, "push", address)
+    report = json.loads(run(origin, "push", address, "--json"))
+    assert (report["commit"], report["files"]) == (Git(origin)("rev-parse", "HEAD"), 2)
+    assert report["bytes"] > 0
     assert stored() == before
     Git(origin).commit({"app/more.py": "def refund(amount):\n    return -amount\n"})
     far = clone(origin, tmp_path / "far")

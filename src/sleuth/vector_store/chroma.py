@@ -17,7 +17,7 @@ from sleuth.remote import async_twin
 from sleuth.text import Chunker
 from sleuth.types import Document
 from sleuth.vector_store.retriever import query_vector, recorded_embedder
-from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors
+from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors, chosen_name
 
 if TYPE_CHECKING:
     from langchain_chroma import Chroma
@@ -203,10 +203,7 @@ def read_chroma(path: str | Path, collection: str | None = None) -> StoredVector
         )
     client = open_client(path)
     names = sorted(entry if isinstance(entry, str) else entry.name for entry in client.list_collections())
-    name = collection if collection is not None else names[0] if len(names) == 1 else None
-    if name not in names:
-        listed = ", ".join(names) or "none"
-        raise ArgumentError(f"collection must be among those of {path} ({listed}), got {collection!r}")
+    name = chosen_name("collection", collection, names, str(path))
     source = client.get_collection(name, embedding_function=None)
     return StoredVectors(f"{path}/{name}", _read(source, str(path)), source.count())
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors, row_document
+from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors, chosen_name, row_document
 
 
 def read_lancedb(
@@ -36,11 +36,7 @@ def read_lancedb(
         raise MissingPackageError("lancedb", "imports", "reading LanceDB") from error
     database = lancedb.connect(str(path))
     names = sorted(part.stem for part in Path(path).glob("*.lance"))
-    name = names[0] if table is None and len(names) == 1 else table
-    if name not in names:
-        raise ArgumentError(
-            f"table must be among those of {path} ({', '.join(names) or 'none'}), got {table!r}"
-        )
+    name = chosen_name("table", table, names, str(path))
     source = database.open_table(name)
     columns = source.schema.names
     for column in (text_field, vector_field):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from sleuth.errors import ArgumentError, MissingPackageError, StoreError
-from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors, row_document
+from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors, chosen_name, row_document
 
 _ID = "qdrant id"
 
@@ -44,22 +45,29 @@ def read_qdrant(
         raise ArgumentError(
             f"place must be a folder of Qdrant (with meta.json in it) or an address, got {name!r}"
         )
-    try:
-        if is_remote:
-            client = QdrantClient(url=name, api_key=api_key, check_compatibility=False)
-        else:
-            client = QdrantClient(path=name)
-        names = sorted(each.name for each in client.get_collections().collections)
-        choice = names[0] if collection is None and len(names) == 1 else collection
-        count = client.count(choice, exact=True).count if choice in names else 0
-    except Exception as error:  # the client raises exceptions of several packages
-        raise StoreError(f"Qdrant at {name} does not answer: {error}", path=name) from error
-    if choice is None or choice not in names:
-        client.close()
-        raise ArgumentError(
-            f"collection must be among those of {name} ({', '.join(names) or 'none'}), got {collection!r}"
-        )
+    with ExitStack() as cleanup:
+        with _answering(name):
+            client = (
+                QdrantClient(url=name, api_key=api_key, check_compatibility=False)
+                if is_remote
+                else QdrantClient(path=name)
+            )
+            cleanup.callback(client.close)
+            names = sorted(each.name for each in client.get_collections().collections)
+        choice = chosen_name("collection", collection, names, name)
+        with _answering(name):
+            count = client.count(choice, exact=True).count
+        cleanup.pop_all()  # the rows close the client
     return StoredVectors(f"{name}/{choice}", _rows(client, choice, text_field, vector), count)
+
+
+@contextmanager
+def _answering(name: str) -> Iterator[None]:
+    """Raise failures of the client, which are exceptions of several packages, as a StoreError."""
+    try:
+        yield
+    except Exception as error:
+        raise StoreError(f"Qdrant at {name} does not answer: {error}", path=name) from error
 
 
 def _rows(client: Any, collection: str, text_field: str, name: str) -> Iterator[StoredVector]:

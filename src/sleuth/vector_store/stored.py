@@ -46,6 +46,25 @@ class StoredVectors:
         return iter(self.rows)
 
 
+def chosen_name(argument: str, choice: str | None, names: Sequence[str], place: str) -> str:
+    """Return the name of a collection or table of a store; by default, that of the only one.
+
+    Args:
+        argument: as its caller names it.
+        names: those that exist, sorted.
+        place: of the store, for the message.
+
+    Raises:
+        ArgumentError: there is no such name, or the choice among several is missing.
+    """
+    name = names[0] if choice is None and len(names) == 1 else choice
+    if name is None or name not in names:
+        raise ArgumentError(
+            f"{argument} must be among those of {place} ({', '.join(names) or 'none'}), got {choice!r}"
+        )
+    return name
+
+
 def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: str) -> Document:
     """Return a row as a document; fields that are neither text nor id, and are not None, are metadata.
 

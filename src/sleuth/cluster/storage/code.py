@@ -19,6 +19,7 @@ from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.publishing import BLOCK, commit_version, upload_part
 from sleuth.errors import ArgumentError, IndexNotFoundError
+from sleuth.files import whole_file
 from sleuth.store import CODE, folder_at, make_index
 
 _COMMIT: Final = "commit"
@@ -52,7 +53,7 @@ def push_code(path: str | Path, address: str, commit: str, *, keep: int | None =
 
 
 def pull_code(address: str, path: str | Path, commits: Sequence[str], prepare: Callable[[Path], None]) -> str:
-    """Fetch the code index of the first of some commits that was pushed into an index folder that has none.
+    """Fetch the code index of the first of some commits that was pushed into an index folder without a code index.
 
     Args:
         address: as of `push_code`.
@@ -124,11 +125,9 @@ def _opened(address: str, *, write: bool) -> Iterator[ObjectFolder]:
 def _pack(folder: Path, file: Path) -> None:
     """Write the objects of a folder to a file, whole or not at all."""
     file.absolute().parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(f"{file.name}.partial")
-    with tarfile.open(partial, "w") as out:
+    with whole_file(file, mode=0o644) as whole, tarfile.open(fileobj=whole, mode="w") as out:
         for path in sorted(path for path in folder.rglob("*") if path.is_file()):
             out.add(path, path.relative_to(folder).as_posix())
-    partial.replace(file)
 
 
 def _unpack(file: Path, folder: Path) -> None:

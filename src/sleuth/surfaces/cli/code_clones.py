@@ -38,9 +38,11 @@ def push(
     with open_code(folder) as storage:
         commit = indexed_commit(storage, path)
     manifest = push_code(folder, address, commit, keep=keep)
-    say(
-        f"Pushed the index of commit {commit[:12]}: {manifest.documents:,} files, {human_bytes(manifest.size)}."
-    )
+    if json:
+        print_json({"commit": commit, "files": manifest.documents, "bytes": manifest.size})
+    else:
+        size = human_bytes(manifest.size)
+        say(f"Pushed the index of commit {commit[:12]}: {manifest.documents:,} files, {size}.")
 
 
 def pull(

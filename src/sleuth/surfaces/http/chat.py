@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from sleuth.errors import ArgumentError, SleuthError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
-from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, check_store
+from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, check_store, file_values
 from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import CurrentCall
@@ -152,17 +152,18 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
 
 async def _chunks(writing: Writing, event: AnswerEvent | None, head: dict[str, Any]) -> AsyncIterator[bytes]:
     """Yield the chunks of an answer; the last one has its sources and citations."""
-    sent = False
+    has_text = False
     try:
         while event is not None:
             if event.name == "text":
                 yield _chunk(
-                    head, {"content": event.value} if sent else {"role": "assistant", "content": event.value}
+                    head,
+                    {"content": event.value} if has_text else {"role": "assistant", "content": event.value},
                 )
-                sent = True
+                has_text = True
             event = await writing.next()
         result = await writing.result()
-        if not sent:
+        if not has_text:
             yield _chunk(head, {"role": "assistant", "content": _text_of(result)})
         yield _chunk({**head, **_said(result, writing)}, {}, "stop")
         yield b"data: [DONE]\n\n"
@@ -184,20 +185,20 @@ def _asked(messages: Sequence[Message], **options: Any) -> AskBody:
     Raises:
         ArgumentError: the last message is not a question of the user.
     """
-    said = [message for message in messages if message.role in ("user", "assistant") and message.text.strip()]
-    if not said or said[-1].role != "user":
+    talk = [message for message in messages if message.role in ("user", "assistant") and message.text.strip()]
+    if not talk or talk[-1].role != "user":
         raise ArgumentError("the last message must be the user's, with text")
     turns: list[TurnBody] = []
-    for message in said[:-1]:
+    for message in talk[:-1]:
         if message.role == "user":
             turns.append(TurnBody(question=message.text[:10_000]))
         elif turns:
             turns[-1] = TurnBody(question=turns[-1].question, answer=message.text)
-    return AskBody(query=said[-1].text, history=turns[-50:], **options)
+    return AskBody(query=talk[-1].text, history=turns[-50:], **options)
 
 
 def _text_of(result: SearchResult) -> str:
-    """Return the answer, or why there is none."""
+    """Return the answer, or the reason of the failure."""
     return result.response or (result.detail.message if result.detail else "")
 
 
@@ -260,16 +261,20 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
         check_store(store, call)
     messages = [Message(role="user", content=body.input)] if isinstance(body.input, str) else body.input
     tree = tool.filters.tree() if tool.filters else None
-    asked = _asked(messages, k=tool.max_num_results, filter=tree, sources=["docs"], passages=True)
-    writing = Writing(asked, call)
+    question = _asked(messages, k=tool.max_num_results, filter=tree, sources=["docs"], passages=True)
+    writing = Writing(question, call)
     result = await writing.whole(request)
     has_results = "file_search_call.results" in (body.include or ())
     search = {
         "id": f"fs_{call.id}",
         "type": "file_search_call",
         "status": "completed",
-        "queries": [writing.standalone or asked.query],
-        "results": [_found(item) for item in result.items or ()] if has_results else None,
+        "queries": [writing.standalone or question.query],
+        "results": [
+            {**file_values(item), "score": item.score, "text": item.text} for item in result.items or ()
+        ]
+        if has_results
+        else None,
     }
     text = {"type": "output_text", "text": _text_of(result), "annotations": _annotations(result)}
     message = {
@@ -292,19 +297,6 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
             "tools": [each.model_dump(exclude_none=True) for each in body.tools],
         }
     )
-
-
-def _found(item: Any) -> dict[str, Any]:
-    document = document_of(item.id)
-    scalars = {k: v for k, v in item.metadata.items() if isinstance(v, str | int | float | bool)}
-    name = PurePath(str(item.metadata.get("source") or document)).name
-    return {
-        "file_id": document,
-        "filename": name,
-        "score": item.score,
-        "text": item.text,
-        "attributes": scalars,
-    }
 
 
 def _annotations(result: SearchResult) -> list[dict[str, Any]]:

@@ -18,6 +18,7 @@ from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.scores import scored_hits
 from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.types import document_of
 
 if TYPE_CHECKING:
     from sleuth.store import StoredDocument
@@ -145,17 +146,16 @@ async def search_vector_store(
     )
 
 
-def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
-    document = item.id.rpartition("#")[0] or item.id
+def file_values(item: RetrievedItem) -> dict[str, Any]:
+    """Return the document of a passage as OpenAI's clients know a file: its id, name and attributes."""
+    document = document_of(item.id)
     source = str(item.metadata.get("source") or document)
     scalars = {k: v for k, v in item.metadata.items() if isinstance(v, str | int | float | bool)}
-    return {
-        "file_id": document,
-        "filename": PurePath(source).name or source,
-        "score": score,
-        "attributes": scalars,
-        "content": [{"type": "text", "text": item.text}],
-    }
+    return {"file_id": document, "filename": PurePath(source).name or source, "attributes": scalars}
+
+
+def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
+    return {**file_values(item), "score": score, "content": [{"type": "text", "text": item.text}]}
 
 
 class VectorStoreObject(BaseModel):

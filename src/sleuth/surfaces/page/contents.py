@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
 from sleuth.errors import StoreError
 from sleuth.filters import Compare
+from sleuth.surfaces.page.facets import shared_folders
 from sleuth.surfaces.page.lookup import snapshots_of
 from sleuth.text import escape_text
 
@@ -104,9 +104,8 @@ def _listing(under: str, places: Iterable[_IndexedFile]) -> tuple[list[ListingEn
 
 def _joined_folder(name: str, paths: Sequence[str]) -> str:
     """Return the deepest folder that holds all paths of a folder."""
-    folders = [path.rpartition("/")[0].split("/") for path in paths]
-    levels = takewhile(lambda level: len(set(level)) == 1, zip(*folders, strict=False))
-    return "".join(f"{level[0]}/" for level in levels) or name
+    shared = shared_folders(path.rpartition("/")[0].split("/") for path in paths)
+    return "".join(f"{folder}/" for folder in shared) or name
 
 
 def _address(under: str) -> str:

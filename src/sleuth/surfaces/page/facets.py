@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
@@ -116,8 +116,7 @@ def _folders(counts: Sequence[tuple[Any, int]], state: PageState) -> list[Choice
     if len(counts) > MOST_PLACES:
         return []
     places = [(_folders_above(str(source)), count) for source, count in counts if "://" not in str(source)]
-    levels = takewhile(lambda level: len(set(level)) == 1, zip(*(parts for parts, _ in places), strict=False))
-    depth = sum(1 for _ in levels)
+    depth = len(shared_folders(parts for parts, _ in places))
     totals: Counter[str] = Counter()
     for parts, count in places:
         if len(parts) > depth:
@@ -127,6 +126,12 @@ def _folders(counts: Sequence[tuple[Any, int]], state: PageState) -> list[Choice
         for folder, count in totals.most_common(VALUES)
     ]
     return choices if len(choices) > 1 or any(choice.is_chosen for choice in choices) else []
+
+
+def shared_folders(paths: Iterable[Sequence[str]]) -> list[str]:
+    """Return the folders, the outermost first, that paths of folders begin with alike."""
+    levels = takewhile(lambda level: len(set(level)) == 1, zip(*paths, strict=False))
+    return [level[0] for level in levels]
 
 
 def _folders_above(source: str) -> list[str]:
