@@ -3,7 +3,7 @@
 python -m benchmarks.code_board --semble FOLDER --sources FOLDER [--only zod serde] [--misses]
 
 `--semble` is the folder `benchmarks` of semble's repository: `annotations/NAME.json` and `repos.json`. `--sources` has
-a folder for each repository, with the commit that `repos.json` names checked out; what is missing is listed. The rule
+a folder for each repository, with the commit that `repos.json` names checked out; missing ones are listed. The rule
 is semble's: NDCG@10, where a place counts by the first result that covers it, and each place that is there is expected.
 
 Tokens are what an agent reads until it has seen a place: the results in order, and the whole file where none of ten
@@ -102,10 +102,10 @@ def rank_of(place: Place, results: Sequence[Result]) -> int | None:
 def tokens_until(question: Question, results: Sequence[Result], root: Path) -> float:
     """Return how much is read until a place is seen."""
     ranks = [rank for place in question.places if (rank := rank_of(place, results)) is not None]
-    read = sum(result.size for result in results[: min(ranks) + 1 if ranks else MOST])
+    characters = sum(result.size for result in results[: min(ranks) + 1 if ranks else MOST])
     if not ranks and question.places:
-        read += (root / question.places[0].path).stat().st_size
-    return read / CHARACTERS
+        characters += (root / question.places[0].path).stat().st_size
+    return characters / CHARACTERS
 
 
 def sleuth(**options: Any) -> System:

@@ -1,4 +1,4 @@
-"""Does `ask` claim disagreements among real pages, where none is planted?
+"""Does `ask` claim disagreements among real pages, where nobody planted any?
 
     python -m benchmarks.disagreements [--pages 7200]
 

@@ -121,12 +121,12 @@ def first_answer(root: Path, figures: Figures) -> str:
             )
             assert process.stdin is not None
             process.stdin.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-            called, used = time.perf_counter(), cpu_seconds(process.pid)
+            called, cpu_before = time.perf_counter(), cpu_seconds(process.pid)
             question = {"query": "where are requests retried"}
             response = exchange(process, "tools/call", {"name": "search", "arguments": question})
             figures.wall.append(time.perf_counter() - called)
             figures.later.append(time.perf_counter() - began)
-            figures.cpu.append(cpu_seconds(process.pid) - used)
+            figures.cpu.append(cpu_seconds(process.pid) - cpu_before)
             assert not response["result"].get("isError"), response
             coverage = re.search(r'"indexing":\s*"([^"]*)"', response["result"]["content"][0]["text"])
             return coverage[1] if coverage is not None else ""

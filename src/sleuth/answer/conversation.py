@@ -44,14 +44,14 @@ def standalone_question(question: str, turns: Sequence[Turn], generator: Generat
     if not turns or not question.strip():
         return question
     if generator is not None:
-        written = generator.complete(_prompt(question, turns[-MOST_TURNS:])).strip()
-        line = next((line.strip() for line in written.split("\n") if line.strip()), "")
+        completion = generator.complete(_prompt(question, turns[-MOST_TURNS:])).strip()
+        line = next((line.strip() for line in completion.split("\n") if line.strip()), "")
         return line if 0 < len(line) <= MOST_QUERY else question
     words = question.casefold().split()
-    added = [word for word in turns[-1].question.split() if word.casefold() not in words]
-    return " ".join([question, *added])[:MOST_QUERY]
+    new_words = [word for word in turns[-1].question.split() if word.casefold() not in words]
+    return " ".join([question, *new_words])[:MOST_QUERY]
 
 
 def _prompt(question: str, turns: Sequence[Turn]) -> str:
-    said = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer[:_MOST_ANSWER]}" for turn in turns)
-    return f"{_RULES}\n\n{said}\n\nLast question: {question}\nQuestion that stands alone:"
+    talk = "\n\n".join(f"Question: {turn.question}\nAnswer: {turn.answer[:_MOST_ANSWER]}" for turn in turns)
+    return f"{_RULES}\n\n{talk}\n\nLast question: {question}\nQuestion that stands alone:"

@@ -166,10 +166,10 @@ def _is_entry(part: Part, _: str) -> float:
 
 def _names_someone(part: Part, question: str) -> float:
     """Return 1 for a name of several words that the question lacks, and half for one of one word."""
-    folded = question.casefold()
-    if any(name.casefold() not in folded for name in _PERSON.findall(part.text)):
+    lower_question = question.casefold()
+    if any(name.casefold() not in lower_question for name in _PERSON.findall(part.text)):
         return 1.0
-    return 0.5 * any(name.casefold() not in folded for name in names_of(part.text))
+    return 0.5 * any(name.casefold() not in lower_question for name in names_of(part.text))
 
 
 def _names_a_place(part: Part, question: str) -> float:

@@ -138,7 +138,7 @@ def _grade(response: str, report: CitationReport) -> Grade:
 
 
 def told(piece: str, on_text: OnText | None) -> str:
-    """Return a piece of a text, after it was given to whoever waits for it."""
+    """Return a piece of a text, after it was given to its reader."""
     if on_text is not None:
         on_text(piece)
     return piece

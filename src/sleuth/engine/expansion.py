@@ -43,7 +43,7 @@ def grow(
     Each keeps its id, score and explanation; `start_line` and `end_line` are those of the grown text, and
     `extra["passages"]` holds the ids of all that it is made of.
     """
-    expanded, ids = [], set[int]()
+    passages, ids = [], set[int]()
     for row, item in zip(rows, items, strict=True):
         if row.key in ids:
             continue
@@ -56,8 +56,8 @@ def grow(
             id=item.id, text=join(around), metadata={**item.metadata, **lines}, score=item.score
         )
         more.extra.update(item.extra, passages=[other.id for other in around])
-        expanded.append(more)
-    return expanded
+        passages.append(more)
+    return passages
 
 
 def _around(snapshot: IndexSnapshot, row: Row, expand: Expansion) -> list[Row]:

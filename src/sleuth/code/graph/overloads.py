@@ -9,7 +9,7 @@ from typing import Final
 from sleuth.code.graph.expressions import after_bracket, split_outside, type_name
 
 OVERLOADING: Final = frozenset({"java", "csharp"})
-"""Languages whose overloads are told apart by their parameters, which are written as a type and a name."""
+"""Languages whose overloads differ by their parameters, which are written as a type and a name."""
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|\'(?:[^\'\\\n]|\\.)*+\'?')
 """A string or a character, also one without its end: each quote is looked at once."""
 _ANNOTATION: Final = re.compile(r"@[\w.]+(?:\([^()]*\))?\s*|\b(?:final|ref|out|in|this|params)\s+")

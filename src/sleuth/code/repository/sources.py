@@ -203,8 +203,8 @@ class DiskSource(ABC):
     def _name(self, path: str | Path, past: Past) -> str | None:
         """Return the name in listings of an absolute path; None outside the root and inside the index."""
         inside = Path(path)
-        index_folder = self._hidden(past)
-        if not inside.is_relative_to(self.root) or (index_folder and inside.is_relative_to(index_folder)):
+        folder = self._hidden(past)
+        if not inside.is_relative_to(self.root) or (folder and inside.is_relative_to(folder)):
             return None
         return inside.relative_to(self.root).as_posix()
 
@@ -326,28 +326,23 @@ class WorktreeSource(DiskSource):
             first = self._look(index.others | recall.unknown, past)
 
         self._contents.clear()
-        index_folder = self._hidden(past)
-        tree = git.worktree(self.root, recall.index, look, without=index_folder)
-        changes, ignored = self._by_our_rules(tree, index_folder)
+        folder = self._hidden(past)
+        tree = git.worktree(self.root, recall.index, look, without=folder)
+        changes, ignored = self._by_our_rules(tree, folder)
         rest = self._look(changes - tree.index.others - recall.unknown, past)
-        changed_names = {git.text_of(path) for path in changes}
+        edits = {git.text_of(path) for path in changes}
         index = tree.index
-        unchanged = [
-            file if file.path in changed_names else self._as_blob(file, index)
-            for file in first.files + rest.files
+        current = [
+            file if file.path in edits else self._as_blob(file, index) for file in first.files + rest.files
         ]
-        hashes = {file.path: file.hash for file in unchanged}
+        hashes = {file.path: file.hash for file in current}
         times = {
             path: time
             for path, time in (first.times | rest.times).items()
-            if hashes[path] == time.hash and (path in changed_names or index.tracked.get(path) != time.hash)
+            if hashes[path] == time.hash and (path in edits or index.tracked.get(path) != time.hash)
         }
-        files = (
-            [file for file in recall.trusted if file.path not in changed_names]
-            if changed_names
-            else recall.trusted[:]
-        )
-        files += unchanged
+        files = [file for file in recall.trusted if file.path not in edits] if edits else recall.trusted[:]
+        files += current
         complete = len(files) == len(index.tracked) + len(index.others)
         if ignored is not None:
             files = [file for file in files if index.bytes_of(file.path) not in ignored]
@@ -359,7 +354,7 @@ class WorktreeSource(DiskSource):
             return Listing(Version(content_id(files), tree.head), files, times)
         as_committed = complete and all(
             file.skip or index.id_of(file.path) == file.hash
-            for file in (unchanged if ignored is None else files)
+            for file in (current if ignored is None else files)
         )  # not where some are out of sight, or changed by a filter
         with git.names_of(self.root, tree.head) as names:
             id = tree.head if as_committed else content_id(files)
@@ -388,7 +383,7 @@ class WorktreeSource(DiskSource):
         return all(path in index.tracked or not os.path.lexists(f"{self.root}/{path}") for path in rules)
 
     def _by_our_rules(
-        self, tree: git.Worktree, index_path: Path | None
+        self, tree: git.Worktree, folder: Path | None
     ) -> tuple[frozenset[bytes], IgnoredPaths | None]:
         """Return what is changed or untracked, and which tracked files to leave out.
 
@@ -399,13 +394,13 @@ class WorktreeSource(DiskSource):
         if not any(os.path.lexists(f"{self.root}/{rules}") for rules in _rules_above(paths)):
             return tree.changed, None
         changes = {path for path in tree.changed if git.text_of(path) in tracked or path in tree.index.others}
-        index_folder = index_path and os.fsencode(index_path.relative_to(self.root)) + b"/"
+        prefix = folder and os.fsencode(folder.relative_to(self.root)) + b"/"
         new = {
             path
             for path in files_of_worktree(self.root)
             if git.text_of(path) not in tracked
             and path not in tree.index.others
-            and not (index_folder and path.startswith(index_folder))
+            and not (prefix and path.startswith(prefix))
         }
         return frozenset(changes | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
 
@@ -468,8 +463,8 @@ class FolderSource(DiskSource):
     def listing(self, past: Past | None = None) -> Listing:
         """Return the files below the folder."""
         past = past or Past()
-        index_folder = self._hidden(past)
-        without = index_folder and str(index_folder.relative_to(self.root))
+        folder = self._hidden(past)
+        without = folder and str(folder.relative_to(self.root))
         paths = files_below(self.root, lambda folder, name: is_passed_over(name) or folder + name == without)
         self._contents.clear()
         current = self._look(paths, past)

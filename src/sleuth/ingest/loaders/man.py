@@ -88,11 +88,11 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             is_hidden = name.rstrip("1") in _DEFINITIONS
             tag = "- " if name in ("TP", "TQ") else tag
         else:
-            spoken = _said(name, words)
-            if not spoken and name in _FONTS and lines:  # of the next line: no paragraph ends here
-                lines[-1], _, spoken = lines[-1].rpartition(" ")
-            lines.append(tag + spoken)
-            tag = "" if spoken else tag
+            visible = _said(name, words)
+            if not visible and name in _FONTS and lines:  # of the next line: no paragraph ends here
+                lines[-1], _, visible = lines[-1].rpartition(" ")
+            lines.append(tag + visible)
+            tag = "" if visible else tag
     yield document(file, "\n".join(lines), {**({"title": title} if title else {}), **metadata})
 
 

@@ -70,11 +70,11 @@ def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
     """Return a leg's segment of these rows, which answers for the keys `first` to `last`."""
     data = leg.build(rows)
     encoded = segments.encode(leg.name, leg.fingerprint, first, last, rows.keys, rows.tie_ranks, data)
-    built = keep(encoded, folder)
-    if built.held:
+    output = keep(encoded, folder)
+    if output.held:
         del data, encoded
         trim()
-    return built
+    return output
 
 
 class Flight:

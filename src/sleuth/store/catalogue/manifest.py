@@ -274,8 +274,8 @@ class Views:
 
     def opened(self, name: str) -> Opened | None:
         """Return a segment that is open; None for others."""
-        cached = self._cache.get(name)
-        return cached.opened if cached else None
+        item = self._cache.get(name)
+        return item.opened if item else None
 
     def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
         """Read every byte of an open segment; return whether it is undamaged.

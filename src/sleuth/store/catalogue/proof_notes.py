@@ -103,9 +103,9 @@ class ProofNotes:
 
     def _of_segment(self, name: str) -> list[int]:
         """Return the state of the file that an open segment is read from; empty if its name leads to no such file."""
-        opened = self._opened(name)
+        segment = self._opened(name)
         identity = _identity(self._segments / f"{name}{SUFFIX}")
-        if opened is None or identity is None or opened.inode != identity[:2]:
+        if segment is None or identity is None or segment.inode != identity[:2]:
             return []
         return list(identity)
 

@@ -267,8 +267,8 @@ class IndexSnapshot:
     def documents_at(self, keys: Iterable[int]) -> list[StoredDocument]:
         """Return the documents with these keys, in this order. Every key must exist in this version."""
         numbers = list(map(int, keys))
-        found_rows = select_in(self._connection, DOCUMENT_COLUMNS, "documents", "key", numbers)
-        rows = {row.key: _document(row, self._connection.salt) for row in map(DocumentRow._make, found_rows)}
+        entries = select_in(self._connection, DOCUMENT_COLUMNS, "documents", "key", numbers)
+        rows = {row.key: _document(row, self._connection.salt) for row in map(DocumentRow._make, entries)}
         return _in_order(numbers, rows)
 
     def chunk_values(self, document_id: str) -> list[Chunk]:
@@ -336,10 +336,10 @@ class IndexSnapshot:
             return {}
         (number,) = model
         digests = [bytes.fromhex(name) for name in hashes]
-        found_rows = select_in(
+        entries = select_in(
             self._connection, EMBEDDING_COLUMNS, "embeddings", "hash", digests, also=("model", number)
         )
-        rows = map(EmbeddingRow._make, found_rows)
+        rows = map(EmbeddingRow._make, entries)
         return {
             row.hash.hex(): row.vector
             for row in rows

@@ -43,7 +43,7 @@ def print_hits(
     snippet: SnippetOf = snippet_of,
     below: Callable[[int], None] | None = None,
 ) -> None:
-    """Print hits, then what failed and what there is to note.
+    """Print hits, then failures and notes.
 
     The codes are written without rich, whose import costs more than a search.
 

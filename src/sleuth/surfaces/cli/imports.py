@@ -188,7 +188,7 @@ def vectors(
 def _import(
     source: StoredVectors, index: Path | None, embedder: str | None, *, re_embed: bool, json: bool
 ) -> None:
-    """Import with a line of progress on a terminal, and say what came of it."""
+    """Import with a line of progress on a terminal, and print the result."""
     from sleuth.engine import import_vectors
 
     target, err = index_folder(index), console(stderr=True)

@@ -68,7 +68,7 @@ def search(
 
 
 def result_place(engine: Answering, item: RetrievedItem) -> ResultPlace:
-    """Return where a result stands, for `sleuth open`; a member of an archive stands in the archive."""
+    """Return where a result stands, for `sleuth open`; of a member, the place of its archive."""
     file = file_of(engine, item.metadata)
     if "row" in item.metadata or "member" in item.metadata:
         file = file.partition("#")[0] if not os.path.exists(file) else file  # noqa: PTH110

@@ -188,7 +188,7 @@ def add_key(
         rate: requests a minute that each worker lets in.
 
     Raises:
-        ArgumentError: a name that is taken or malformed, an unknown scope, a time or a rate that is none.
+        ArgumentError: a name that is taken or malformed, an unknown scope, or an invalid time or rate.
         FilterError: a filter that cannot be read.
     """
     check_name(name)
@@ -270,8 +270,8 @@ def _hash_of(token: str) -> str:
 
 
 def _unknown_name(name: str, entries: Sequence[Mapping[str, Any]]) -> ArgumentError:
-    listed = ", ".join(entry["name"] for entry in entries) or "none"
-    return ArgumentError(f"name must be among {listed}, got {name!r}")
+    names = ", ".join(entry["name"] for entry in entries) or "none"
+    return ArgumentError(f"name must be among {names}, got {name!r}")
 
 
 def check_name(name: Any) -> None:

@@ -273,8 +273,8 @@ class Call:
 
     def retrieval_span(self, query: str, k: int) -> AbstractContextManager[Any]:
         """Open the span of a search of this call; it has the text of the query only where the log has it."""
-        logged = query if self.service.settings.log_queries else None
-        return retrieval_span(self.service.name, logged, {"gen_ai.request.top_k": k})
+        logged_query = query if self.service.settings.log_queries else None
+        return retrieval_span(self.service.name, logged_query, {"gen_ai.request.top_k": k})
 
     async def read(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in the queue of searches."""

@@ -54,7 +54,7 @@ class AnswerView:
     Attributes:
         cards: of the passages that it cites.
         related: headings of passages that it does not cite, each with the address of its results.
-        failure: why there is none; "" where there is one.
+        failure: why there is no answer, or "".
     """
 
     html: Markup
@@ -173,7 +173,7 @@ def _ending(result: SearchResult, cards: Sequence[Card], state: PageState) -> di
 
 
 def _changes(before: Sequence[Any], blocks: Sequence[Any]) -> dict[str, Any]:
-    """Return the blocks from the first one on that differs from what is shown."""
+    """Return the blocks from the first one on that differs from those sent before."""
     same = 0
     while same < min(len(before), len(blocks)) and before[same] == blocks[same]:
         same += 1

@@ -122,7 +122,7 @@ class PageHandlers:
         return RedirectResponse("/contents", 303, headers=HEADERS)
 
     async def not_found(self, request: Request) -> Response:
-        """Answer for a path that there is not."""
+        """Answer for an unknown path."""
         return self._missing(f"There is no page at {request.url.path}.")
 
     async def original(self, request: Request) -> Response:

@@ -154,7 +154,7 @@ def original(call: Call, id: str) -> Path | None:
 
 
 def picture(call: Call, id: str, extractors: Extractors) -> bytes | None:
-    """Return the page of a PDF that a passage is on, as PNG; None where there is none or it cannot be drawn.
+    """Return the page of a PDF that a passage is on, as PNG; None without a page or if it cannot be drawn.
 
     Args:
         extractors: draw it in a process with limits of time and memory.

@@ -94,7 +94,7 @@ def _words(part: Explanation) -> str:
 
 
 def _signals(part: Explanation) -> str:
-    """Say by which parts of a file of code it was ranked, the strongest first."""
+    """Name the parts of a file of code that ranked it, the strongest first."""
     strongest = sorted((each for each in part.parts if each.value > 0), key=lambda each: -each.value)
     names = [_SIGNALS[each.name] for each in strongest if each.name in _SIGNALS]
     return f"matches in {', '.join(names[:_MOST_SIGNALS])}" if names else ""

@@ -25,7 +25,7 @@ class Operation:
     """A method of a path.
 
     Attributes:
-        request, response: fields of the JSON bodies; empty where there is none, or it is no object.
+        request, response: fields of the JSON bodies; empty without a body, or if it is no object.
         statuses: of answers other than the usual one, with what they mean.
     """
 
@@ -92,8 +92,8 @@ def _field(name: str, schema: Mapping[str, Any], description: str, is_required: 
 
 def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
     name = str(schema.get("$ref", "")).rpartition("/")[2]
-    resolved: Mapping[str, Any] = document["components"]["schemas"][name] if name else schema
-    return resolved
+    target: Mapping[str, Any] = document["components"]["schemas"][name] if name else schema
+    return target
 
 
 def _type(schema: Mapping[str, Any]) -> str:

@@ -36,7 +36,7 @@ class HitView:
         lines: what is shown of it; of code, with line numbers from `first`.
         more: lines of it that are not shown.
         copies: passages that repeat it and are left out.
-        why: how its score comes about, where it was asked for, with the sentence `because`.
+        why: how its score is computed, where it was asked for, with the sentence `because`.
         others: further passages of the same document.
     """
 
