@@ -1,6 +1,6 @@
 """Full-text search against its peers: build time, size, memory, and time per query, in one run.
 
-    make bench                                          # 300,000 and 1,000,000 passages, tables into docs/benchmarks.md
+    make bench                                           # 300,000 and 1,000,000 passages: docs/measured/speed.md
     python -m benchmarks.lexical_peers --passages 50000  # a quick look
 
 Every system runs in a process of its own over the same passages and the same queries (no stemming, no stop words).

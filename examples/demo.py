@@ -73,7 +73,7 @@ Next, with your own files:
   cd ~/some/folder
   sleuth index .                  # text, Markdown, HTML, CSV, JSON ...; run it again after changes
   sleuth search "your question"
-  sleuth ask "your question"      # a language model writes the answer if one is configured: docs/models.md
+  sleuth ask "your question"      # a language model writes the answer if you name one: docs/how-to/ask-with-a-model.md
   sleuth code index .             # a repository
   sleuth --help"""
     )

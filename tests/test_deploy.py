@@ -99,9 +99,11 @@ def test_each_alert_has_its_part_of_the_runbook() -> None:
     rules = {
         rule["alert"]: rule["annotations"]["runbook"] for group in alerts["groups"] for rule in group["rules"]
     }
-    headings = re.findall(r"^## (\w+)$", (HOME / "docs" / "runbook.md").read_text("utf8"), re.MULTILINE)
+    headings = re.findall(
+        r"^## (\w+)$", (HOME / "docs" / "how-to" / "runbook.md").read_text("utf8"), re.MULTILINE
+    )
     assert headings == list(rules)
-    assert rules == {name: f"docs/runbook.md#{name.lower()}" for name in rules}
+    assert rules == {name: f"docs/how-to/runbook.md#{name.lower()}" for name in rules}
 
 
 def test_the_dashboard_is_what_its_program_writes() -> None:

@@ -1,4 +1,4 @@
-"""The commands of docs/operating.md work as described."""
+"""The commands of docs/how-to/back-up.md work as described."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sleuth import Document, Engine
 from tests.commands import sleuth, sleuth_process
 from tests.store.programs import PROGRAMS, provide
 
-GUIDE = Path(__file__).parents[1] / "docs" / "operating.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "how-to" / "back-up.md"
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def test_every_command_is_named() -> None:
     """The table of commands in the guide of the shell is complete."""
     from sleuth.surfaces.cli.main import COMMANDS
 
-    text = (HOME / "docs" / "shell.md").read_text("utf8")
+    text = (HOME / "docs" / "how-to" / "shell.md").read_text("utf8")
     for command in COMMANDS:
         assert f"`sleuth {command}" in text
 

@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/page.md: the web page over this repository's documents and code, light and dark."""
+"""Takes the pictures of the web page over this repository's documents and code, light and dark."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def take(url: str) -> None:
                     break
                 page.reload()
             page.wait_for_selector("#answer.writing", state="detached")
-            page.screenshot(path=HOME / "docs" / f"page-{scheme}.png")
+            page.screenshot(path=HOME / "docs" / "how-to" / f"page-{scheme}.png")
         browser.close()
 
 

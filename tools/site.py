@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from importlib import import_module
@@ -55,12 +56,21 @@ class Table(NamedTuple):
     rows: list[list[str]]
 
 
-def site_links(text: str, *, of_root: bool) -> str:
-    """Return a page with its links to other pages as the site has them."""
-    prefix = "" if of_root else "../"
-    for source, target in ROOT_PAGES.items():
-        text = text.replace(f"]({prefix}{source}", f"]({target}")
-    return text.replace("](docs/", "](") if of_root else text
+def site_links(text: str, page: Path) -> str:
+    """Return the text of a page with its links to other pages as the site has them."""
+    folder = site_path(page).parent
+
+    def replaced(match: re.Match[str]) -> str:
+        target = (page.parent / match[1]).resolve()
+        return f"]({os.path.relpath(site_path(target), folder)}" if target.is_file() else match[0]
+
+    return re.sub(r"\]\(([^)#:\s]+)", replaced, text)
+
+
+def site_path(page: Path) -> Path:
+    """Return where the site has a page of this repository."""
+    name = str(page.relative_to(HOME))
+    return PAGES / ROOT_PAGES.get(name, name.removeprefix("docs/"))
 
 
 def command_reference() -> str:
@@ -200,10 +210,13 @@ def draw(table: Table, column: int, title: str, path: Path) -> None:
 def plots(folder: Path) -> str:
     """Draw the tables of the benchmarks and of the rankings; return the page that shows them."""
     folder.mkdir(parents=True)
-    page = ["# Plots", "Drawn from the tables of [benchmarks](benchmarks.md) and [quality](quality.md)."]
+    page = [
+        "# Plots",
+        "Drawn from the tables of [speed](measured/speed.md) and [quality](measured/quality.md).",
+    ]
     speed = [
         table
-        for table in tables((HOME / "docs" / "benchmarks.md").read_text("utf8"))
+        for table in tables((HOME / "docs" / "measured" / "speed.md").read_text("utf8"))
         if "system" in table.columns[0]
     ]
     for at, table in enumerate(speed):
@@ -211,7 +224,7 @@ def plots(folder: Path) -> str:
             if any(words in name for words in ("ids, top 10", "build s", "peak MB")):
                 draw(table, column, f"{table.heading}: {name}", folder / f"speed-{at}-{column}.svg")
                 page.append(f"![{table.heading}: {name}](plots/speed-{at}-{column}.svg)")
-    for at, table in enumerate(tables((HOME / "docs" / "quality.md").read_text("utf8"))):
+    for at, table in enumerate(tables((HOME / "docs" / "measured" / "quality.md").read_text("utf8"))):
         mean = next((row for row in table.rows if row[0].startswith("mean of the 10")), None)
         if mean:
             columns = [i for i in range(1, len(mean)) if number(mean[i]) is not None]
@@ -226,10 +239,8 @@ def main() -> None:
     """Write all pages."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(HOME / "docs", PAGES)
-    for path in PAGES.rglob("*.md"):
-        path.write_text(site_links(path.read_text("utf8"), of_root=False), "utf8")
-    for source, target in ROOT_PAGES.items():
-        (PAGES / target).write_text(site_links((HOME / source).read_text("utf8"), of_root=True), "utf8")
+    for page in [*(HOME / "docs").rglob("*.md"), *(HOME / name for name in ROOT_PAGES)]:
+        site_path(page).write_text(site_links(page.read_text("utf8"), page), "utf8")
     (PAGES / "commands.md").write_text(command_reference(), "utf8")
     (PAGES / "api.md").write_text(api_reference(), "utf8")
     (PAGES / "plots.md").write_text(plots(PAGES / "plots"), "utf8")

@@ -3,7 +3,7 @@
     python tools/structure.py                 # this checkout
     python tools/structure.py OTHER_CHECKOUT  # another one; run it with that checkout's Python
 
-The table is in docs/structure.md.
+The table is in docs/measured/structure.md.
 """
 
 from __future__ import annotations

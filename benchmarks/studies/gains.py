@@ -1,7 +1,7 @@
 """How much does the default ranking gain over words alone, on collections of many kinds, and how sure is that?
 
     python -m benchmarks.collections       # makes sixteen of them
-    python -m benchmarks.studies.gains --plot docs/gains.png
+    python -m benchmarks.studies.gains --plot docs/measured/gains.png
 
 Prints nDCG@10 of words and of meaning for each collection, the gain of the default with its 95 % interval over queries,
 and the mean gain with its standard error over collections. At most 200 queries and 20,000 documents of each are used.

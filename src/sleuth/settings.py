@@ -26,9 +26,9 @@ class IndexSettings:
         k1, b: BM25's saturation of term frequency (0 or more) and strength of length normalisation (0 to 1).
         embedder: what makes vectors, by its spelling (`sleuth.engine.embedders`); "" for none.
         chunker: what cuts documents into passages: "" for the built-in one, the name of an installed one, or
-            "custom:FINGERPRINT" (`docs/plugins.md`).
+            "custom:FINGERPRINT" (`docs/how-to/write-a-plugin.md`).
         legs: ways to search that the index has beside the built-in ones, as "NAME" or "NAME:ARGUMENT", separated by
-            commas (`docs/legs.md`).
+            commas (`docs/how-to/add-a-leg.md`).
     """
 
     analyzer: str = _DEFAULT_ANALYZER

@@ -1,4 +1,4 @@
-"""The examples of docs/answers.md, docs/models.md and docs/vector-store.md print what they show."""
+"""The examples of guides about answers, models and vector stores print what they show."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sleuth.llm
 import sleuth.vector_store
 from sleuth.testing.ollama import FAULTS, OllamaServer
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 
 
 def reply(prompt: str) -> str:
@@ -23,12 +23,14 @@ def reply(prompt: str) -> str:
     return "Rating: 9" if "Rate the relevance" in prompt else "A language."
 
 
-@pytest.mark.parametrize(("guide", "examples"), [("answers", 15), ("models", 12), ("vector-store", 15)])
+@pytest.mark.parametrize(
+    ("guide", "examples"), [("ask-with-a-model", 15), ("hosted-models", 12), ("vector-stores", 15)]
+)
 def test_their_examples_run(
     guide: str, examples: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every example prints the output below it, with a local server as the model."""
-    if guide == "vector-store":
+    if guide == "vector-stores":
         pytest.importorskip("langchain_chroma", reason="needs the extra `chroma`")
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SLEUTH_PLUGINS"):
         monkeypatch.delenv(name, raising=False)
@@ -43,7 +45,7 @@ def test_their_examples_run(
 def test_they_name_everything() -> None:
     """Every public name of these packages occurs in its guide."""
     models, stores, moving = (
-        (DOCS / f"{name}.md").read_text("utf8") for name in ("models", "vector-store", "moving-in")
+        (DOCS / f"{name}.md").read_text("utf8") for name in ("hosted-models", "vector-stores", "moving-in")
     )
     explained = {"OllamaStatus"}  # what ollama_status gives
     assert [n for n in sleuth.llm.__all__ if n not in models and n not in explained] == []

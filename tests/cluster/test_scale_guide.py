@@ -1,4 +1,4 @@
-"""The examples of docs/scale.md work as shown."""
+"""The examples of docs/how-to/cluster.md work as shown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from sleuth.__main__ import main
 
-GUIDE = (Path(__file__).parents[2] / "docs" / "scale.md").read_text("utf8")
+GUIDE = (Path(__file__).parents[2] / "docs" / "how-to" / "cluster.md").read_text("utf8")
 
 
 def run_example_of_shards() -> None:

@@ -1,4 +1,4 @@
-"""The examples of docs/code.md and the table of docs/code-measured.md are true."""
+"""The examples of docs/how-to/index-code.md and the table of docs/measured/code.md are true."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sleuth.code.parsing import LANGUAGES
 from sleuth.code.search import filters, ranking
 
 DOCS = Path(__file__).parents[2] / "docs"
-TEXT = (DOCS / "code.md").read_text("utf-8")
-MEASURED = (DOCS / "code-measured.md").read_text("utf-8")
+TEXT = (DOCS / "how-to" / "index-code.md").read_text("utf-8")
+MEASURED = (DOCS / "measured" / "code.md").read_text("utf-8")
 
 
 def test_the_example_prints_what_it_says(tmp_path: Path) -> None:

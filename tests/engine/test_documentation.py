@@ -1,4 +1,4 @@
-"""The examples of docs/documents.md, docs/formats.md, docs/legs.md and docs/search.md print what they show."""
+"""The examples of guides about documents, files, legs and searches print what they show."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 
 
-@pytest.mark.parametrize("guide", ["documents.md", "formats.md", "legs.md", "search.md"])
+@pytest.mark.parametrize(
+    "guide", ["update-and-delete.md", "read-files.md", "add-a-leg.md", "search-documents.md"]
+)
 def test_the_guides_are_true(guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every example prints what the guide shows, in an empty folder."""
     monkeypatch.chdir(tmp_path)

@@ -379,8 +379,8 @@ def test_at_a_shell_documents_are_the_default(place: Path) -> None:
 
 
 def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
-    """The example of docs/sources.md prints the block below it in an empty folder; the guide names all sources."""
-    text = (Path(__file__).parents[2] / "docs" / "sources.md").read_text()
+    """The example of the guide prints the block below it in an empty folder; the guide names all sources."""
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "several-sources.md").read_text()
     example = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
     assert example is not None
     result = subprocess.run(

@@ -198,7 +198,7 @@ def test_symbols_mark_code(tmp_path: Path) -> None:
     prose = [document.text for document in documents()]
     lines = [document.text for document in code()]
     assert material_of(prose) is material_of([*prose, *lines[:100]]) is PROSE
-    guides = (Path(__file__).parents[2] / "docs").glob("*.md")
+    guides = (Path(__file__).parents[2] / "docs" / "how-to").glob("*.md")
     assert material_of([guide.read_text("utf8") for guide in guides]) is PROSE
     assert material_of(lines) is material_of([*prose[:100], *lines]) is CODE
     with Engine.open(tmp_path / "bags", create=True, embedder=Bags()) as engine:

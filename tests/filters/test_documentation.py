@@ -1,4 +1,4 @@
-"""The examples and tables of docs/filters.md are true."""
+"""The examples and tables of docs/concepts/filters.md are true."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import sleuth.filters.match
 from sleuth.filters import MAX_DEPTH, OPERATORS
 
-GUIDE = Path(__file__).parents[2] / "docs" / "filters.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "concepts" / "filters.md"
 
 
 def test_its_examples_run() -> None:

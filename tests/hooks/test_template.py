@@ -15,7 +15,7 @@ from sleuth.engine import Engine
 from sleuth.types import Document
 
 ROOT = Path(__file__).parents[2]
-GUIDE = ROOT / "docs" / "plugins.md"
+GUIDE = ROOT / "docs" / "how-to" / "write-a-plugin.md"
 TEMPLATE = ROOT / "examples" / "plugin-template"
 
 

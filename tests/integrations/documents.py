@@ -7,8 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
-GUIDES = [*sorted(DOCS.glob("integrations*.md")), DOCS / "moving-in.md"]
+DOCS = Path(__file__).parents[2] / "docs" / "how-to"
+GUIDES = [
+    DOCS / f"{name}.md"
+    for name in ("frameworks", "agent-frameworks", "data-frames", "other-embedders", "moving-in")
+]
 
 
 def check_examples(heading: str, folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""The examples of docs/knowledge-bases.md are true."""
+"""The examples of docs/how-to/knowledge-bases.md are true."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 import sleuth.knowledge_base
 
-GUIDE = Path(__file__).parents[2] / "docs" / "knowledge-bases.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "knowledge-bases.md"
 
 
 def test_its_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""The examples of docs/neural.md print what they show, with tiny models under the names of real ones."""
+"""The examples of docs/how-to/choose-a-model.md print what they show, with tiny models under the names of real ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from sleuth.neural import KNOWN
 from tests.neural import tiny
 
-GUIDE = Path(__file__).parents[2] / "docs" / "neural.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "choose-a-model.md"
 
 
 def test_the_guide_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

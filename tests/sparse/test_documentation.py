@@ -1,4 +1,4 @@
-"""The examples of docs/sparse.md print what they show, with a tiny model under the name of a real one."""
+"""The examples of the guide to sparse legs print what they show, with a tiny model under the name of a real one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from tests.neural import tiny
 
-GUIDE = Path(__file__).parents[2] / "docs" / "sparse.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "learned-sparse.md"
 
 
 def test_the_guide_is_true(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.commands import sleuth
 
-PAGE = Path(__file__).parents[2] / "docs" / "hybrid.md"
+PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "ranking.md"
 
 
 def test_the_example_of_the_documentation(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The examples and names of docs/web.md are true."""
+"""The examples and names of docs/how-to/search-the-web.md are true."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sleuth.web
 from sleuth.testing.tavily import TavilyServer
 from sleuth.web import SearchOptions
 
-GUIDE = Path(__file__).parents[2] / "docs" / "web.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "search-the-web.md"
 
 
 def test_its_examples_run(server: TavilyServer, monkeypatch: pytest.MonkeyPatch) -> None:

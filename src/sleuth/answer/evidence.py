@@ -1,6 +1,6 @@
 """Evidence: how well a quote and its passage fit a question, and the grade that follows from it.
 
-Measured by `benchmarks/answers.py`; the table is in `docs/answers-measured.md`.
+Measured by `benchmarks/answers.py`; the table is in `docs/measured/answers.md`.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ _INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a
 _GIBBERISH_SHARE = 0.5
 """Share of pieces above which a query is gibberish."""
 _KNOWN_SHARE, _UNKNOWN_SHARE = 0.6, 0.8
-"""Shares of pieces up to which the vectors count in full, and from which on not at all (docs/languages.md)."""
+"""Shares of pieces up to which the vectors count in full, and from which on not at all (docs/concepts/languages.md)."""
 
 
 class Model(NamedTuple):
@@ -78,11 +78,11 @@ class WordLlamaEmbedder:
     dimension = 256
     cheap = True
     unrelated = 0.25
-    """Cosine that texts without anything in common rarely reach (docs/search.md has the table)."""
+    """Cosine that texts without anything in common rarely reach (docs/measured/search.md has the table)."""
     code_weight = 0.001
-    """Of its ranks beside those of words in code search (docs/code-measured.md has the table)."""
+    """Of its ranks beside those of words in code search (docs/measured/code.md has the table)."""
     token_weight = 0.3
-    """Measured over all test collections (docs/quality.md has the table)."""
+    """Measured over all test collections (docs/measured/quality.md has the table)."""
 
     def knowledge(self, query: str) -> float:
         """Return how well the vocabulary knows the words of a query, 0 to 1.

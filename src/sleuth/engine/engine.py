@@ -158,7 +158,7 @@ class Engine(Answering):
 
         Args:
             k: 0 or more; a k above the number of hits gives all.
-            filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/filters.md`).
+            filter: which passages may answer: a tree, a Mongo-style dict or the text form (`docs/concepts/filters.md`).
             legs: names of legs, such as lexical (words) or dense (meaning); all that rank where None.
             fusion: how several legs become one ranking: a `Fusion` or its printed form.
             expand: give each passage with its neighbours (how many on each side), its "section" or its "document".
@@ -166,7 +166,7 @@ class Engine(Answering):
             exact: score every passage, instead of dropping some by an estimate: slower, and independent of segments.
             deadline: seconds that the search may take; None for no limit. A leg that is late is abandoned.
             syntax: read phrases in quotes, `-word` and `field:word` in the query, and name words that no passage holds
-                in `Ranking.notes`, with the nearest word of the index (`docs/search.md`).
+                in `Ranking.notes`, with the nearest word of the index (`docs/how-to/search-documents.md`).
             min_score: leave out passages that have less in common with the query, from 0 (nothing) to 1 (all words or
                 the same meaning). None leaves out no single passage; a query of gibberish finds nothing all the same.
             all_copies: show also passages whose text repeats that of a better one. Else a hit names its copies
@@ -175,7 +175,7 @@ class Engine(Answering):
                 follows behind them; if the other documents cannot fill ten places, it stays.
             rerank: orders the best passages again: a `Reranker`, or the name of an installed model; "" for none.
                 By default (None), if neither `legs` nor `fusion` is named, a known encoder that is installed reranks an
-                index without vectors of a model (`docs/neural.md`).
+                index without vectors of a model (`docs/how-to/choose-a-model.md`).
 
         Returns:
             The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in

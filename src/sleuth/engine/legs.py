@@ -47,7 +47,7 @@ _EVERYWHERE: Final = tuple(_KINDS)
 """Legs that indexes have without naming them."""
 
 WEIGHTS: Final = {name: kind.weight for name, kind in _KINDS.items() if issubclass(kind, RankingLeg)}
-"""Of the default fusion, by leg, chosen over all test collections at once (docs/hybrid.md)."""
+"""Of the default fusion, by leg, chosen over all test collections at once (docs/concepts/ranking.md)."""
 
 register_leg(SparseLeg)
 

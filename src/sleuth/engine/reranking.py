@@ -36,7 +36,7 @@ RERANKED = 100
 FIRST = 20
 """Passages that an encoder compares with a query."""
 WEIGHT = 2.0
-"""Of the similarity, beside the score that a passage had (docs/neural-measured.md)."""
+"""Of the similarity, beside the score that a passage had (docs/measured/neural.md)."""
 TOGETHER = 4
 """Passages that are embedded before the clock is looked at."""
 IN_MEMORY = 5_000

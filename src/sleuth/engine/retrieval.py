@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 NEAR = 0.6
 """Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
-At a cosine of .15 instead of .25, words that only the vectors know are still found (docs/search.md)."""
+At a cosine of .15 instead of .25, words that only the vectors know are still found (docs/measured/search.md)."""
 
 
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:

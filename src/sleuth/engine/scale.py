@@ -24,7 +24,7 @@ _ANALYZER: Final = "code-english"
 _STEP: Final = 1e-3
 _UNASKED_CODE: Final = 0.9
 _UNASKED_TEXT: Final = 0.75
-"""What a source counts where the query asks for the other kind (docs/sources.md has the table)."""
+"""What a source counts where the query asks for the other kind (docs/how-to/several-sources.md has the table)."""
 
 _ASKS_FOR_CODE = re.compile(
     r"\b(?:(?:functions?|class(?:es)?|methods?|modules?|decorators?)(?![- ]based\b)|dataclass|def"

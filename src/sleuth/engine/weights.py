@@ -50,7 +50,7 @@ class Material:
 
     Attributes:
         ratios, weights: the weight by the mean reciprocal rank of meaning, divided by that of words; linear between
-            these points. Chosen over collections and embedders, left out in turn (docs/neural-measured.md).
+            these points. Chosen over collections and embedders, left out in turn (docs/measured/neural.md).
         word: of a text that has not several sentences.
         fewest: words of such a text.
         spans: the least and the greatest number of words in a row that are taken out of it.

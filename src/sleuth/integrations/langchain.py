@@ -71,8 +71,8 @@ class SleuthRetriever(BaseRetriever):
 class SleuthVectorStore(VectorStore):
     """An index of Sleuth as a vector store of LangChain, with any embeddings.
 
-    Each document is one passage, and comes back as it was. `filter` takes every form of `docs/filters.md`. Scores are
-    cosines. `SleuthRetriever(source=store.engine)` searches the same documents by words and meaning.
+    Each document is one passage, and comes back as it was. `filter` takes every form of `docs/concepts/filters.md`.
+    Scores are cosines. `SleuthRetriever(source=store.engine)` searches the same documents by words and meaning.
     """
 
     def __init__(self, engine: Any, embeddings: Embeddings | None = None) -> None:

@@ -16,8 +16,8 @@ class KnownModel(NamedTuple):
         pooling: how the vectors of tokens become one: "mean" or "cls"; "" for other models than encoders.
         query_prefix, passage_prefix: put before texts, as the card of the model asks.
         quality: mean nDCG@10 over 12 collections, as vectors of an index, where it was measured
-            (docs/neural-measured.md); the default embedder has .604 there.
-        weight: of its vectors in the default fusion, where it was measured (docs/neural-measured.md).
+            (docs/measured/neural.md); the default embedder has .604 there.
+        weight: of its vectors in the default fusion, where it was measured (docs/measured/neural.md).
         unrelated: the cosine that texts without anything in common reach, from which `min_score` counts.
         is_multilingual: whether it knows other languages than English.
     """

@@ -18,7 +18,7 @@ from sleuth.neural.folder import ModelFolder
 
 TOKENS_OF_A_RUN = 512
 """Tokens of one run of the model, padding included. One thread reads long texts fastest one by one, and 8 short ones
-together (docs/neural-measured.md)."""
+together (docs/measured/neural.md)."""
 MOST_THREADS = 4
 
 Text = str | tuple[str, str]

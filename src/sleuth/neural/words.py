@@ -14,7 +14,7 @@ def has_meaning(query: str, pieces: Callable[[str], Sequence[str]]) -> bool:
     """Return whether a tokenizer knows words of a query; gibberish falls into parts of one or two letters.
 
     Such parts of words hold more than half of the Latin letters in 96 of 100 queries of random letters with the
-    tokenizer of BERT, and in 1 of 1,000 questions of test collections (docs/neural-measured.md). Other scripts
+    tokenizer of BERT, and in 1 of 1,000 questions of test collections (docs/measured/neural.md). Other scripts
     always have a meaning.
 
     Args:

@@ -1,4 +1,4 @@
-"""The examples of docs/serve.md and the README work as shown."""
+"""The examples of the guide to the server work as shown."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from sleuth.surfaces.http import read_entries
 
 from .conftest import Local, make_index, serving
 
-ROOT = Path(__file__).parents[3]
+GUIDE = (Path(__file__).parents[3] / "docs" / "how-to" / "serve-with-keys.md").read_text("utf8")
 
 
-EXAMPLES = re.findall(
-    r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", (ROOT / "docs/serve.md").read_text(), re.DOTALL
-)
+EXAMPLES = re.findall(r"```python\n((?:(?!```).)*)```\n\n```text\n(.*?)```", GUIDE, re.DOTALL)
 
 
 @pytest.mark.parametrize(("code", "expected"), EXAMPLES, ids=["client", "tenants"])
@@ -37,7 +35,7 @@ def test_the_guide_s_examples_print_what_they_say(tmp_path: Path, code: str, exp
 
 def test_requests_with_curl_are_answered(server: Local) -> None:
     """The curl request of the guide returns hits."""
-    match = re.search(r"curl .*/v1/search .*-d '(.*?)'", (ROOT / "docs/serve.md").read_text())
+    match = re.search(r"curl .*/v1/search .*-d '(.*?)'", GUIDE)
     assert match
     headers = {"content-type": "application/json"}
     answer = server.client.post("/v1/search", content=match[1], headers=headers)
@@ -47,7 +45,7 @@ def test_requests_with_curl_are_answered(server: Local) -> None:
 
 def test_the_client_of_the_guide_finds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The example with OpenAI's client prints a score, a file name and a text."""
-    match = re.search(r"```python\n(from openai .*?)```", (ROOT / "docs/serve.md").read_text(), re.DOTALL)
+    match = re.search(r"```python\n(from openai .*?)```", GUIDE, re.DOTALL)
     assert match
     with serving(make_index(tmp_path / ".sleuth")) as started:
         values: dict[str, Any] = {}
@@ -62,7 +60,7 @@ def test_the_keys_of_the_guide_are_made(tmp_path: Path, monkeypatch: pytest.Monk
     """The commands of the guide add keys with their scopes and filters."""
     monkeypatch.chdir(tmp_path)
     register(["serve"])
-    lines = re.findall(r"^\$ sleuth (serve keys add .*)$", (ROOT / "docs/serve.md").read_text(), re.MULTILINE)
+    lines = re.findall(r"^\$ sleuth (serve keys add .*)$", GUIDE, re.MULTILINE)
     for line in lines:
         assert CliRunner().invoke(app, shlex.split(line)).output.startswith("sleuth_")
     entries = {entry["name"]: entry for entry in read_entries(tmp_path / "keys.json")}
@@ -77,6 +75,6 @@ def test_every_option_of_the_guide_is_there(monkeypatch: pytest.MonkeyPatch) -> 
     register(["serve"])
     commands = (["serve"], ["serve", "keys", "add"])
     help_text = "".join(CliRunner().invoke(app, [*command, "--help"]).output for command in commands)
-    options = set(re.findall(r"`(--[a-z-]+)", (ROOT / "docs/serve.md").read_text()))
+    options = set(re.findall(r"`(--[a-z-]+)", GUIDE))
     assert options
     assert not [option for option in options if option not in help_text]

@@ -1,4 +1,4 @@
-"""The guide to agents (docs/mcp.md) is true."""
+"""The guide to agents (docs/how-to/agents.md) is true."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from sleuth.surfaces.mcp import CLIENTS, TOOLS
 
 ROOT = Path(__file__).parents[3]
-GUIDE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+GUIDE = (ROOT / "docs" / "how-to" / "agents.md").read_text("utf-8")
 
 
 def test_the_example_prints_what_it_says(tmp_path: Path) -> None:

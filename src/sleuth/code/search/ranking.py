@@ -1,7 +1,7 @@
 """Ranks files by a weighted sum of signals, and chunks within files.
 
 The weights were learned by `benchmarks/code_quality.py --fit` over all its collections together, each counting the same
-(the table is in docs/code-measured.md): a softmax over the candidates of a query, the weights 0 and more.
+(the table is in docs/measured/code.md): a softmax over the candidates of a query, the weights 0 and more.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ WEIGHTS: dict[str, float] = {
 }
 
 MEANING = 1.5
-"""What the vector leg counts among the signals: a tenth of all others (docs/code-measured.md)."""
+"""What the vector leg counts among the signals: a tenth of all others (docs/measured/code.md)."""
 
 CATEGORY_FACTORS = {"code": 1.0, "test": 0.6, "docs": 0.7, "config": 0.8, "generated": 0.5}
 """What a file counts that is not what people mostly ask for; 1 where the query asks for it."""

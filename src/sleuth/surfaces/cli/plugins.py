@@ -41,7 +41,7 @@ def plugins(
         print_json([info.to_dict() for info in infos])
     elif not infos:
         where = f" in {os.fspath(folder)}" if folder else ""
-        say(f"No plugins are installed{where}. How to write one: docs/plugins.md")
+        say(f"No plugins are installed{where}. How to write one: docs/how-to/write-a-plugin.md")
     else:
         for info in infos:
             print_plugin(info)
