@@ -19,7 +19,7 @@ from sleuth.answer import (
     trim_pieces,
 )
 from sleuth.errors import ArgumentError
-from sleuth.llm import Ollama, open_generator
+from sleuth.llm import Ollama, OpenAIGenerator, open_generator
 from sleuth.results import Grade
 from sleuth.testing.ollama import OllamaServer
 from sleuth.text import get_analyzer
@@ -107,24 +107,26 @@ def test_unsupported_sentences_are_marked() -> None:
 
 
 def test_the_budget_is_that_of_the_model() -> None:
-    """A model that reads 2,048 tokens gets fewer passages; one that does not say gets the default."""
+    """A model gets as many tokens of passages as it reads, without those of the rules; one that does not say, 3,000."""
     with OllamaServer(context=2048) as server:
         model = Ollama("llama3.1", server.url)
-        assert budget_of(model, 8192) == 2048 - 1300
+        assert budget_of(model) == 2048 - 1300
         assert server.payloads("/api/show") == [{"model": "llama3.1"}]
     with OllamaServer() as server:
-        assert budget_of(Ollama("llama3.1", server.url, options={"num_ctx": 8192}), 8192) == 3000
-    assert budget_of(Scripted(), 8192) == budget_of(None, 8192) == 3000
+        assert budget_of(Ollama("llama3.1", server.url, options={"num_ctx": 8192})) == 8192 - 1300
+    assert budget_of(OpenAIGenerator("m", "http://127.0.0.1:9/v1", context=32_768)) == 32_768 - 1300
+    assert budget_of(OpenAIGenerator("m", "http://127.0.0.1:9/v1")) == budget_of(Scripted()) == 3000
+    assert budget_of(None) == 3000
 
 
 def test_the_budget_is_what_ollama_runs_a_model_with() -> None:
     """A model that can read more is cut silently at `num_ctx`: of the options, else of its parameters, else 4,096."""
     with OllamaServer(context=131_072) as server:
-        assert budget_of(Ollama("llama3.1", server.url), 8192) == 4096 - 1300
-        assert budget_of(Ollama("llama3.1", server.url, options={"num_ctx": 3000}), 8192) == 3000 - 1300
+        assert budget_of(Ollama("llama3.1", server.url)) == 4096 - 1300
+        assert budget_of(Ollama("llama3.1", server.url, options={"num_ctx": 3000})) == 3000 - 1300
     with OllamaServer(context=131_072, num_ctx=2500) as server:
-        assert budget_of(Ollama("llama3.1", server.url), 8192) == 2500 - 1300
-        assert budget_of(open_generator("llama3.1", base_url=server.url, context=8192), 8192) == 3000
+        assert budget_of(Ollama("llama3.1", server.url)) == 2500 - 1300
+        assert budget_of(open_generator("llama3.1", base_url=server.url, context=8192)) == 8192 - 1300
 
 
 def test_streaming() -> None:

@@ -18,7 +18,7 @@ from sleuth.results import Grade, SearchResult
 from sleuth.types import RetrievedItem
 
 BUDGET: Final = 3000
-"""Tokens of passages for a model, at most."""
+"""Tokens of passages for a model that does not say how many it reads."""
 
 CONTRADICTIONS: Final = 5
 """Sentences for which contradictions are looked for, at most."""
@@ -97,15 +97,10 @@ class LLMSynthesizer:
     asynthesize = async_twin(synthesize)
 
 
-def budget_of(generator: Generator | None, context: int) -> int:
-    """Return how many tokens of passages fit into the window of a model.
-
-    Args:
-        context: tokens of the window, if the model does not say that it reads fewer.
-    """
-    model_window = getattr(generator, "context_length", None)
-    window = min(context, model_window) if isinstance(model_window, int) else context
-    return max(1, min(BUDGET, window - REST))
+def budget_of(generator: Generator | None) -> int:
+    """Return how many tokens of passages fit into the window of a model; `BUDGET` if it does not say what it reads."""
+    window = getattr(generator, "context_length", None)
+    return max(1, window - REST) if isinstance(window, int) else BUDGET
 
 
 def contradictions(question: str, passages: Sequence[Passage]) -> list[str]:

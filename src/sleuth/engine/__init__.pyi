@@ -25,7 +25,6 @@ from sleuth.engine.sources import open_sources as open_sources
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
-from sleuth.engine.answers import CONTEXT as CONTEXT
 from sleuth.engine.answers import Answering as Answering
 from sleuth.engine.answers import as_generator as as_generator
 from sleuth.engine.asking import OF_ALL_LEGS as OF_ALL_LEGS

@@ -10,6 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from sleuth.engine.embedders import is_cheap
+from sleuth.errors import ArgumentError
 from sleuth.remote import async_twin
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 PLUGINS_VARIABLE = "SLEUTH_PLUGINS"
 """Names a folder of plugins. No folder is searched unless this or the caller says so."""
 
+CONTEXT_VARIABLE = "SLEUTH_MODEL_CONTEXT"
+"""Tokens of prompt and answer that a model named by the user reads."""
+
 CONTEXT = 8192
-"""Tokens that a model named by the user gets room for: 3,000 of passages, the rules, the answer, and as much
-again.
-"""
+"""The same where nobody says, for a model that Ollama runs."""
 
 
 class Answering:
@@ -188,7 +190,7 @@ class Answering:
             return self._quoting()
         from sleuth.answer import LLMSynthesizer, budget_of
 
-        return LLMSynthesizer(generator, budget=budget_of(generator, CONTEXT))
+        return LLMSynthesizer(generator, budget=budget_of(generator))
 
     def grade(self, question: str, items: Sequence[RetrievedItem]) -> Grade:
         """Return how well passages, best first, answer a question, without a model."""
@@ -315,10 +317,14 @@ def as_generator(model: Model) -> Generator | None:
     """Return a generator, or the one that a name means.
 
     Raises:
-        ArgumentError: an empty name.
+        ArgumentError: an empty name, or $SLEUTH_MODEL_CONTEXT is no number of tokens.
     """
-    if isinstance(model, str):
-        from sleuth.llm import open_generator
+    if not isinstance(model, str):
+        return model
+    from sleuth.llm import open_generator, split_name
 
-        return open_generator(model, context=CONTEXT)
-    return model
+    tokens = os.environ.get(CONTEXT_VARIABLE, "").strip()
+    if tokens and not (tokens.isascii() and tokens.isdigit() and int(tokens)):
+        raise ArgumentError(f"{CONTEXT_VARIABLE} must be a number of tokens above 0, got {tokens!r}")
+    default = CONTEXT if split_name(model)[0] == "ollama" else None
+    return open_generator(model, context=int(tokens) if tokens else default)

@@ -12,6 +12,7 @@ from sleuth.llm.reranker import RemoteReranker as RemoteReranker
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.llm.choose import split_name as split_name
 from sleuth.llm.http import AnswerError as AnswerError
 from sleuth.llm.http import error_message as error_message
 from sleuth.llm.http import read_all as read_all

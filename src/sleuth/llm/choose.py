@@ -34,12 +34,12 @@ def open_generator(
     """Return the generator that a name means, without making a request.
 
     Args:
-        context: tokens of prompt and answer that Ollama's context window must hold. Ollama cuts longer
-            prompts silently; its own default is 2,048 or 4,096.
+        context: tokens of prompt and answer that the model reads. Ollama runs it with that window: it cuts longer
+            prompts silently, and its own default is 2,048 or 4,096. None asks an endpoint what it reads.
     """
     service, model = split_name(name)
     if service == "openai":
-        return OpenAIGenerator(model, base_url, timeout=timeout)
+        return OpenAIGenerator(model, base_url, timeout=timeout, context=context)
     options = {} if context is None else {"num_ctx": context}
     return Ollama(model, base_url or DEFAULT_URL, timeout=timeout, options=options)
 

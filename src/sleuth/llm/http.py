@@ -343,6 +343,10 @@ def again_when_pure(error: Exception) -> retry.Again | None:
     return retry.Again() if is_broken(error) else None
 
 
+def never_again(_: Exception) -> None:
+    """Retry nothing."""
+
+
 def is_timeout(error: BaseException) -> bool:
     """Return whether a request timed out."""
     return isinstance(error, LateError)

@@ -26,10 +26,11 @@ from sleuth.llm.http import (
     again_when_refused,
     checked_timeout,
     error_message,
+    never_again,
 )
 from sleuth.llm.urllib_client import send
 from sleuth.llm.vectors import close, unit, vector, vectors
-from sleuth.remote import async_pieces, async_twin, checked_base, port_of, retry
+from sleuth.remote import async_pieces, async_twin, checked_base, port_of
 
 
 class _Default(str):
@@ -156,7 +157,7 @@ class Ollama:
     def _show(self) -> dict[str, Any]:
         """Return what the server says of the model; nothing if it does not answer."""
         client = JsonClient(
-            self.base_url, min(self.timeout, SHOWN), send, self._client.describe, _never, retries=0
+            self.base_url, min(self.timeout, SHOWN), send, self._client.describe, never_again, retries=0
         )
         try:
             facts = client.post("/api/show", {"model": self.model})
@@ -349,7 +350,7 @@ class OllamaStatus:
 def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> OllamaStatus:
     """Return what a server says of itself. A failing server is a status, never an error."""
     url = resolve_url(base_url)
-    client = JsonClient(url, timeout, send, _OllamaFailures(RemoteError, timeout), _never, retries=0)
+    client = JsonClient(url, timeout, send, _OllamaFailures(RemoteError, timeout), never_again, retries=0)
     try:
         version = client.get("/api/version")
         tags = client.get("/api/tags")
@@ -362,10 +363,6 @@ def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> Ollam
     return OllamaStatus(
         url, str(version.get("version", "")) if isinstance(version, dict) else "", tuple(names)
     )
-
-
-def _never(error: Exception) -> retry.Again | None:
-    return None
 
 
 def _is_missing_endpoint(error: EmbeddingError) -> bool:

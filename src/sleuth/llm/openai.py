@@ -26,6 +26,7 @@ from sleuth.llm.http import (
     error_message,
 )
 from sleuth.llm.vectors import vectors
+from sleuth.llm.window import window_of
 from sleuth.remote import Answer, Deadline, Mask, async_pieces, async_twin, checked_base, port_of
 
 DEFAULT_URL = "https://api.openai.com/v1"
@@ -101,6 +102,7 @@ class OpenAIGenerator:
         api_key: None takes OPENAI_API_KEY; "" sends no key. Never shown.
         timeout: seconds of silence after which a call fails.
         options: further fields of the request, such as `{"temperature": 0}`.
+        context: tokens of prompt and answer that the model reads; None asks the server.
     """
 
     def __init__(
@@ -111,14 +113,23 @@ class OpenAIGenerator:
         api_key: str | None = None,
         timeout: float = 300.0,
         options: Mapping[str, Any] | None = None,
+        context: int | None = None,
     ) -> None:
         self.model = model
         self.options = dict(options or {})
+        self._context = None if context is None else check_count(context, "context", least=1)
         self._client = connect(GenerationError, base_url, api_key, timeout)
         self.base_url = self._client.base_url
 
     def __repr__(self) -> str:
         return f"OpenAIGenerator(model={self.model!r}, base_url={self.base_url!r})"
+
+    @property
+    def context_length(self) -> int | None:
+        """Tokens of prompt and answer that are read; None where nobody says. A server is asked once in ten minutes."""
+        if self._context is not None or self.base_url == DEFAULT_URL:  # OpenAI itself does not say
+            return self._context
+        return window_of(self._client, self.model)
 
     def complete(self, prompt: str) -> str:
         """Return the whole answer.

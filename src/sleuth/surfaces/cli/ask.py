@@ -160,14 +160,14 @@ def summarize(
 ) -> None:
     """Summarize documents in bullet points."""
     from sleuth.answer import SummarySynthesizer, budget_of
-    from sleuth.engine import CONTEXT, as_generator
+    from sleuth.engine import as_generator
     from sleuth.llm import LLMGenerator
 
     if bool(documents) == bool(about):
         raise ArgumentError("give documents to summarize, or --about with a question")
     generator = as_generator(model)
     writer = None if generator is None else LLMGenerator(llm=generator)
-    synthesizer = SummarySynthesizer(writer, budget=budget_of(generator, CONTEXT))
+    synthesizer = SummarySynthesizer(writer, budget=budget_of(generator))
     on_text = None if json else show
     with open_index(index) as engine:
         if about:
