@@ -82,8 +82,9 @@ def _entry(answer: Any, model: str) -> Mapping[str, Any]:
 
 
 def _limits(entry: Mapping[str, Any]) -> Iterator[int]:
-    for facts in (entry, entry.get("top_provider"), entry.get("meta")):
-        for name in _LIMITS if isinstance(facts, Mapping) else ():
-            value = facts.get(name)
+    parts = [part for part in (entry, entry.get("top_provider"), entry.get("meta")) if isinstance(part, dict)]
+    for part in parts:
+        for name in _LIMITS:
+            value = part.get(name)
             if isinstance(value, int) and not isinstance(value, bool) and value > 0:
                 yield value
