@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test test-all picture release-check browser conformance conformance-mteb cluster agents check build wheel docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
+.PHONY: help demo test test-all picture release-check browser conformance conformance-mteb cluster agents check build wheel reference docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -176,6 +176,9 @@ wheel: $(VENV)/.tools ## build a wheel in dist/, install it in a fresh environme
 	@rm -rf build/lib* build/bdist* dist/sleuth-*.whl
 	@tools/step "Build the wheel" $(BIN)/python -m pip wheel --no-build-isolation --no-deps --wheel-dir dist .
 	@$(BIN)/python tools/check_wheel.py dist/sleuth-*.whl
+
+reference: $(VENV)/.developed build ## write docs/reference again, from the code
+	$(BIN)/python tools/reference.py
 
 docs: $(VENV)/.documented ## build the site in build/site; a broken link fails
 	$(BIN)/python tools/site.py

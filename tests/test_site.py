@@ -10,7 +10,7 @@ import yaml
 
 HOME = Path(__file__).parents[1]
 SITE = runpy.run_path(str(HOME / "tools" / "site.py"))
-GENERATED = {"commands.md", "api.md", "plots.md"}
+GENERATED = {"plots.md"}
 
 
 def pages() -> list[Path]:
@@ -46,15 +46,6 @@ def test_the_page_for_models_names_pages_of_the_site() -> None:
     text = (HOME / "mkdocs.yml").read_text("utf8")
     links = re.findall(r"\]\(([^)]+)\)", (HOME / "docs" / "llms.txt").read_text("utf8"))
     assert links and [link for link in links if f": {link}\n" not in text] == []
-
-
-def test_the_reference_holds_every_command_and_option() -> None:
-    """The generated reference has each command, including those of groups, with their options."""
-    text = SITE["command_reference"]()
-    for heading in ("## sleuth index", "## sleuth search", "### sleuth code refs"):
-        assert f"\n{heading}\n" in text
-    assert "| `--index`, `-i` |" in text
-    assert "[bold]" not in text
 
 
 def test_tables_of_pages_are_read() -> None:

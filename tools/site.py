@@ -1,18 +1,12 @@
-"""Gather the pages of the site in build/pages: guides, files of the root, generated references and plots."""
+"""Gather the pages of the site in build/pages: those of docs, files of the root, and plots."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-if TYPE_CHECKING:
-    from types import ModuleType
-
-    import click
+from typing import NamedTuple
 
 HOME = Path(__file__).parents[1]
 PAGES = HOME / "build" / "pages"
@@ -24,22 +18,6 @@ ROOT_PAGES = {
     "SECURITY.md": "security.md",
     "CODE_OF_CONDUCT.md": "conduct.md",
 }
-PACKAGES = (
-    "sleuth",
-    "sleuth.errors",
-    "sleuth.protocols",
-    "sleuth.results",
-    "sleuth.settings",
-    "sleuth.filters",
-    "sleuth.manager",
-    "sleuth.hooks",
-    "sleuth.compose",
-    "sleuth.llm",
-    "sleuth.web",
-    "sleuth.knowledge_base",
-    "sleuth.vector_store",
-    "sleuth.evaluate",
-)
 FAR_APART = 50
 """Bars of which one is that many times another need a logarithmic scale."""
 
@@ -71,87 +49,6 @@ def site_path(page: Path) -> Path:
     """Return where the site has a page of this repository."""
     name = str(page.relative_to(HOME))
     return PAGES / ROOT_PAGES.get(name, name.removeprefix("docs/"))
-
-
-def command_reference() -> str:
-    """Return one section for each command, made from the command line's own declarations."""
-    import typer.main
-
-    from sleuth.surfaces.cli.app import app
-    from sleuth.surfaces.cli.main import COMMANDS
-
-    for module in dict.fromkeys(COMMANDS.values()):
-        import_module(f"sleuth.surfaces.cli.{module}")
-    sections = ["# Commands", "Every option of every command, as `sleuth COMMAND --help` shows it."]
-    root = typer.main.get_command(app)
-    for name in COMMANDS:
-        sections += command_sections(root.commands[name], f"sleuth {name}")  # type: ignore[attr-defined]
-    return "\n\n".join(sections) + "\n"
-
-
-def command_sections(command: click.Command, path: str) -> list[str]:
-    """Return the sections of a command and of those below it."""
-    level = "#" * (path.count(" ") + 1)
-    sections = [f"{level} {path}", help_text(command.help or "")]
-    arguments: list[Any] = [one for one in command.params if one.param_type_name == "argument"]
-    names = [
-        (one.metavar or one.name or "").strip("[]") + ("…" if one.nargs == -1 else "") for one in arguments
-    ]
-    usage = " ".join([path, "[OPTIONS]", *names])
-    children: dict[str, click.Command] = getattr(command, "commands", {})
-    if not children:
-        sections.append(f"```text\n{usage}\n```")
-    rows = [row for one in command.params if (row := parameter_row(one))]
-    if rows:
-        sections.append("\n".join(["| option | meaning |", "|---|---|", *rows]))
-    for name, child in children.items():
-        sections += command_sections(child, f"{path} {name}")
-    return sections
-
-
-def help_text(text: str) -> str:
-    """Return a help text of the command line as Markdown: its examples are a block."""
-    text = re.sub(r"\[/?bold\]", "**", text.replace("\b", "")).strip()
-    head, _, examples = text.partition("**Examples**")
-    block = "\n".join(line.strip() for line in examples.strip().splitlines() if line.strip())
-    return f"{head.strip()}\n\n```text\n{block}\n```" if block else head.strip()
-
-
-def parameter_row(parameter: click.Parameter) -> str:
-    """Return the row of an option or argument, or nothing for a hidden one."""
-    if getattr(parameter, "hidden", False) or parameter.name == "help":
-        return ""
-    names = ", ".join(f"`{name}`" for name in (*parameter.opts, *parameter.secondary_opts))
-    meaning = " ".join((getattr(parameter, "help", None) or "").split()).replace("|", "\\|")
-    default = parameter.default
-    if default not in {None, False, ""} and not callable(default) and isinstance(default, str | int | float):
-        meaning += f" Default: `{default}`."
-    return f"| {names} | {meaning} |"
-
-
-def api_reference() -> str:
-    """Return a section for each package, with what it exports."""
-    sections = [
-        "# Python",
-        "Everything that packages export. Import names from here, not from modules below.",
-    ]
-    for package in PACKAGES:
-        module = import_module(package)
-        exported = getattr(module, "__all__", None) or [
-            name
-            for name, value in vars(module).items()
-            if getattr(value, "__module__", "") == package and name[0] != "_"
-        ]
-        sections.append(f"## {package}")
-        sections += [f"::: {home_of(module, name)}" for name in exported]
-    return "\n\n".join(sections) + "\n"
-
-
-def home_of(module: ModuleType, name: str) -> str:
-    """Return where an exported name is defined."""
-    value = getattr(module, name)
-    home = str(getattr(value, "__module__", ""))
-    return f"{home}.{value.__qualname__}" if home.startswith("sleuth") else f"{module.__name__}.{name}"
 
 
 def tables(text: str) -> list[Table]:
@@ -241,8 +138,6 @@ def main() -> None:
     shutil.copytree(HOME / "docs", PAGES)
     for page in [*(HOME / "docs").rglob("*.md"), *(HOME / name for name in ROOT_PAGES)]:
         site_path(page).write_text(site_links(page.read_text("utf8"), page), "utf8")
-    (PAGES / "commands.md").write_text(command_reference(), "utf8")
-    (PAGES / "api.md").write_text(api_reference(), "utf8")
     (PAGES / "plots.md").write_text(plots(PAGES / "plots"), "utf8")
     (PAGES / "wide.css").write_text(WIDE, "utf8")
 

@@ -20,10 +20,12 @@ class IndexSettings:
 
     Attributes:
         analyzer: how text becomes terms: "english", "plain" or "code".
-        chunk_size, chunk_overlap: tokens per passage, and how many a passage shares with the one before it.
-        title_weight, heading_weight: how often a word of the title or the section heading counts, in words of the
-            text; 0 leaves them out.
-        k1, b: BM25's saturation of term frequency (0 or more) and strength of length normalisation (0 to 1).
+        chunk_size: tokens of a passage, from 8.
+        chunk_overlap: tokens that a passage shares with the one before it, up to a quarter of chunk_size.
+        title_weight: how many words of the text a word of the title counts; 0 leaves the title out.
+        heading_weight: the same for a word of the section heading.
+        k1: BM25's saturation of term frequency, 0 or more.
+        b: BM25's strength of length normalisation, 0 to 1.
         embedder: what makes vectors, by its spelling (`sleuth.engine.embedders`); "" for none.
         chunker: what cuts documents into passages: "" for the built-in one, the name of an installed one, or
             "custom:FINGERPRINT" (`docs/how-to/write-a-plugin.md`).
