@@ -61,7 +61,7 @@ UV_INSTALL = -m uv pip install --build-constraints build/old-setuptools.txt
 $(FRAMEWORKS)/.installed: pyproject.toml build/old-setuptools.txt
 	$(PYTHON) -m venv $(FRAMEWORKS)
 	$(FRAMEWORKS)/bin/python -m pip install uv
-	$(FRAMEWORKS)/bin/python $(UV_INSTALL) --python $(FRAMEWORKS)/bin/python --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma,fastembed]' model2vec langchain-tests langchain-community pandas polars datasets pytest pytest-asyncio
+	$(FRAMEWORKS)/bin/python $(UV_INSTALL) --python $(FRAMEWORKS)/bin/python --editable '.[hybrid,langchain,haystack,llama-index,langgraph,pydantic-ai,dspy,tables,ir-datasets,pyterrier,imports,chroma,fastembed,serve]' model2vec langchain-tests langchain-community langchain-openai pandas polars datasets pytest pytest-asyncio
 	touch $@
 
 $(MTEB)/.installed: pyproject.toml build/old-setuptools.txt

@@ -17,7 +17,7 @@ try:
     import pandas as pd
     import pyterrier as pt
 except ImportError as error:
-    raise MissingPackageError("python-terrier", "pyterrier", "a transformer of PyTerrier") from error
+    raise MissingPackageError("pyterrier", "pyterrier", "a transformer of PyTerrier") from error
 
 _COLUMNS = ("docno", "score", "rank")
 

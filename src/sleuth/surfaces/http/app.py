@@ -19,7 +19,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sleuth.surfaces.http import ask, chat, code, dify, documents, openai, rerank, search, status
+from sleuth.surfaces.http import ask, chat, code, dify, documents, embeddings, openai, rerank, search, status
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
 from sleuth.surfaces.http.problems import EXPECTED, Dialect, problem
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.surfaces.http.settings import ServerSettings
 
-ROUTERS = tuple(noun.router for noun in (search, ask, documents, code, status, openai, chat, rerank, dify))
+ROUTERS = tuple(noun.router for noun in (search, ask, documents, code, status, openai, embeddings, chat, rerank, dify))
 
 DIALECTS: dict[str, Dialect] = {dify.PATH: dify.error}
 """Paths whose clients expect errors of another shape than problem documents."""

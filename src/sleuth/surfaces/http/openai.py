@@ -1,8 +1,7 @@
-"""What clients of OpenAI's API ask of the index: vector stores, files, and embeddings."""
+"""What clients of OpenAI's API ask of the index: vector stores and files."""
 
 from __future__ import annotations
 
-import base64
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 
 QueryText = Annotated[str, Field(max_length=MOST_QUERY)]
-Passage = Annotated[str, Field(max_length=100_000)]
-"""A text that is embedded."""
 
 
 def check_store(name: str, call: Call) -> None:
@@ -301,76 +298,3 @@ async def delete_vector_store_file(vector_store_id: str, file_id: str, call: Cur
     if not await call.write(call.engine.delete, [file_id], timeout=call.remaining):
         raise Refusal(404, "UnknownDocumentError", f"file_id must be of a document, got {file_id!r}")
     return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
-
-
-class EmbeddingsRequest(BaseModel):
-    """Texts to embed."""
-
-    input: Passage | Annotated[list[Passage], Field(min_length=1, max_length=2048)]
-    model: str = Field(max_length=1000, description="Accepted; the embedder is that of the index.")
-    encoding_format: Literal["float", "base64"] = "float"
-    dimensions: int | None = Field(default=None, ge=1, description="That of the embedder, or left out.")
-    user: str | None = None
-
-
-class Embedding(BaseModel):
-    """One vector: numbers, or their 32-bit floats in base64."""
-
-    object: Literal["embedding"]
-    index: int
-    embedding: list[float] | str
-
-
-class Usage(BaseModel):
-    """Tokens that were read."""
-
-    prompt_tokens: int
-    total_tokens: int
-
-
-class EmbeddingsResponse(BaseModel):
-    """Vectors in the order of the texts."""
-
-    object: Literal["list"]
-    data: list[Embedding]
-    model: str
-    usage: Usage
-
-
-@router.post("/v1/embeddings", response_model=EmbeddingsResponse, responses=PROBLEMS | MISSING)
-async def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> Response:
-    """Embed texts with the embedder of the index."""
-    return json_response(await call.read(_embed, body, call))
-
-
-def _embed(body: EmbeddingsRequest, call: Call) -> dict[str, Any]:
-    from sleuth.text import count_tokens
-    from sleuth.vectors import as_vectors, ask_embedder
-
-    embedder = call.service.engine.embedder
-    if embedder is None:
-        raise Refusal(
-            404, "NoEmbedderError", "the index has no vectors; `sleuth index --embedder` makes them"
-        )
-    texts = [body.input] if isinstance(body.input, str) else body.input
-    name = embedder.fingerprint
-    vectors = as_vectors(ask_embedder(embedder.embed_documents, texts, name), len(texts), name).astype("<f4")
-    if body.dimensions is not None and body.dimensions != len(vectors[0]):
-        raise ArgumentError(f"dimensions must be {len(vectors[0])}, got {body.dimensions}")
-    tokens = sum(count_tokens(text) for text in texts)
-    data = [
-        {
-            "object": "embedding",
-            "index": index,
-            "embedding": base64.b64encode(vector.tobytes()).decode()
-            if body.encoding_format == "base64"
-            else vector.tolist(),
-        }
-        for index, vector in enumerate(vectors)
-    ]
-    return {
-        "object": "list",
-        "data": data,
-        "model": body.model,
-        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
-    }

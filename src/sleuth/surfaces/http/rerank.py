@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.surfaces.http.answers import PROBLEMS, json_response
-from sleuth.surfaces.http.openai import Usage
+from sleuth.surfaces.http.embeddings import Usage
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
 
