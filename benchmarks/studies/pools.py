@@ -17,7 +17,7 @@ from benchmarks.studies.gains import standard_error
 from benchmarks.studies.robustness import sample
 from sleuth import Engine
 from sleuth.compose import fuse_hits
-from sleuth.dense import late
+from sleuth.dense import late, matching
 from sleuth.engine import WEIGHTS, PoolRequest, Searchers, agreement, trust_in
 from sleuth.evaluate import open_collection
 from sleuth.store import Hits, IndexSnapshot
@@ -136,7 +136,7 @@ class Asked:
         if tokens:
             first = hits.keys[: late.READ]
             values = self.lab.searchers.match("dense", self.query, first, self.lab.snapshot)
-            scores[: len(first)] = late.lift(scores[: len(first)], values, tokens * self.knowledge)
+            scores[: len(first)] = matching.lift(scores[: len(first)], values, tokens * self.knowledge)
         if adjust is not None:
             scores = adjust(hits.keys.tolist(), scores)
         places = np.argsort(-scores, kind="stable")

@@ -45,12 +45,16 @@ class BaseRequest:
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
+    counts: ClassVar[tuple[str, ...]] = ("k",)
+    """Fields that are integers of 0 and more."""
+
     query: Annotated[str, Field(max_length=MOST_QUERY, description="The question, or words.")]
     k: Annotated[int, Field(ge=0, description="How many results.")] = DEFAULT_K
 
     def __post_init__(self) -> None:
         check_query(self.query)
-        object.__setattr__(self, "k", check_count(self.k))
+        for name in self.counts:
+            object.__setattr__(self, name, check_count(getattr(self, name), name))
 
     @classmethod
     def of(cls, query: str, k: int, options: Mapping[str, Any]) -> Self:

@@ -1,5 +1,6 @@
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from sleuth.dense import (
 )
 from sleuth.errors import ArgumentError
 from sleuth.protocols import Reranker
-from sleuth.store import SegmentView
+from sleuth.store import Row, SegmentView
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
 from tests.dense.strategies import HashEmbedder, rows_of, view_of
@@ -86,8 +87,7 @@ def test_kept_tokens_match_as_texts_do(query: str, segments: list[list[tuple[str
     shuffled = np.random.default_rng(seed).permutation(keys)
     expected = late.match(query, [texts[key] for key in shuffled.tolist()])
     for searcher in (DenseSearcher(leg, views), DenseSearcher(leg, [whole])):
-        matches = searcher.match(query, shuffled)
-        assert matches is not None
+        matches = searcher.matcher.match(query, shuffled, no_rows)
         assert np.allclose(matches, expected, atol=1e-6)
 
 
@@ -106,13 +106,21 @@ def test_a_long_query_is_matched_whole() -> None:
     assert late.match(query, texts) == pytest.approx([slow_match(query, text) for text in texts], abs=1e-5)
 
 
+def no_rows() -> Sequence[Row]:
+    raise LookupError("texts are read")
+
+
 def test_rows_without_tokens_have_no_match() -> None:
-    """A row of no segment, or of another embedder, has no match."""
+    """A row of no segment, or of another embedder, is matched by its text."""
     leg = DenseLeg(WordLlamaEmbedder())
     view = view_of(leg, rows_of(["a dog", "a puppy"]))
-    assert DenseSearcher(leg, [view]).match("dog", np.array([1, 3])) is None
     other = DenseLeg(HashEmbedder())
-    assert DenseSearcher(other, [view_of(other, rows_of(["a dog"]))]).match("dog", np.array([1])) is None
+    for searcher, keys in (
+        (DenseSearcher(leg, [view]), [1, 3]),
+        (DenseSearcher(other, [view_of(other, rows_of(["a dog"]))]), [1]),
+    ):
+        with pytest.raises(LookupError):
+            searcher.matcher.match("dog", np.array(keys), no_rows)
     assert leg.fingerprint.endswith("|tokens")
     assert not other.fingerprint.endswith("|tokens")
 

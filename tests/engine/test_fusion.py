@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth import Document, Engine
-from sleuth.dense import DenseSearcher, WordLlamaEmbedder
+from sleuth.dense import WordLlamaEmbedder
 from sleuth.engine import Fusion
 from sleuth.errors import ArgumentError
 
@@ -96,7 +96,7 @@ def test_the_heads_of_dense_rankings_agree(tmp_path: Path) -> None:
                     assert [item.id for item in engine.retrieve("x", k, legs=["dense"])] == whole[:k]
 
 
-def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_tokens_rank_as_texts_do(tmp_path: Path) -> None:
     """The default ranking is the same, to 1e-5, with stored tokens and with tokens of the texts."""
     rng = np.random.default_rng(3)
     documents = [
@@ -109,7 +109,7 @@ def test_kept_tokens_rank_as_texts_do(tmp_path: Path, monkeypatch: pytest.Monkey
         engine.delete([str(i) for i in range(0, 300, 7)])
         queries = ["tokens refill every second", "naïve river", "x86_64 limit stone bucket"]
         expected = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
-        monkeypatch.setattr(DenseSearcher, "match", lambda *_: None)
+        engine.backend.searcher("dense").tokens = None
         rankings = [engine.retrieve(query, 20, filter={"n": {"$gte": 20}}) for query in queries]
     for a, b in zip(expected, rankings, strict=True):
         assert [item.score for item in a] == pytest.approx([item.score for item in b], abs=1e-5)

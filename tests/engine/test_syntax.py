@@ -35,7 +35,7 @@ def engine(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
         ('-xy -"y z" w', SearchQuery("w", (Condition("xy", "", True), Condition("y z", "", True)), "w")),
         ("-é -猫 w", SearchQuery("w", (Condition("é", "", True), Condition("猫", "", True)), "w")),
         ("serve -k 3 --limit -5", SearchQuery("serve k 3 -limit 5", (), "serve k 3 -limit 5")),
-        ('title:a -year:2', SearchQuery("a", (Condition("a", "title"), Condition("2", "year", True)))),
+        ('title:a -year:2', SearchQuery("a", (Condition("a", "title"), Condition("2", "year", True)), is_lookup=True)),
         ("note: this http://x a-b", SearchQuery("note: this http://x a-b", (), "note: this http://x a-b")),
         ('5" and "', SearchQuery('5" and', (), '5" and')),
         ("c++ C# -x c++", SearchQuery("c++ C# x c++", (), "c++ C# x c++")),

@@ -229,7 +229,7 @@ def _check(
 def best_places(
     keys: NDArray[np.int64], scores: NDArray[np.float64], k: int, order: Order | None
 ) -> NDArray[np.int64]:
-    """Return the places of the best `k` scores, best first, ties by `order`."""
+    """Return the places of the best `k` scores, best first, ties by `order`, which is called once for all of them."""
     if k >= len(scores):
         order_of_places = (-scores).argsort(kind="stable")
     elif k:
@@ -237,27 +237,17 @@ def best_places(
         order_of_places = places[(-scores[places]).argsort(kind="stable")]
     else:
         return np.zeros(0, np.int64)
-    return _settled(keys, scores, order_of_places, order)[:k]
-
-
-def _settled(
-    keys: NDArray[np.int64],
-    scores: NDArray[np.float64],
-    order_of_places: NDArray[np.int64],
-    order: Order | None,
-) -> NDArray[np.int64]:
-    """Return places in order of score, with equal scores in order of `order`, which is called once for all of them."""
     values = scores[order_of_places]
     is_tied = np.zeros(len(order_of_places) + 1, np.bool_)
     np.equal(values[1:], values[:-1], out=is_tied[1:-1])
     if not is_tied.any():
-        return order_of_places
+        return order_of_places[:k]
     places = (is_tied[1:] | is_tied[:-1]).nonzero()[0]
     tied = order_of_places[places]
     names = keys[tied] if order is None else order(keys[tied])
     by_score = sorted(zip((-scores[tied]).tolist(), names, tied.tolist(), strict=True))
     order_of_places[places] = [place for *_, place in by_score]
-    return order_of_places
+    return order_of_places[:k]
 
 
 def overlap(one: RankedKeys, other: RankedKeys, first: int, among: int) -> float:
@@ -268,13 +258,19 @@ def overlap(one: RankedKeys, other: RankedKeys, first: int, among: int) -> float
         first: hits of each, 1 or more, and those that tie with the last of them, whose order is not settled.
         among: hits of the other, likewise.
     """
-    head, other_head = _head(one, first), _head(other, first)
-    both = len(head & _head(other, among)) + len(other_head & _head(one, among))
+    (head, more), (other_head, other_more) = _heads(one, first, among), _heads(other, first, among)
+    both = len(head & other_more) + len(other_head & more)
     return both / (len(head) + len(other_head))
 
 
-def _head(ranking: RankedKeys, n: int) -> set[int]:
-    """Return the first n keys, and those that tie with the last of them."""
-    if n < len(ranking.scores):
-        n += int(np.count_nonzero(ranking.scores[n:] == ranking.scores[n - 1]))
-    return set(ranking.keys[:n].tolist())
+def _heads(ranking: RankedKeys, *counts: int) -> list[set[int]]:
+    """Return for each count so many of the first keys, and those that tie with the last of them."""
+    heads: list[set[int]] = []
+    for n in counts:
+        ties = (
+            int(np.count_nonzero(ranking.scores[n:] == ranking.scores[n - 1]))
+            if n < len(ranking.scores)
+            else 0
+        )
+        heads.append(set(ranking.keys[: n + ties].tolist()))
+    return heads

@@ -102,10 +102,10 @@ class _Choice:
                         continue
                     counts[document] = counts.get(document, 0) + 1
                 batch.append(place)
-            for place in batch:
-                if self._is_new(place):
-                    selection.append(place)
-                elif per_document:
+            new_places = self._without_copies(batch)
+            selection += new_places
+            if per_document:
+                for place in set(batch).difference(new_places):
                     counts[documents[place]] -= 1
         return selection, [*others, *places[next_place:]]
 
@@ -120,17 +120,19 @@ class _Choice:
             self._is_whole = len(items) < len(places)
         return place < len(self._items)
 
-    def _is_new(self, place: int) -> bool:
-        """Return whether a hit is no copy; name it in the hit that it repeats otherwise."""
-        if place >= self._window:
-            return True
-        item = self._items[place]
-        original = self._repeats.add(item.text)
-        if original is None:
-            self._compared.append(place)
-            return True
-        self._copies.setdefault(self._compared[original], []).append(item.id)
-        return False
+    def _without_copies(self, places: Sequence[int]) -> list[int]:
+        """Return the places of hits that are no copies; a copy is named in the hit that it repeats."""
+        new_places: list[int] = []
+        for place in places:
+            if place < self._window:
+                item = self._items[place]
+                original = self._repeats.add(item.text)
+                if original is not None:
+                    self._copies.setdefault(self._compared[original], []).append(item.id)
+                    continue
+                self._compared.append(place)
+            new_places.append(place)
+        return new_places
 
     def items(self, places: Sequence[int]) -> list[RetrievedItem]:
         """Return chosen hits with the ids of their copies."""

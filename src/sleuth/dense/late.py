@@ -46,7 +46,7 @@ class TokenReranker:
         """Return all items, best first, ties by id; those without a score are taken to have 0."""
         head, rest = list(items[: self.depth]), list(items[self.depth :])
         matches = match(query, [item.text for item in head])
-        scores = lift(np.array([item.score or 0.0 for item in head]), matches, self.weight)
+        scores = matching.lift(np.array([item.score or 0.0 for item in head]), matches, self.weight)
         lifted = [
             item
             if score == (item.score or 0.0)
@@ -59,11 +59,6 @@ class TokenReranker:
             ]
         ]
         return sorted([*lifted, *rest], key=lambda item: (-(item.score or 0.0), item.id))
-
-
-def lift(scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
-    """Scores with what the matches gain them, both of shape (n,); as they are where all match alike."""
-    return matching.lift(scores, matches, weight)
 
 
 def explain(

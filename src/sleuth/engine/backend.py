@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -117,10 +116,6 @@ class IndexView:
     backend: Backend
     scope: Filter | None = None
 
-    def reader(self) -> AbstractContextManager[IndexSnapshot]:
-        """Yield the newest version, unchanging for the length of a block."""
-        return self.store.reader()
-
     @cached_property
     def store(self) -> Store:
         """The rows and versions of the index, as far as they lie in the scope."""
@@ -132,14 +127,10 @@ class IndexView:
         backend, scope = self.backend, Scope.of(self.scope, self.backend.settings)
         return cast("Store", ScopedStore(backend.store, scope, backend.narrow))
 
-    def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
-        """Return the searchers of a version."""
-        return self.backend.searchers_of(snapshot)
-
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return how rare each term is among the passages: BM25's idf, the largest for a term that none holds."""
-        with self.reader() as snapshot:
-            return self.searchers_of(snapshot).idf(terms, snapshot)
+        with self.store.reader() as snapshot:
+            return self.backend.searchers_of(snapshot).idf(terms, snapshot)
 
     def check_unscoped(self, what: str) -> None:
         """Refuse in a view with a scope what concerns the documents of all.

@@ -46,14 +46,11 @@ class Candidates:
 
     def best(self, k: int) -> list[RetrievedItem]:
         """Return the best `k` passages, grown as the request says."""
-        return self._grown(self._first(k))
+        return self._grown(self._read(range(k)))
 
     def varied(self, k: int) -> list[RetrievedItem]:
         """Return the `k` passages to show, grown as the request says."""
-        return self._grown(choose(self._first(k), k, self._read, **self._request.variety()))
-
-    def _first(self, k: int) -> list[RetrievedItem]:
-        return self._read(range(k))
+        return self._grown(choose(self._read(range(k)), k, self._read, **self._request.variety()))
 
     def _read(self, places: range) -> list[RetrievedItem]:
         if places.stop > self._depth and len(self._all.keys) >= self._depth:

@@ -140,7 +140,7 @@ class Documents:
         from sleuth.ingest import roots_in
 
         self._view.check_unscoped("list what was indexed by name")
-        with self._view.reader() as snapshot:
+        with self._view.store.reader() as snapshot:
             return roots_in(snapshot.notes(), self._backend.files)
 
     def move(self, old: str | Path, new: str | Path, *, timeout: float = 10.0) -> MoveReport:
@@ -218,7 +218,7 @@ class Documents:
         from sleuth.ingest import check_changes, updated
 
         changes = check_changes(changes)
-        with self._view.store.writer(timeout=timeout) as writer, self._view.reader() as snapshot:
+        with self._view.store.writer(timeout=timeout) as writer, self._view.store.reader() as snapshot:
             names = self._named(snapshot, ids, filter)
             updated_ids = [id for id in names if updated(snapshot, writer, id, changes)]
         self._embed_committed(timeout=timeout)
@@ -243,7 +243,7 @@ class Documents:
             ArgumentError: neither ids nor filter; or a document that lies only in part in the scope of this engine.
             FilterError: a filter that cannot be read, or a key that no document has.
         """
-        with self._view.store.writer(timeout=timeout) as writer, self._view.reader() as snapshot:
+        with self._view.store.writer(timeout=timeout) as writer, self._view.store.reader() as snapshot:
             return writer.delete(self._named(snapshot, ids, filter))
 
     def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
@@ -255,7 +255,7 @@ class Documents:
             from sleuth.engine.selection import unknown_keys
 
             # `lang!=de` with a misspelt key would match everything.
-            if notes := unknown_keys(tree, self._view.searchers_of(snapshot).key_names(snapshot)):
+            if notes := unknown_keys(tree, self._view.backend.searchers_of(snapshot).key_names(snapshot)):
                 raise FilterError("; ".join(notes))
         if ids is not None and (isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable)):
             raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
@@ -268,11 +268,11 @@ class Documents:
 
     def _keys_where(self, snapshot: IndexSnapshot, tree: Filter | None) -> NDArray[np.int64]:
         """Keys of the documents that match a filter, ascending."""
-        return self._view.searchers_of(snapshot).select(snapshot, tree).document_keys()
+        return self._view.backend.searchers_of(snapshot).select(snapshot, tree).document_keys()
 
     def get(self, id: str) -> list[RetrievedItem]:
         """Return the passage, or all passages of the document, with this id, in order; empty where there is neither."""
-        with self._view.reader() as snapshot:
+        with self._view.store.reader() as snapshot:
             key = snapshot.key_of(check_text(id, "id"))
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
         return [RetrievedItem(id=row.id, text=row.text, metadata=row.metadata) for row in rows]
@@ -281,7 +281,7 @@ class Documents:
         """Return the documents of the newest version, without their text; with `under`, those whose source is this path
         or lies below it.
         """
-        with self._view.reader() as snapshot:
+        with self._view.store.reader() as snapshot:
             return list(snapshot.documents(under))
 
     def list_documents(
@@ -301,7 +301,7 @@ class Documents:
 
         limit = check_count(limit, "limit", least=1)
         tree = as_filter(filter)
-        with self._view.reader() as snapshot:
+        with self._view.store.reader() as snapshot:
             selection = None if tree is None else set(self._keys_where(snapshot, tree).tolist())
             keys: list[int] = []
             for key, _ in snapshot.by_id("" if after is None else after):

@@ -265,8 +265,8 @@ class Engine(Answering):
 
     def refresh(self) -> int:
         """Load the newest committed version now, as the next `retrieve` would; returns its number."""
-        with self._view.reader() as snapshot:
-            return self._view.searchers_of(snapshot).version
+        with self._view.store.reader() as snapshot:
+            return self._view.backend.searchers_of(snapshot).version
 
     arefresh = async_twin(refresh)
 

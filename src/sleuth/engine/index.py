@@ -19,7 +19,6 @@ from sleuth.store import Store
 
 if TYPE_CHECKING:
     from sleuth.engine.backend import Progress
-    from sleuth.engine.search import Searchers
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder
@@ -46,6 +45,7 @@ class StoreBackend:
         self.settings = IndexSettings.from_dict(store.settings)
         self.repairs = tuple(repairs)
         self._searchers = searchers
+        self.searchers_of = searchers.of
         self._after_close: Callable[[], object] = lambda: None
 
     @cached_property
@@ -70,10 +70,6 @@ class StoreBackend:
         """Where vectors are kept by embedder and text; None where making them costs next to nothing."""
         is_cached = any(leg.of_embedder and leg.deferred for leg in self.legs)
         return RecordCache(self.store) if is_cached else None
-
-    def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
-        """Return the searchers of a version, made once and shared by all threads."""
-        return self._searchers.of(snapshot)
 
     def narrow(self, snapshot: IndexSnapshot, scope: Filter) -> IndexSnapshot:
         """Return a snapshot of the whole index as a scope narrows it."""

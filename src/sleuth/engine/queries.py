@@ -65,19 +65,13 @@ class SearchQuery:
         text: the words to rank by.
         conditions: what every passage must fulfil.
         words: those of `text` that passages themselves must hold: no values of metadata.
+        is_lookup: whether it asks for values of metadata alone, so that passages without its words answer too.
     """
 
     text: str
     conditions: tuple[QueryCondition, ...] = ()
     words: str = ""
-
-    @property
-    def is_lookup(self) -> bool:
-        """Whether it asks for values of metadata alone, so that passages without its words answer too."""
-        values = [
-            condition.text for condition in self.conditions if condition.field and not condition.excluded
-        ]
-        return bool(values) and self.text == " ".join(values)
+    is_lookup: bool = False
 
     def notes(self) -> list[str]:
         """Say what the syntax made of the query."""
@@ -112,7 +106,7 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
                 words.append(content)
         if excluded or not is_plain:
             conditions.append(QueryCondition(content, field, excluded))
-    return SearchQuery(" ".join(text), tuple(conditions), " ".join(words))
+    return SearchQuery(" ".join(text), tuple(conditions), " ".join(words), bool(text) and not words)
 
 
 def _is_flag(word: str) -> bool:

@@ -241,7 +241,7 @@ def _fused(
         rank_constant=fusion.rank_constant,
         order=version.order,
     )
-    if matcher is None or len(fused_hits) <= 1:
+    if matcher is None or len(fused_hits.keys) <= 1:
         return RankedRows(
             fused_hits.keys.tolist(),
             fused_hits.scores.tolist(),

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from sleuth.arguments import check_count
 from sleuth.engine.expansion import Expansion, check_expansion
 from sleuth.engine.fusion import Fusion, as_fusion
 from sleuth.errors import ArgumentError
@@ -35,6 +34,8 @@ class SearchRequest(BaseRequest):
     Raises:
         ArgumentError: a value that breaks its rule.
     """
+
+    counts = ("k", "per_document")
 
     sources: Annotated[
         Sequence[str] | None,
@@ -101,13 +102,13 @@ class SearchRequest(BaseRequest):
     ] = None
 
     def __post_init__(self) -> None:
-        from sleuth.engine.search import check_deadline
-
         super(SearchRequest, self).__post_init__()
         check_expansion(self.expand)
-        check_deadline(self.deadline)
         as_fusion(self.fusion)
-        object.__setattr__(self, "per_document", check_count(self.per_document, "per_document"))
+        if self.deadline is not None and not (type(self.deadline) in (int, float) and self.deadline > 0):
+            raise ArgumentError(
+                f"deadline must be a number of seconds above 0, or None, got {self.deadline!r}"
+            )
         if self.min_score is not None and not (
             type(self.min_score) in (int, float) and 0 <= self.min_score <= 1
         ):

@@ -12,10 +12,12 @@ from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.engine.ranking import RankedRows, rank
 from sleuth.engine.reranking import Reranking
-from sleuth.engine.search import check_deadline, check_legs, read_items
+from sleuth.engine.search import check_legs, read_items
+from sleuth.engine.selection import KNOWN_KEYS, unknown_keys
 from sleuth.engine.shares import shares_of, similar_rows
 from sleuth.errors import ArgumentError, RetrievalError
 from sleuth.filters import as_filter, in_any_case, to_text
+from sleuth.remote import Deadline
 from sleuth.text import get_analyzer
 from sleuth.types import Explanation, Ranking
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from sleuth.engine.spelling import Correction
     from sleuth.filters import Filter
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
+    from sleuth.text import Analyzer
 
 NEAR = 0.6
 """Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
@@ -40,26 +43,29 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
         )
     k = min(request.k, MOST)
-    deadline, fusion = check_deadline(request.deadline), as_fusion(request.fusion)
+    deadline = None if request.deadline is None else Deadline(request.deadline)
+    fusion = as_fusion(request.fusion)
     reranking = Reranking.of(request, deadline, view.backend)
+    reranked = reranking.depth
     rows = min(2 * k, k + FEW)
-    depth = max(rows, reranking.depth) if reranking.depth else k
+    depth = max(rows, reranked) if reranked else k
     tree = as_filter(request.filter)
-    with view.reader() as snapshot:
-        searchers = view.searchers_of(snapshot)
+    with view.store.reader() as snapshot:
+        searchers = view.backend.searchers_of(snapshot)
         legs = check_legs(request.legs, searchers.legs)
         if not k or not request.query.strip():
             return Ranking(())
-        notes = _notes_on(tree, view, snapshot)
+        notes = [] if tree is None else unknown_keys(tree, searchers.key_names(snapshot))
         query = SearchQuery(request.query)
         if request.syntax:
-            query, more = read_query(view, request.query, snapshot)
+            analyzer = get_analyzer(view.backend.settings.analyzer)
+            query, more = read_query(request.query, searchers, snapshot, analyzer)
             notes += more
             if not query.text.strip():
                 return Ranking((), notes=notes)
         if len(legs) > 1:
             rows = max(rows, FEW)  # fused rows cost next to nothing
-        if request.min_score is not None or reranking.depth:
+        if request.min_score is not None or reranked:
             rows = max(depth, fusion.pool)
         ranking = rank(
             searchers.pinned(snapshot, deadline),
@@ -83,14 +89,14 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             return in_common(view, searchers, query.text, rows, snapshot=snapshot, least=least)
 
         candidates = Candidates(ranking, rows, admit, snapshot=snapshot, request=request)
-        is_reranked = reranking.depth > 0 and not (query.is_lookup and reranking.is_default)
+        is_reranked = reranked > 0 and not (query.is_lookup and reranking.is_default)
         items = candidates.best(depth) if is_reranked or is_listing else candidates.varied(k)
         if not items and tree is not None:
             notes += _note_on_case(tree, searchers, snapshot)
     if is_reranked:
-        reranked = reranking.apply(query.text, items)
-        items = list(reranked.items) if is_listing else choose_among(reranked.items, k, **request.variety())
-        notes = [*notes, *reranked.notes]
+        answer = reranking.apply(query.text, items)
+        items = list(answer.items) if is_listing else choose_among(answer.items, k, **request.variety())
+        notes = [*notes, *answer.notes]
     return Ranking(items[:k], ranking.parts, notes)
 
 
@@ -109,15 +115,6 @@ def _note_on_case(tree: Filter, searchers: Searchers, snapshot: IndexSnapshot) -
     return [note] if count else []
 
 
-def _notes_on(tree: Filter | None, view: IndexView, snapshot: IndexSnapshot) -> list[str]:
-    """Name the keys of a filter that no document has."""
-    if tree is None:
-        return []
-    from sleuth.engine.selection import unknown_keys
-
-    return unknown_keys(tree, view.searchers_of(snapshot).key_names(snapshot))
-
-
 class NotedQuery(NamedTuple):
     """A parsed query, with notes for its author."""
 
@@ -125,18 +122,15 @@ class NotedQuery(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def read_query(view: IndexView, query: str, snapshot: IndexSnapshot) -> NotedQuery:
+def read_query(query: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> NotedQuery:
     """Read the search syntax of a query."""
-    from sleuth.engine.selection import KNOWN_KEYS
     from sleuth.engine.spelling import suggestions
 
-    searchers = view.searchers_of(snapshot)
     parts = parse_query(query, KNOWN_KEYS.union(searchers.key_names(snapshot)))
     notes = parts.notes()
     if not parts.text.strip():
         notes.append("a query must hold a word to look for, not only words to leave out")
         return NotedQuery(parts, notes)
-    analyzer = get_analyzer(view.backend.settings.analyzer)
     try:
         notes += suggestions(parts.words, searchers, snapshot, analyzer)
         for condition in parts.conditions:
@@ -151,10 +145,10 @@ def correct_question(view: IndexView, question: str) -> Correction:
     """Return a question with words that no passage holds in their nearest spelling; as it is if shards are missing."""
     from sleuth.engine.spelling import Correction, corrected
 
-    with view.reader() as snapshot:
+    with view.store.reader() as snapshot:
         analyzer = get_analyzer(view.backend.settings.analyzer)
         try:
-            return corrected(question, view.searchers_of(snapshot), snapshot, analyzer)
+            return corrected(question, view.backend.searchers_of(snapshot), snapshot, analyzer)
         except RetrievalError:
             return Correction(question)
 
@@ -189,7 +183,9 @@ def in_common(
     """
     legs = searchers.legs
     certain = [hits for name, hits in rows.hits.items() if legs[name].is_certain]
-    if least is None and (any(map(len, certain)) or _holds_a_word(view, query, snapshot)):
+    if least is None and (
+        any(len(hits.keys) for hits in certain) or _holds_a_word(searchers, query, snapshot)
+    ):
         return rows
     if least is None:
         near = any(_is_near(legs[name], query, hits, view) for name, hits in rows.hits.items())
@@ -227,9 +223,9 @@ def _is_near(leg: RankingLeg[Any], query: str, hits: Hits, view: IndexView) -> b
     return bool(hits.scores.max() / leg.greatest(query, view.idf) > NEAR * unrelated)
 
 
-def _holds_a_word(view: IndexView, query: str, snapshot: IndexSnapshot) -> bool:
+def _holds_a_word(searchers: Searchers, query: str, snapshot: IndexSnapshot) -> bool:
     """Return whether any passage holds a word of the query, also one that a filter leaves out."""
     try:
-        return view.searchers_of(snapshot).has_word(query, snapshot)
+        return searchers.has_word(query, snapshot)
     except RetrievalError:  # a shard is missing: its documents are unknown
         return True

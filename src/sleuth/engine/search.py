@@ -17,7 +17,7 @@ from sleuth.engine.legs import legs_that_rank
 from sleuth.engine.narrowing import ByScope, NarrowedSnapshot, Narrowing, Scope
 from sleuth.engine.ranking import PoolRequest, Pools
 from sleuth.errors import ArgumentError
-from sleuth.remote import Deadline, check_cancelled
+from sleuth.remote import check_cancelled
 from sleuth.store import FilterLeg, LegRequest, TermSearcher, align, pack
 from sleuth.types import Explanation, PartReport
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.selection import MetadataKey, Selection
     from sleuth.filters import Filter
+    from sleuth.remote import Deadline
     from sleuth.store import (
         Bitmap,
         Corpus,
@@ -220,7 +221,7 @@ class Searchers:
         """Return the tie-break order of these keys: ranks where one segment holds them all, ids elsewhere."""
         least, greatest = keys.min(), keys.max()
         for view in self._views[self._word_leg]:
-            if len(view) and view.keys[0] <= least and greatest <= view.keys[-1]:
+            if view.keys.size and view.keys[0] <= least and greatest <= view.keys[-1]:
                 rows = view.keys.searchsorted(keys)
                 ranks: list[int] = (rows if view.tie_ranks is None else view.tie_ranks[rows]).tolist()
                 return ranks
@@ -405,7 +406,8 @@ def read_items(snapshot: IndexSnapshot, keys: Sequence[int], scores: Sequence[fl
     """Return the passages with these keys; ends early where the caller is cancelled."""
     items: list[RetrievedItem] = []
     for start in range(0, len(keys), READ_TOGETHER):
-        check_cancelled()
+        if start:
+            check_cancelled()
         some = slice(start, start + READ_TOGETHER)
         items += snapshot.items(keys[some], scores[some])
     return items
@@ -424,16 +426,3 @@ def check_legs(legs: Sequence[str] | None, available: Collection[str]) -> Sequen
     if unknown or not names:
         raise ArgumentError(f"legs must be among {', '.join(available)} in this index, got {legs!r}")
     return [leg for leg in available if leg in names]
-
-
-def check_deadline(seconds: float | None) -> Deadline | None:
-    """Return a deadline from now on.
-
-    Raises:
-        ArgumentError: not a number above 0.
-    """
-    if seconds is None:
-        return None
-    if type(seconds) not in (int, float) or not seconds > 0:
-        raise ArgumentError(f"deadline must be a number of seconds above 0, or None, got {seconds!r}")
-    return Deadline(seconds)

@@ -63,8 +63,8 @@ class IndexSearch:
             raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
         k = min(check_count(k), MOST)
         tree = as_filter(filter)
-        with self._view.reader() as snapshot:
-            searchers = self._view.searchers_of(snapshot)
+        with self._view.store.reader() as snapshot:
+            searchers = self._view.backend.searchers_of(snapshot)
             vector_leg(searchers.legs)
             if not k:
                 return Ranking(())
@@ -80,8 +80,8 @@ class IndexSearch:
         if query is not None:
             check_query(query)
         tree = as_filter(filter)
-        with self._view.reader() as snapshot:
-            return self._view.searchers_of(snapshot).select(snapshot, tree, query=query).count()
+        with self._view.store.reader() as snapshot:
+            return self._view.backend.searchers_of(snapshot).select(snapshot, tree, query=query).count()
 
     def facets(
         self,
@@ -108,12 +108,12 @@ class IndexSearch:
         if query is not None:
             check_query(query)
         tree = as_filter(filter)
-        with self._view.reader() as snapshot:
-            selection = self._view.searchers_of(snapshot).select(snapshot, tree, query=query)
+        with self._view.store.reader() as snapshot:
+            selection = self._view.backend.searchers_of(snapshot).select(snapshot, tree, query=query)
             return {name: selection.facets(name, limit) for name in names}
 
     def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
         """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""
         tree = as_filter(filter)
-        with self._view.reader() as snapshot:
-            return self._view.searchers_of(snapshot).metadata_keys(snapshot, tree)
+        with self._view.store.reader() as snapshot:
+            return self._view.backend.searchers_of(snapshot).metadata_keys(snapshot, tree)

@@ -25,9 +25,8 @@ from sleuth.engine.queries import parse_query
 from sleuth.engine.request import WITHOUT_VARIETY, SearchRequest
 from sleuth.engine.reranking import Reranking
 from sleuth.engine.scale import FIRST, has_words_in_common, on_one_scale
-from sleuth.engine.search import check_deadline
 from sleuth.errors import ArgumentError, UnknownRepositoryError
-from sleuth.remote import async_twin
+from sleuth.remote import Deadline, async_twin
 from sleuth.settings import IndexSettings
 from sleuth.text import get_analyzer
 from sleuth.types import Ranking
@@ -115,7 +114,8 @@ class Sources(Answering):
             _check_shared(request)
             if request.rerank is not None:
                 backend = None if self.engine is None else self.engine.backend
-                reranking = Reranking.of(request, check_deadline(request.deadline), backend)
+                deadline = None if request.deadline is None else Deadline(request.deadline)
+                reranking = Reranking.of(request, deadline, backend)
                 request = replace(request, rerank="")  # no source reranks its own hits
         variety, k = request.variety(), request.k
         if len(names) > 1:  # the hits of all are chosen together

@@ -87,10 +87,11 @@ class QueryTerms(Generic[T]):
         for name, analyzer in analyzers.items():
             splitting = splittings.setdefault(analyzer.splitting, _Splitting([], {}, threading.local()))
             splitting.fields.append(_Field(analyzer, indexes[name]))
-        self._splittings = tuple(splittings.values())
+        self._splittings = splittings
         self._analyzers = analyzers
         self._languages = {name: field_language(name) for name in analyzers}
-        self._reader = next((analyzer for analyzer in analyzers.values() if analyzer.reads_language), None)
+        readers = (analyzer.splitting for analyzer in analyzers.values() if analyzer.reads_language)
+        self._reading = next(readers, None)  # the splitting of an analyzer that reads words of a language
 
     def counts(self, query: str) -> dict[T, float]:
         """Return how often each term comes.
@@ -99,11 +100,11 @@ class QueryTerms(Generic[T]):
         words count half in fields of those, where a field has the language of the query.
         """
         words: list[tuple[T, ...]] = []
-        language = self._language(query)
+        runs, language = self._read(query)
         stops = language.stops
-        for splitting in self._splittings:
+        for name, splitting in self._splittings.items():
             cache = splitting.known
-            for run in splitting.fields[0].analyzer.runs(query):
+            for run in runs[name]:
                 if stops and not stops.isdisjoint(run.split()[:1]):  # a compound of a stop word says no more
                     continue
                 terms = cache.get(run)
@@ -117,21 +118,24 @@ class QueryTerms(Generic[T]):
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""
-        language = self._language(query)
+        runs, language = self._read(query)
         is_told = language.code in self._languages.values()
         counts: dict[str, dict[str, float]] = {}
         for name, analyzer in self._analyzers.items():
             share = _FOREIGN if is_told and self._languages[name] != language.code else 1.0
-            runs = [run for run in analyzer.runs(query) if language.stops.isdisjoint(run.split()[:1])]
-            times = Counter(analyzer.tokens_of(runs))
+            own = [run for run in runs[analyzer.splitting] if language.stops.isdisjoint(run.split()[:1])]
+            times = Counter(analyzer.tokens_of(own))
             counts[name] = {token: number * share for token, number in times.items()}
         return counts
 
-    def _language(self, query: str) -> QueryLanguage:
-        """Return the language of a query; unknown where no field reads words of a language."""
-        if self._reader is None:
-            return QueryLanguage()
-        return language_of_query(chain.from_iterable(map(str.split, self._reader.runs(query))))
+    def _read(self, query: str) -> tuple[dict[str, list[str]], QueryLanguage]:
+        """Return the runs of a query by splitting, and its language; unknown where no field reads words of one."""
+        runs: dict[str, list[str]] = {}
+        for name, splitting in self._splittings.items():
+            runs[name] = splitting.fields[0].analyzer.runs(query)
+        if self._reading is None:
+            return runs, QueryLanguage()
+        return runs, language_of_query(chain.from_iterable(map(str.split, runs[self._reading])))
 
     def _look_up(self, run: str, splitting: _Splitting[T]) -> tuple[T, ...]:
         """Return the terms of one run, and remember them."""

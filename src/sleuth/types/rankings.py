@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, overload
@@ -40,15 +41,18 @@ class Explanation:
 _set = object.__setattr__
 
 
+_PASSAGE = re.compile(r"(?<=.)#\d+\Z", re.DOTALL)
+"""What the id of a passage has after that of its document."""
+
+
 def document_of(id: str) -> str:
     """Return the id of the document of a passage: its id without "#3"."""
-    document, _, number = id.rpartition("#")
-    return document if document and number.isdecimal() else id
+    return _PASSAGE.sub("", id)
 
 
 def documents_of(items: Iterable[RetrievedItem]) -> list[str]:
     """Return the id of the document of each passage."""
-    return [document_of(item.id) for item in items]
+    return [_PASSAGE.sub("", item.id) for item in items]
 
 
 class RetrievedItem(BaseModel):
@@ -72,30 +76,23 @@ class RetrievedItem(BaseModel):
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
-    def trusted(
-        cls, id: str, text: str, metadata: Mapping[str, Any], score: float | None, extra: dict[str, Any]
-    ) -> RetrievedItem:
-        """Return an item of values that need no check, in less time."""
-        item = cls.__new__(cls)
-        _set(item, "__dict__", {"id": id, "text": text, "metadata": metadata, "score": score, "extra": extra})
-        _set(item, "__pydantic_fields_set__", {"id", "text", "metadata", "score"})
-        _set(item, "__pydantic_extra__", None)
-        _set(item, "__pydantic_private__", None)
-        return item
-
-    @classmethod
     def of_passages(
         cls, passages: Iterable[Mapping[str, Any]], scores: Iterable[float]
     ) -> list[RetrievedItem]:
         """Return items of passages of an index, which have "id", "text" and "metadata", with these scores."""
-        return [
-            cls.trusted(passage["id"], passage["text"], passage["metadata"], score, {})
-            for passage, score in zip(passages, scores, strict=True)
-        ]
+        items: list[RetrievedItem] = []
+        for passage, score in zip(passages, scores, strict=True):
+            item = cls.__new__(cls)  # its values need no check
+            _set(item, "__dict__", {**passage, "score": score, "extra": {}})
+            _set(item, "__pydantic_fields_set__", {"id", "text", "metadata", "score"})
+            _set(item, "__pydantic_extra__", None)
+            _set(item, "__pydantic_private__", None)
+            items.append(item)
+        return items
 
     def with_extra(self, **extra: Any) -> RetrievedItem:
         """Return a copy with more values in `extra`."""
-        return self.trusted(self.id, self.text, self.metadata, self.score, {**self.extra, **extra})
+        return self.model_copy(update={"extra": {**self.extra, **extra}})
 
     @property
     def document_id(self) -> str:

@@ -95,12 +95,12 @@ class GatheredSearchers:
         counts = 0
         for corpus in self.corpora.values():
             counts += sum(map(len, corpus.counts.values()))
-        is_same = self._generation == snapshot.generation
+        is_same = self._generation == snapshot.shards.generation
         return is_same and not self._failures and counts < _MOST_COUNTS
 
     def pinned(self, snapshot: GatheredSnapshot, deadline: Deadline | None) -> GatheredVersion:
         """Return what ranks the rows of a snapshot of all shards; see `Searchers.pinned`."""
-        version = snapshot.until(deadline)
+        version = snapshot if deadline is None else snapshot.until(deadline)
         return GatheredVersion(self, version, self.legs, self.matchers, version.order, version.match)
 
     def nearest(
@@ -192,7 +192,10 @@ class GatheredSearchers:
         Raises:
             ShardsMissingError: no shard answers.
         """
-        failures = [*self._failures, *self._count_words(queries, snapshot)]
+        words: dict[str, Mapping[str, Collection[str]]] = {}
+        for leg, query in queries.items():
+            words[leg] = self.by_leg[leg].names(query)
+        failures = [*self._failures, *self._count(words, snapshot)]
         names = snapshot.shards.names
         lost = {names.index(part.name) for part in failures} if failures else ()
         # Ties within a shard are put in order here, with those of other shards.
@@ -233,13 +236,6 @@ class GatheredSearchers:
             raise ShardsMissingError(answers.failures)
         explanation: Explanation = answers.values[number]
         return explanation
-
-    def _count_words(self, queries: Mapping[str, Any], snapshot: GatheredSnapshot) -> list[PartReport]:
-        """Count the words of queries, by leg, as far as they are not known yet."""
-        words: dict[str, Mapping[str, Collection[str]]] = {}
-        for leg, query in queries.items():
-            words[leg] = self.by_leg[leg].names(query)
-        return self._count(words, snapshot)
 
     def _count(
         self, words: Mapping[str, Mapping[str, Collection[str]]], snapshot: GatheredSnapshot
@@ -411,11 +407,12 @@ class GatheredOfNewest:
 
     def of(self, snapshot: GatheredSnapshot) -> GatheredSearchers:
         """Return the searchers of a snapshot."""
-        searchers = self._of_scopes.get(snapshot.scope)
+        scope = snapshot.shards.scope
+        searchers = self._of_scopes.get(scope)
         if searchers is None or not searchers.show(snapshot):
             with self._making:
                 searchers = GatheredSearchers(snapshot, self._legs)
-                self._of_scopes.put(snapshot.scope, searchers)
+                self._of_scopes.put(scope, searchers)
         return searchers
 
     def forget(self) -> None:

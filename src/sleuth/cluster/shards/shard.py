@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -69,7 +69,7 @@ class ShardIndex:
         """Return the shard at a snapshot, as a scope narrows it."""
         if scope is not None:
             snapshot = self.backend.narrow(snapshot, scope)
-        return LocalShard(self, snapshot, snapshot.version, snapshot.generation)
+        return LocalShard(self, snapshot)
 
     def searchers(self, snapshot: IndexSnapshot, ask: Ask) -> Searchers:
         """Return the searchers that score with the numbers of corpora, and know the words of the query."""
@@ -109,17 +109,10 @@ class _OfCorpora(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class LocalShard:
-    """One version of one shard that this process has open, for the length of a query. Safe to share between threads.
-
-    Attributes:
-        version: of the shard's index, whose keys it has.
-        generation: equal ones are of equal versions and have equal segments too.
-    """
+    """One version of one shard that this process has open, for the length of a query. Safe to share between threads."""
 
     index: ShardIndex
     snapshot: IndexSnapshot
-    version: int
-    generation: Hashable
     _searchers: Searchers | None = None
     _selections: dict[tuple[Filter | None, str | None], Selection] = field(default_factory=dict)
 

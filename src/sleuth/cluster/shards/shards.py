@@ -93,8 +93,8 @@ class LocalShards:
         self.shards = shards
         self.names = names
         self.scope = scope
-        self.versions = tuple([shard.version for shard in shards])
-        self.generation: Hashable = tuple([shard.generation for shard in shards])
+        self.versions = tuple([shard.snapshot.version for shard in shards])
+        self.generation: Hashable = tuple([shard.snapshot.generation for shard in shards])
 
     def scoped(self, scope: Filter) -> LocalShards:
         """Return them as a scope narrows each."""

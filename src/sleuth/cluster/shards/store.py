@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sleuth.cluster.shards.shard import ShardIndex
+from sleuth.cluster.shards.shard import LocalShard, ShardIndex
 from sleuth.cluster.shards.shards import LocalShards
 from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.writing import ShardedWriter
@@ -43,7 +43,7 @@ class ShardedStore:
     def reader(self) -> Iterator[GatheredSnapshot]:
         """Yield the newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
         with readers([index.store for index in self._searched]) as snapshots:
-            shards = list(map(ShardIndex.at, self._searched, snapshots))
+            shards = list(map(LocalShard, self._searched, snapshots))
             yield GatheredSnapshot(LocalShards(shards, self.names))
 
     @contextmanager

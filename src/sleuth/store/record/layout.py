@@ -16,6 +16,7 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
@@ -139,18 +140,15 @@ class Connection(sqlite3.Connection):
 
     folder: Path
     held: sqlite3.Cursor | None = None
-    _salt: int | None = None
 
-    @property
+    @cached_property
     def salt(self) -> int:
         """The salt of its index.
 
         Raises:
             IndexDamagedError: both copies of it are damaged.
         """
-        if self._salt is None:
-            self._salt = read_salt(self, self.folder)
-        return self._salt
+        return read_salt(self, self.folder)
 
     def hold(self) -> tuple[int, int]:
         """See the newest version from now on, and no other until `let_go`: its generation and number.
