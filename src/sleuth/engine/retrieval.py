@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from sleuth.engine.spelling import Correction
     from sleuth.filters import Filter
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
-    from sleuth.text import Analyzer
 
 NEAR = 0.6
 """Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
@@ -43,8 +42,8 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
         )
     k = min(request.k, MOST)
-    deadline = None if request.deadline is None else Deadline(request.deadline)
     fusion = as_fusion(request.fusion)
+    deadline = None if request.deadline is None else Deadline(request.deadline)
     reranking = Reranking.of(request, deadline, view.backend)
     reranked = reranking.depth
     rows = min(2 * k, k + FEW)
@@ -58,8 +57,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         notes = [] if tree is None else unknown_keys(tree, searchers.key_names(snapshot))
         query = SearchQuery(request.query)
         if request.syntax:
-            analyzer = get_analyzer(view.backend.settings.analyzer)
-            query, more = read_query(request.query, searchers, snapshot, analyzer)
+            query, more = read_query(view, request.query, searchers, snapshot)
             notes += more
             if not query.text.strip():
                 return Ranking((), notes=notes)
@@ -122,7 +120,7 @@ class NotedQuery(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def read_query(query: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> NotedQuery:
+def read_query(view: IndexView, query: str, searchers: Searchers, snapshot: IndexSnapshot) -> NotedQuery:
     """Read the search syntax of a query."""
     from sleuth.engine.spelling import suggestions
 
@@ -131,6 +129,7 @@ def read_query(query: str, searchers: Searchers, snapshot: IndexSnapshot, analyz
     if not parts.text.strip():
         notes.append("a query must hold a word to look for, not only words to leave out")
         return NotedQuery(parts, notes)
+    analyzer = get_analyzer(view.backend.settings.analyzer)
     try:
         notes += suggestions(parts.words, searchers, snapshot, analyzer)
         for condition in parts.conditions:
