@@ -15,7 +15,7 @@ from sleuth.engine.reranking import Reranking
 from sleuth.engine.search import check_legs, read_items
 from sleuth.engine.selection import KNOWN_KEYS, unknown_keys
 from sleuth.engine.shares import shares_of, similar_rows
-from sleuth.errors import ArgumentError, RetrievalError
+from sleuth.errors import RetrievalError
 from sleuth.filters import as_filter, in_any_case, to_text
 from sleuth.remote import Deadline
 from sleuth.text import get_analyzer
@@ -37,10 +37,6 @@ At a cosine of .15 instead of .25, words that only the vectors know are still fo
 
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
-    if request.sources is not None and set(request.sources) != {"docs"}:
-        raise ArgumentError(
-            f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
-        )
     k = min(request.k, MOST)
     fusion = as_fusion(request.fusion)
     deadline = None if request.deadline is None else Deadline(request.deadline)

@@ -34,6 +34,10 @@ class IndexSearch:
 
     def answer(self, request: SearchRequest) -> Ranking:
         """Return the best passages for a request, without hooks."""
+        if request.sources is not None and set(request.sources) != {"docs"}:
+            raise ArgumentError(
+                f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
+            )
         return self._view.backend.ask(partial(retrieval.retrieve, self._view, request))
 
     def nearest(
