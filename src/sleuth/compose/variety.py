@@ -28,7 +28,8 @@ def choose(
 
     The first ten are the best hits that are no copies and of which no document has more than `per_document`. If there
     are fewer among the best hundred, the best of the others fill up. All others follow in their order. So a
-    list for k begins the one for k + 1, and nothing but copies is missing in a long one.
+    list for k begins the one for k + 1, and nothing but copies is missing in a long one. A longer list may name more
+    copies of a hit, since it looks further.
 
     Args:
         first: the best `k` hits, or all there are.

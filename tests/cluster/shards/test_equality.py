@@ -50,6 +50,13 @@ def plain(engine: Engine, query: str, k: int, **options: Any) -> list[dict[str, 
     return [item.to_dict() for item in engine.retrieve(query, k, **options)]
 
 
+def without_copies(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {**item, "extra": {key: value for key, value in item["extra"].items() if key != "copies"}}
+        for item in items
+    ]
+
+
 def notes(engine: Engine, query: str) -> Sequence[str]:
     return engine.retrieve(query, syntax=True).notes
 
@@ -59,7 +66,8 @@ def assert_equal(one: Engine, many: Engine, queries: Sequence[str], k: int = 25)
         for way in WAYS:
             assert plain(many, query, k, **way) == plain(one, query, k, **way), (query, way)
         head, whole = plain(many, query, 3), plain(many, query, k)
-        assert head == whole[:3]
+        # A longer list names more copies of the same hits.
+        assert without_copies(head) == without_copies(whole[:3])
         for scope in ("year<5", "year=1"):
             assert plain(many.scoped(scope), query, k) == plain(one.scoped(scope), query, k), (query, scope)
     for query in MISSPELT:
