@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,8 @@ from pyarrow import feather, parquet
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError
-from sleuth.integrations.tables import documents, to_rows
-from tests.integrations.documents import check_examples
+from sleuth.integrations.tables import to_rows
+from tests.integrations.documents import check_examples, stored
 
 COLUMNS: dict[str, list[Any]] = {
     "id": ["a", "b", "c"],
@@ -63,22 +64,66 @@ TABLES: dict[str, Callable[[Path], Any]] = {
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_table_gives_equal_documents(kind: str, tmp_path: Path) -> None:
-    """Text, id and metadata come along; a missing value is a missing key."""
-    rows = list(documents(TABLES[kind](tmp_path), text_field="body"))
-    assert [(row.id, row.page_content) for row in rows] == list(
-        zip(COLUMNS["id"], COLUMNS["body"], strict=True)
+    """`Engine.add` takes text, id and metadata; a missing value is a missing key."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        assert engine.add(TABLES[kind](tmp_path)).added == 3
+        assert stored(engine) == {
+            id: (text, {key: value for key, value in (("year", year), ("tags", tags)) if value is not None})
+            for id, text, year, tags in zip(*COLUMNS.values(), strict=True)
+        }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "a data set"])
+def test_views_and_the_async_twin_take_tables(kind: str, tmp_path: Path) -> None:
+    """A scoped view keeps rows in its scope, and `aadd` adds as `add` does."""
+    columns = {"passage": ["A bucket.", "A link."], "tenant": ["acme", "acme"]}
+    table = {
+        "pandas": pd.DataFrame,
+        "polars": pl.DataFrame,
+        "arrow": pa.table,
+        "a data set": datasets.Dataset.from_dict,
+    }[kind](columns)
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        view = engine.scoped("tenant:acme")
+        assert asyncio.run(view.aadd(table, text_field="passage")).added == 2
+        assert view.count().documents == engine.count("tenant:acme").documents == 2
+        with pytest.raises(ArgumentError, match=r"text_field must name .*\['passage', 'tenant'\]"):
+            engine.add(table)
+
+
+@pytest.mark.parametrize("column", [pd.Series(["x"]), pl.Series(["x"]), pa.chunked_array([["x"]])])
+def test_a_column_alone_is_no_table(column: Any, tmp_path: Path) -> None:
+    """A column without a name is refused."""
+    with (
+        Engine.open(tmp_path / "index", create=True) as engine,
+        pytest.raises(ArgumentError, match="documents must"),
+    ):
+        engine.add(column)
+
+
+def test_dates_and_categories_become_metadata(tmp_path: Path) -> None:
+    """Filters compare times, a category is its text, a missing number no key, and a named index a column."""
+    frame = pd.DataFrame(
+        {
+            "text": ["A bucket.", "A link."],
+            "date": pd.to_datetime(["2021-05-01", None]),
+            "kind": pd.Categorical(["pail", "url"]),
+            "weight": [1.5, None],
+        },
+        index=pd.Index(["x", "y"], name="key"),
     )
-    assert [{key: row.metadata[key] for key in sorted(row.metadata)} for row in rows] == [
-        {"tags": ["x"], "year": 2021},
-        {"tags": [], "year": 2020},
-        {"tags": ["x", "y"]},
-    ]
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(frame)
+        assert engine.count("date>=2021-01-01 kind:pail").documents == 1
+        assert [metadata for _, metadata in stored(engine).values() if metadata["kind"] == "url"] == [
+            {"kind": "url", "key": "y"}
+        ]
 
 
 def test_results_become_a_data_frame(tmp_path: Path) -> None:
     """Every kind of frame has a row for each result, with the metadata as columns."""
     with Engine.open(tmp_path / "index", create=True) as engine:
-        assert engine.add(documents(pl.DataFrame(COLUMNS), text_field="body")).added == 3
+        assert engine.add(pl.DataFrame(COLUMNS)).added == 3
         ranking = engine.retrieve("bucket user moon", 3)
     rows = to_rows(ranking)
     frame = pd.DataFrame(rows)
@@ -102,25 +147,32 @@ def test_no_results_are_no_rows() -> None:
 
 
 def test_a_row_without_a_text_is_named(tmp_path: Path) -> None:
-    """The row's number and its columns are in the message, and rows before it can be added."""
-    with pytest.raises(ArgumentError, match=r"row 2 must have a 'text', got None and the fields \['text'\]"):
-        list(documents(pd.DataFrame({"text": ["one", None]})))
+    """The row's number and its columns are in the message."""
+    with (
+        Engine.open(tmp_path / "index", create=True) as engine,
+        pytest.raises(ArgumentError, match=r"row 2 must have a 'text', got None and the fields \['text'\]"),
+    ):
+        engine.add(pd.DataFrame({"text": ["one", None]}))
 
 
 def test_a_folder_of_splits_is_named(tmp_path: Path) -> None:
-    """A data set with splits says which there are."""
-    datasets.DatasetDict({"train": datasets.Dataset.from_dict(COLUMNS)}).save_to_disk(tmp_path / "all")
-    with pytest.raises(ArgumentError, match="'train'"):
-        list(documents(tmp_path / "all", text_field="body"))
-    assert len(list(documents(tmp_path / "all" / "train", text_field="body"))) == 3
+    """A data set with splits says which there are, on the disk and in memory."""
+    splits = datasets.DatasetDict({"train": datasets.Dataset.from_dict(COLUMNS)})
+    splits.save_to_disk(tmp_path / "all")
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        for documents in (tmp_path / "all", splits):
+            with pytest.raises(ArgumentError, match="train"):
+                engine.add(documents)
+        assert engine.add(tmp_path / "all" / "train").added == 3
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     """Damaged Arrow and Parquet are refused with their path."""
-    for name in ("x.arrow", "x.parquet"):
-        (tmp_path / name).write_bytes(b"ARROW1 no such file")
-        with pytest.raises(ArgumentError, match=name):
-            list(documents(tmp_path / name))
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        for name in ("x.arrow", "x.parquet"):
+            (tmp_path / name).write_bytes(b"ARROW1 no such file")
+            with pytest.raises(ArgumentError, match=name):
+                engine.add(tmp_path / name)
 
 
 def test_the_guide_is_true(tmp_path: Path) -> None:

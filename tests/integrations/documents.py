@@ -1,4 +1,4 @@
-"""Runs the examples of the guides about other frameworks."""
+"""What tests of adapters share: it runs the examples of the guides, and lists what an index holds."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+from sleuth import Engine
 
 DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 GUIDES = [
     DOCS / f"{name}.md"
     for name in ("frameworks", "agent-frameworks", "data-frames", "other-embedders", "moving-in")
 ]
+PLACE = ("source", "start_line", "end_line")
+"""Metadata that every passage gets."""
 
 
 def check_examples(heading: str, folder: Path) -> None:
@@ -26,3 +31,15 @@ def check_examples(heading: str, folder: Path) -> None:
             [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
         )
         assert run.stdout == output, run.stderr
+
+
+def stored(engine: Engine) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return text and own metadata of each document, all of one passage, by id."""
+    passages = [item for document in engine.documents() for item in engine.get(document.id)]
+    return {
+        item.document_id: (
+            item.text,
+            {key: value for key, value in item.metadata.items() if key not in PLACE},
+        )
+        for item in passages
+    }

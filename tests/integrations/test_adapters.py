@@ -13,7 +13,7 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.integrations.agents import AgentTools
-from sleuth.integrations.tables import documents, to_rows
+from sleuth.integrations.tables import to_rows
 from tests.surfaces.project import make_project
 
 HOME = Path(__file__).parents[2]
@@ -52,32 +52,18 @@ def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pyt
     assert caught.value.extra in extras
 
 
-def test_rows_become_documents_and_results_rows(tmp_path: Path) -> None:
-    """Mappings and JSON lines need no other package; results have their metadata as columns."""
-    rows = [
-        {"name": 1, "body": "A bucket is refilled.", "year": 2021, "x": None},
-        {"name": 2, "body": "A link."},
-    ]
-    read = list(documents(rows, text_field="body", id_field="name"))
-    assert read == [
-        Document("A bucket is refilled.", {"year": 2021}, id="1"),
-        Document("A link.", {}, id="2"),
-    ]
+def test_results_become_rows(tmp_path: Path) -> None:
+    """Results have their metadata as columns, and None where they have no value."""
     with Engine.open(tmp_path / "index", create=True) as engine:
-        engine.add(iter(read))
+        engine.add(
+            [Document("A bucket is refilled.", {"year": 2021}, id="1"), Document("A link.", {}, id="2")]
+        )
         first, second = to_rows(engine.retrieve("bucket link", 2))
     assert (first["rank"], second["rank"]) == (1, 2)
     assert {first["document_id"]: first["year"], second["document_id"]: second["year"]} == {
         "1": 2021,
         "2": None,
     }
-
-
-@pytest.mark.parametrize("table", [3, {"text": "x"}, ["text"], [{"text": None}]])
-def test_what_is_no_table_is_refused(table: object) -> None:
-    """A number, a single row, rows that are no mappings and rows without a text are named."""
-    with pytest.raises(ArgumentError, match="must"):
-        list(documents(table))
 
 
 def test_tools_of_agents_answer_and_refuse(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.ingest import AddReport, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
     from sleuth.store import IndexSnapshot, StoredDocument
+    from sleuth.vector_store import ArrowTable
 
     FilterForm = Filter | Mapping[str, Any] | str | None
 
@@ -46,36 +47,42 @@ class Documents:
 
     def add(
         self,
-        documents: Iterable[Document],
+        documents: Iterable[Document | Mapping[str, Any]] | ArrowTable | str | Path,
         *,
+        text_field: str | None = None,
+        id_field: str = "id",
         progress: Callable[[AddReport], None] | None = None,
         timeout: float = 10.0,
     ) -> AddReport:
-        """Add documents; those whose id is there already are replaced, unchanged ones cost nothing.
+        """Add documents or the rows of a table; those whose id is there are replaced, unchanged ones cost nothing.
 
         Documents are committed in batches: what `progress` has reported stays, whatever happens later.
 
         Args:
-            documents: any iterable; it is streamed.
+            documents: any iterable of documents, also of LangChain's, or a table: a data frame of pandas or Polars, a
+                table or reader of Arrow, a data set of Hugging Face, an iterable of mappings, or the path of a file of
+                Parquet, Arrow or JSON lines or of a folder of such files. It is streamed.
+            text_field: column of a table that holds the texts; None takes `text`, `page_content`, `content` or `body`.
+            id_field: column of a table that holds the ids, which may be missing. Further columns are metadata.
             progress: called after each commit.
             timeout: seconds to wait for another writer.
 
         Raises:
             ArgumentError: a document that cannot be kept, or that lies outside of the scope; names it. Batches before
-                it are kept.
+                it are kept. Or a table without a column of texts.
+            MissingPackageError: pyarrow is not installed, and the table needs it.
             IndexLockedError: another writer did not finish in time; names it.
             EmbeddingError: the vectors could not be made. Where commits do not wait for them, the documents are
                 committed and the error says how to go on.
         """
         from sleuth.ingest import AUTO, add_documents, open_chunker
+        from sleuth.vector_store import documents_of
 
-        if isinstance(documents, (str, Mapping, Document)) or not isinstance(documents, Iterable):
-            raise ArgumentError(f"documents must be an iterable of Document, got {documents!r}")
         settings = self._backend.settings
         report = add_documents(
             self._view.store,
             open_chunker(settings, self._backend.chunker),
-            _documents_until_cancelled(documents),
+            _documents_until_cancelled(documents_of(documents, text_field, id_field)),
             language=AUTO if settings.tells_languages else "",
             progress=progress,
             timeout=timeout,

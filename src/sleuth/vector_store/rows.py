@@ -1,4 +1,4 @@
-"""Reads rows, with or without vectors, from Parquet, Arrow, JSON lines and numpy files, some at a time."""
+"""Reads rows, with or without vectors, from tables in memory and from Parquet, Arrow, JSON lines and numpy files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.types import Document
 from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors, row_document
 
 if TYPE_CHECKING:
@@ -17,6 +18,63 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+
+TEXT_FIELDS: Final = ("text", "page_content", "content", "body")
+"""Columns that hold the text where no other is named: the first of these that a table has."""
+
+
+class ArrowTable(Protocol):
+    """A table in memory: a data frame of pandas or Polars, a table or reader of Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """Give the rows as Arrow exchanges them between packages."""
+
+
+def documents_of(
+    documents: Iterable[Document | Mapping[str, Any]] | ArrowTable | str | Path,
+    text_field: str | None = None,
+    id_field: str = "id",
+) -> Iterator[Document]:
+    """Yield documents as they are, and rows as documents, some at a time; see `Engine.add`.
+
+    Raises:
+        ArgumentError: something else than documents or a table, a table without a column of texts, or a row without
+            a text; names the columns, or the row.
+        MissingPackageError: pyarrow is not installed, and the table needs it.
+    """
+    items = read_rows(documents) if isinstance(documents, str | Path) else _items_of(documents)
+    for number, item in enumerate(items, 1):
+        if isinstance(item, Mapping):
+            text_field = _text_field(item) if text_field is None else text_field
+            yield row_document(item, f"row {number}", text_field, id_field)
+        else:
+            yield item
+
+
+def _text_field(row: Mapping[str, Any]) -> str:
+    for name in TEXT_FIELDS:
+        if name in row:
+            return name
+    raise ArgumentError(
+        f"text_field must name the column of texts, one of {sorted(row)}, "
+        f"where none is called {', '.join(TEXT_FIELDS)}; got None"
+    )
+
+
+def _items_of(documents: Iterable[Any] | ArrowTable) -> Iterator[Any]:
+    if not hasattr(documents, "__arrow_c_stream__"):
+        if isinstance(documents, Mapping | Document) or not isinstance(documents, Iterable):
+            raise ArgumentError(f"documents must be an iterable of Document, or a table, got {documents!r}")
+        return iter(documents)
+    try:
+        from pyarrow import ArrowException, RecordBatchReader
+    except ImportError as error:
+        raise MissingPackageError("pyarrow", "tables", "reading data frames") from error
+    try:
+        return _unpacked(RecordBatchReader.from_stream(documents))
+    except ArrowException as error:
+        raise ArgumentError(f"documents must have columns with names, got {documents!r}: {error}") from error
 
 
 def read_vectors(
@@ -163,7 +221,9 @@ _MAGIC = b"ARROW1"
 def _unpacked(batches: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
     for batch in batches:
         for start in range(0, batch.num_rows, BATCH):
-            yield from batch.slice(start, BATCH).to_pylist()
+            for row in batch.slice(start, BATCH).to_pylist():
+                row.pop("__index_level_0__", None)  # the index of a data frame of pandas
+                yield row
 
 
 def _by_arrow(reader: Callable[[Path], Iterator[T]]) -> Callable[[Path], Iterator[T]]:

@@ -1,0 +1,105 @@
+"""`Engine.add` takes tables: rows become documents. Those of other packages are tested by `make conformance`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.errors import ArgumentError, MissingPackageError
+from tests.integrations.documents import stored
+
+ROWS: list[dict[str, Any]] = [
+    {"name": 1, "body": "A bucket is refilled.", "year": 2021, "tenant": "acme", "x": None},
+    {"name": 2, "body": "A link.", "tenant": "acme"},
+]
+
+
+EXPECTED = {
+    "1": ("A bucket is refilled.", {"year": 2021, "tenant": "acme"}),
+    "2": ("A link.", {"tenant": "acme"}),
+}
+
+
+def test_rows_become_documents(tmp_path: Path) -> None:
+    """Text and id have columns, the others are metadata, None is no value; the async twin does the same."""
+    with Engine.open(tmp_path / "one", create=True) as engine:
+        assert engine.add(ROWS, id_field="name").added == 2
+        assert stored(engine) == EXPECTED
+        assert engine.add(iter(ROWS), text_field="body", id_field="name").unchanged == 2
+    with Engine.open(tmp_path / "two", create=True) as engine:
+        assert asyncio.run(engine.aadd(ROWS, text_field="body", id_field="name")).added == 2
+        assert stored(engine) == EXPECTED
+
+
+def test_a_scoped_view_takes_rows(tmp_path: Path) -> None:
+    """Rows out of the scope are refused, as documents are."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        view = engine.scoped("tenant:acme")
+        view.add(ROWS, id_field="name")
+        assert set(stored(view)) == {"1", "2"}
+        with pytest.raises(ArgumentError, match="scope"):
+            view.add([{"text": "A cat.", "tenant": "zoo"}])
+
+
+def test_a_path_of_rows_is_a_table(tmp_path: Path) -> None:
+    """JSON lines are read, by their path as a text or an object; another kind of file is named."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, ROWS)))
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        assert engine.add(path, id_field="name").added == 2
+        assert engine.add(str(path), id_field="name").unchanged == 2
+        with pytest.raises(ArgumentError, match=r"must be a file of \.parquet, .*got 'A text\.'"):
+            engine.add("A text.")
+
+
+def test_the_column_of_texts_is_one_of_known_names_or_named(tmp_path: Path) -> None:
+    """The first known name is taken; a table without one lists its columns; documents need none."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add([{"content": "A cat.", "text": "A dog.", "id": "a"}])
+        assert stored(engine)["a"] == ("A dog.", {"content": "A cat."})
+        with pytest.raises(ArgumentError, match=r"text_field must name .* one of \['id', 'passage'\]"):
+            engine.add([{"passage": "A cat.", "id": "b"}])
+        assert engine.add([{"passage": "A cat.", "id": "b"}], text_field="passage").added == 1
+        assert engine.add([Document("A cow.", id="c")], text_field="passage").added == 1
+
+
+@pytest.mark.parametrize("table", [3, {"text": "x"}, ["text"], [{"text": None}], Document("x")])
+def test_what_is_no_table_is_refused(table: Any, tmp_path: Path) -> None:
+    """A number, a single row or document, texts, and rows without a text are named."""
+    with (
+        Engine.open(tmp_path / "index", create=True) as engine,
+        pytest.raises(ArgumentError, match="must"),
+    ):
+        engine.add(table)
+
+
+def test_a_row_without_a_text_is_named_and_rows_before_it_stay_out_of_its_batch(tmp_path: Path) -> None:
+    """The message has the number of the row and its columns."""
+    with (
+        Engine.open(tmp_path / "index", create=True) as engine,
+        pytest.raises(ArgumentError, match=r"row 2 must have a 'text', got 7 and the fields \['text'\]"),
+    ):
+        engine.add([{"text": "one"}, {"text": 7}])
+
+
+def test_a_data_frame_without_pyarrow_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What gives an Arrow stream is read by pyarrow; where it is missing, the error has the command."""
+
+    class Frame:
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            raise AssertionError
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with (
+        Engine.open(tmp_path / "index", create=True) as engine,
+        pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[tables\]'"),
+    ):
+        engine.add(Frame())
