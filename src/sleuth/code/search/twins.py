@@ -1,4 +1,4 @@
-"""Finds files that have a twin which people mean more often: an older version, or that of another system."""
+"""Finds files of an older version that stand beside those of a newer one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,13 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 _VERSION: Final = re.compile(r"v(\d{1,4})")
-_WINDOWS: Final = frozenset({"win", "win32", "windows"})
-_UNIX: Final = frozenset({"unix", "posix", "linux"})
 _WORD: Final = re.compile(r"[a-z]+\d*")
 TWIN_FACTOR: Final = 0.7
-"""What a file counts that has such a twin; 1 where the query names its folder."""
+"""What such a file counts; 1 where the query names its folder."""
 
 
 class Twins:
-    """The files of a snapshot below `v3` where `v4` stands beside it, and below `win` where `unix` does.
+    """The files of a snapshot below `v3` where `v4` stands beside it.
 
     Attributes:
         by_folder: positions of these files by the name of the folder, in lower case.
@@ -29,18 +27,20 @@ class Twins:
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Look at the folders of all paths."""
-        folders = {file.path.rpartition("/")[0] for file in snapshot.files}
+        folders = {_parent_of(file.path) for file in snapshot.files}
         folders |= {above for folder in folders for above in _above(folder)}
-        beside: dict[str, set[str]] = defaultdict(set)
-        for folder in folders:
-            parent, _, name = folder.rpartition("/")
-            beside[parent].add(name.lower())
-        older = {folder for folder in folders if _gives_way(folder, beside)}
+        versions = {
+            folder: int(match[1]) for folder in folders if (match := _VERSION.fullmatch(_name_of(folder)))
+        }
+        newest: dict[str, int] = defaultdict(int)
+        for folder, version in versions.items():
+            newest[_parent_of(folder)] = max(newest[_parent_of(folder)], version)
+        older = {folder for folder, version in versions.items() if version < newest[_parent_of(folder)]}
         positions: dict[str, list[int]] = defaultdict(list)
         for i, file in enumerate(snapshot.files) if older else ():
             for folder in _above(file.path):
                 if folder in older:
-                    positions[folder.rpartition("/")[2].lower()].append(i)
+                    positions[_name_of(folder)].append(i)
         self.by_folder: dict[str, NDArray[np.int64]] = {
             name: np.array(files, np.int64) for name, files in positions.items()
         }
@@ -49,9 +49,8 @@ class Twins:
         """Return what each file counts for a query, shape (files,)."""
         factors = np.ones(files, np.float32)
         words = set(_WORD.findall(text.lower())) if self.by_folder else set()
-        is_of_windows = not words.isdisjoint(_WINDOWS)
         for name, positions in self.by_folder.items():
-            if name not in words and not (is_of_windows and name in _WINDOWS):
+            if name not in words:
                 factors[positions] = TWIN_FACTOR
         return factors
 
@@ -62,12 +61,9 @@ def _above(path: str) -> list[str]:
     return ["/".join(steps[: i + 1]) for i in range(len(steps))]
 
 
-def _gives_way(folder: str, beside: dict[str, set[str]]) -> bool:
-    """Return whether a folder stands beside a newer one, or one of Windows beside one of Unix."""
-    parent, _, name = folder.rpartition("/")
-    name, names = name.lower(), beside[parent]
-    version_match = _VERSION.fullmatch(name)
-    if version_match is None:
-        return name in _WINDOWS and not names.isdisjoint(_UNIX)
-    version = int(version_match[1])
-    return any(int(match[1]) > version for each in names if (match := _VERSION.fullmatch(each)) is not None)
+def _parent_of(folder: str) -> str:
+    return folder.rpartition("/")[0]
+
+
+def _name_of(folder: str) -> str:
+    return folder.rpartition("/")[2].lower()
