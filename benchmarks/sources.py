@@ -5,9 +5,9 @@
 For each project it indexes the documents in FOLDER/DOCS and the code in FOLDER/CODE, asks the questions that
 `data/source_questions.json` has for NAME, and prints for how many of them the first result is of the right source, with
 the CPU time of a search. `by rank` fuses the two rankings by reciprocal rank, `by share` orders all hits by
-`score_texts` alone. Fetch the files of a project first:
+`score_texts` alone. Fetch the files of a project first; `git archive HEAD docs src` leaves out these questions:
 
-    python -m benchmarks.sources sleuth=.:docs:src click=../click:docs:src/click
+    python -m benchmarks.sources sleuth=../copy:docs:src click=../click:docs:src/click
 """
 
 from __future__ import annotations

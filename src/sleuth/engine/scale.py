@@ -22,12 +22,18 @@ _WEIGHTS: Final = (1.0, 1 / 2, 1 / 3)
 """Of the greatest shares among a hit and those below it."""
 _ANALYZER: Final = "code-english"
 _STEP: Final = 1e-3
-_UNASKED_CODE: Final = 0.9
+_NAME: Final = 0.35
+"""What the query's words in a name count beside the share."""
+_LENGTHS: Final = (300, 4_000)
+"""Characters from which on a text counts less, and beyond which it counts no less."""
+_POWER: Final = 0.1
+"""The share is divided by this power of the length: a long text holds more of any query."""
+_UNASKED_CODE: Final = 0.85
 _UNASKED_TEXT: Final = 0.75
 """What a source counts where the query asks for the other kind (docs/how-to/several-sources.md has the table)."""
 
 _ASKS_FOR_CODE = re.compile(
-    r"\b(?:(?:functions?|class(?:es)?|methods?|modules?|decorators?)(?![- ]based\b)|dataclass|def"
+    r"\w\(\)|\b(?:(?:functions?|class(?:es)?|structs?|methods?|modules?|decorators?)(?![- ]based\b)|dataclass|def"
     r"|implement(?:ed|ation|s)?|defined|source code|code (?:that|which|where|for|of)"
     r"|where (?:is|are|do|does)|how (?:is|are|does))\b",
     re.IGNORECASE,
@@ -39,7 +45,7 @@ _ASKS_FOR_TEXT = re.compile(
 )
 _TOKEN = re.compile(r"[^\W\d][\w.]*")
 _LOOKS_LIKE_CODE = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w")
-_FORMULA = "(mean of the greatest 3 shares from this hit on, weighing 1, 1/2, 1/3 - .001 * (rank - 1)) * kind"
+_FORMULA = "(mean of the greatest 3 worths from this hit on, weighing 1, 1/2, 1/3 - .001 * (rank - 1)) * kind"
 _FORMULA_BELOW = "score of the last hit that was read * its rank / rank"
 
 
@@ -47,8 +53,9 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     """Return the rankings of several sources with scores that compare; each source keeps its order.
 
     The share of a hit says how much of the query its text holds, from 0 to 1: `score_texts`, or the share of the
-    query's words where the extra `hybrid` is not installed. The scores of the first ten hits of a source follow from
-    their shares: each is the mean of the three greatest among this hit and those below it, weighing 1, 1/2 and 1/3. So
+    query's words where the extra `hybrid` is not installed. Its worth is this share, less for a long text, and the
+    share of the query's words in its name or heading. The scores of the first ten hits of a source follow from their
+    worths: each is the mean of the three greatest among this hit and those below it, weighing 1, 1/2 and 1/3. So
     a source with several good passages comes before a source with one. `kind` is 1, or less where the query asks for
     another kind of source.
 
@@ -57,11 +64,11 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     """
     heads = {name: ranking[:FIRST] for name, ranking in rankings.items()}
     first = [item for head in heads.values() for item in head]
-    shares = iter(_shares(query, first))
+    worths = iter(_worths(query, first))
     kinds = _kinds(query, first)
     return {
         name: Ranking(
-            list(_scaled(ranking, [next(shares) for _ in heads[name]], kinds)), ranking.parts, ranking.notes
+            list(_scaled(ranking, [next(worths) for _ in heads[name]], kinds)), ranking.parts, ranking.notes
         )
         for name, ranking in rankings.items()
     }
@@ -72,6 +79,20 @@ def has_words_in_common(query: str, items: Iterable[RetrievedItem]) -> bool:
     analyzer = get_analyzer(_ANALYZER)
     words = set(analyzer.tokens(query))
     return any(not words.isdisjoint(analyzer.tokens(_text_of(item))) for item in items)
+
+
+class _Worth(NamedTuple):
+    """What a hit holds of a query.
+
+    Attributes:
+        share: of the query in its text, 0 to 1.
+        name: share of the query's words in its name or heading, 0 to 1.
+        value: of both together, less for a long text, 0 to 1.
+    """
+
+    share: float
+    name: float
+    value: float
 
 
 class _Kinds(NamedTuple):
@@ -103,13 +124,14 @@ def _is_code(item: RetrievedItem) -> bool:
     return item.metadata.get(KEY) == "code"
 
 
-def _scaled(ranking: Ranking, shares: Sequence[float], kinds: _Kinds) -> Iterator[RetrievedItem]:
+def _scaled(ranking: Ranking, worths: Sequence[_Worth], kinds: _Kinds) -> Iterator[RetrievedItem]:
     """Yield the items of one source with their scores on the scale, and with the reasons.
 
     Args:
-        shares: of its first items.
+        worths: of its first items.
     """
-    best = (sorted(shares[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(shares)))
+    amounts = [worth.value for worth in worths]
+    best = (sorted(amounts[place:], reverse=True)[: len(_WEIGHTS)] for place in range(len(amounts)))
     means = (fmean(some, _WEIGHTS[: len(some)]) for some in best)
     values = [max(0.0, mean - _STEP * place) for place, mean in enumerate(accumulate(means, min))]
     for place, item in enumerate(ranking):
@@ -117,7 +139,7 @@ def _scaled(ranking: Ranking, shares: Sequence[float], kinds: _Kinds) -> Iterato
         facts: dict[str, float | int | str] = {"rank": place + 1, "kind": kind}
         if place < len(values):
             score, formula = values[place] * kind, _FORMULA
-            facts["share"] = shares[place]
+            facts |= worths[place]._asdict()
         else:
             score, formula = values[-1] * kind * len(values) / (place + 1), _FORMULA_BELOW
         below = () if item.explanation is None else (item.explanation,)
@@ -125,11 +147,24 @@ def _scaled(ranking: Ranking, shares: Sequence[float], kinds: _Kinds) -> Iterato
         yield item.model_copy(update={"score": score, "extra": extra})
 
 
-def _shares(query: str, items: Sequence[RetrievedItem]) -> list[float]:
+def _worths(query: str, items: Sequence[RetrievedItem]) -> list[_Worth]:
+    """Return what each hit holds of a query."""
+    analyzer = get_analyzer(_ANALYZER)
+    words = set(analyzer.tokens(query))
+    texts = [_text_of(item) for item in items]
+    worths = []
+    for item, text, share in zip(items, texts, _shares(query, texts), strict=True):
+        name = len(words.intersection(analyzer.tokens(_name_of(item)))) / (len(words) or 1)
+        least, most = _LENGTHS
+        brevity = (least / min(max(len(text), least), most)) ** _POWER
+        worths.append(_Worth(share, name, min(1.0, share * brevity + _NAME * name)))
+    return worths
+
+
+def _shares(query: str, texts: Sequence[str]) -> list[float]:
     """Return how much of a query each text holds, 0 to 1."""
     from sleuth.dense import has_wordllama
 
-    texts = [_text_of(item) for item in items]
     if has_wordllama():
         return score_texts(query, texts)
     analyzer = get_analyzer(_ANALYZER)
@@ -142,3 +177,10 @@ def _text_of(item: RetrievedItem) -> str:
     keys = ("path", "symbol", "doc") if _is_code(item) else ("title", "heading")
     heads = (value for key in keys if isinstance(value := item.metadata.get(key), str))
     return " ".join((*heads, item.text))
+
+
+def _name_of(item: RetrievedItem) -> str:
+    """Return the name of a definition, or the last heading or the title of other text."""
+    if _is_code(item):
+        return str(item.metadata.get("name") or "")
+    return str(item.metadata.get("heading") or item.metadata.get("title") or "").rpartition(" > ")[2]
