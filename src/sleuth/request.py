@@ -116,7 +116,7 @@ def defaults(kind: type[BaseRequest]) -> Mapping[str, Any]:
 
 @cache
 def _defaults(kind: Any) -> Mapping[str, Any]:
-    return {each.name: each.default for each in fields(kind) if each.name not in ("query", "k")}
+    return {each.name: each.default for each in fields(kind) if each.init and each.name not in ("query", "k")}
 
 
 def adapter_of(kind: type[Any]) -> TypeAdapter[Any]:

@@ -127,7 +127,7 @@ def test_keys_of_projects_are_those_that_are_safe() -> None:
     safe = {name for name, key in defaults.KEYS.items() if key.is_safe}
     assert safe == {
         "index", "sources", "k", "legs", "fusion", "filter", "expand", "min_score", "all_copies", "per_document",
-        "explain", "exact", "deadline", "syntax",
+        "recency", "boost", "explain", "exact", "deadline", "syntax",
     }  # fmt: skip
 
 

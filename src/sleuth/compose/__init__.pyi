@@ -14,6 +14,12 @@ from sleuth.compose.slices import run_slices as run_slices
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.compose.arrange import Arrangement as Arrangement
+from sleuth.compose.arrange import NotedItems as NotedItems
+from sleuth.compose.arrange import Recency as Recency
+from sleuth.compose.arrange import moment_of as moment_of
+from sleuth.compose.arrange import parse_boosts as parse_boosts
+from sleuth.compose.arrange import sorted_by as sorted_by
 from sleuth.compose.dedupe import by_metadata as by_metadata
 from sleuth.compose.fuse import FORMULAS as FORMULAS
 from sleuth.compose.fuse import Pool as Pool

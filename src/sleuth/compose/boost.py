@@ -27,9 +27,13 @@ def boost_items(
 def _boosted(item: RetrievedItem, factor: float) -> RetrievedItem:
     if item.score is None:
         return item
-    if item.score < 0:
-        return rescored(item, item.score / factor, "boost", "score / factor", factor=factor)
-    return rescored(item, item.score * factor, "boost", "score * factor", factor=factor)
+    formula = "score * factor" if item.score >= 0 else "score / factor"
+    return rescored(item, boosted(item.score, factor), "boost", formula, factor=factor)
+
+
+def boosted(score: float, factor: float) -> float:
+    """Return a score times a factor; one below 0 is divided, so that a factor above 1 always raises it."""
+    return score * factor if score >= 0 else score / factor
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sleuth.compose import WINDOW, choose
+from sleuth.compose import WINDOW, choose, choose_among
 from sleuth.engine.expansion import grow
 from sleuth.engine.search import read_items
 from sleuth.errors import RetrievalError
 
 if TYPE_CHECKING:
+    from sleuth.compose import Arrangement
     from sleuth.engine.ranking import RankedRows
     from sleuth.engine.request import SearchRequest
     from sleuth.store import IndexSnapshot
@@ -22,6 +23,7 @@ class Candidates:
 
     Attributes:
         ranked: the best of them, of as many as were needed so far.
+        notes: of their arrangement, for the author of the query.
     """
 
     def __init__(
@@ -43,14 +45,30 @@ class Candidates:
         self._all, self._depth, self._admit = rows, depth, admit
         self._snapshot, self._request = snapshot, request
         self._keys: dict[str, int] = {}
+        self.notes: list[str] = []
 
     def best(self, k: int) -> list[RetrievedItem]:
         """Return the best `k` passages, grown as the request says."""
         return self._grown(self._read(range(k)))
 
     def varied(self, k: int) -> list[RetrievedItem]:
-        """Return the `k` passages to show, grown as the request says."""
+        """Return the `k` passages to show, arranged and grown as the request says."""
+        if self._request.arrangement is not None:
+            return self._arranged(k, self._request.arrangement)
         return self._grown(choose(self._read(range(k)), k, self._read, **self._request.variety()))
+
+    def _arranged(self, k: int, arrangement: Arrangement) -> list[RetrievedItem]:
+        rows = self.ranked
+        every = read_items(self._snapshot, rows.keys, rows.scores)
+        self.notes = arrangement.notes(every)
+        items = choose_among(arrangement.order(every), k, **self._request.variety())
+        places = {item.id: place for place, item in enumerate(every)}
+        if self._request.explain:
+            for item in items:
+                item.extra["explanation"] = arrangement.explained(item, rows.explain(places[item.id]))
+        if self._request.expand is not None:
+            self._keys.update((item.id, rows.keys[places[item.id]]) for item in items)
+        return self._grown(items)
 
     def _read(self, places: range) -> list[RetrievedItem]:
         if places.stop > self._depth and len(self._all.keys) >= self._depth:

@@ -135,23 +135,13 @@ class Engine(Answering):
 
     @hinted
     def retrieve(
-        self,
-        query: str,
-        k: int = 10,
-        *,
-        filter: Filter | Mapping[str, Any] | str | None = None,
-        legs: Sequence[str] | None = None,
-        fusion: Fusion | str | None = None,
-        expand: Expansion = None,
-        explain: bool = False,
-        exact: bool = False,
-        deadline: float | None = None,
-        syntax: bool = False,
-        min_score: float | None = None,
-        all_copies: bool = False,
-        per_document: int = PER_DOCUMENT,
-        rerank: Reranker | str | None = None,
-    ) -> Ranking:
+        self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None,
+        legs: Sequence[str] | None = None, fusion: Fusion | str | None = None, expand: Expansion = None,
+        explain: bool = False, exact: bool = False, deadline: float | None = None, syntax: bool = False,
+        min_score: float | None = None, all_copies: bool = False, per_document: int = PER_DOCUMENT,
+        rerank: Reranker | str | None = None, sort: str | None = None, collapse: str | None = None,
+        recency: str | None = None, boost: Mapping[str, float] | str | None = None,
+    ) -> Ranking:  # fmt: skip
         """Return the best `k` passages for `query` in the newest committed version, as hooks of plugins leave them.
 
         A blank query and a `k` of 0 find nothing.
@@ -176,6 +166,11 @@ class Engine(Answering):
             rerank: orders the best passages again: a `Reranker`, or the name of an installed model; "" for none.
                 By default (None), if neither `legs` nor `fusion` is named, a known encoder that is installed reranks an
                 index without vectors of a model (`docs/how-to/choose-a-model.md`).
+            sort: metadata key that orders the passages, "-date" with the greatest value first; the score decides among
+                equal values (`docs/how-to/sort-and-boost.md` says which passages are sorted).
+            collapse: metadata key of which each value has one passage, the best; `item.folded` counts the others.
+            recency: favours new passages by a date and a half-life, such as "date:30d".
+            boost: what the scores of passages that match filters are multiplied by: `{"kind:note": 2}`.
 
         Returns:
             The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in
@@ -191,7 +186,7 @@ class Engine(Answering):
         request = SearchRequest(
             query=query, k=k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain, exact=exact,
             deadline=deadline, syntax=syntax, min_score=min_score, all_copies=all_copies, per_document=per_document,
-            rerank=rerank,
+            rerank=rerank, sort=sort, collapse=collapse, recency=recency, boost=boost,
         )  # fmt: skip
         return self.run(request)
 

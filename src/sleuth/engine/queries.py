@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from sleuth.store import unpack
 from sleuth.store.columns import naming_damage, read_column, scalar_rows, values_of
+from sleuth.text import language_of_query
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter, Scalar
     from sleuth.store import FilterSearcher, IndexSnapshot, TermSearcher
-    from sleuth.text import Analyzer
+    from sleuth.text import Analyzer, Span
     from sleuth.types import RetrievedItem
 
 _PART = re.compile(
@@ -34,11 +35,13 @@ class QueryCondition:
         text: a word or a phrase.
         field: the metadata key that holds it; "" for the passage itself.
         excluded: whether passages that hold it are left out.
+        is_word: whether it is a word in the language of each passage, as rankings read it.
     """
 
     text: str
     field: str = ""
     excluded: bool = False
+    is_word: bool = False
 
     def __str__(self) -> str:
         text = f'"{self.text}"' if " " in self.text else self.text
@@ -109,6 +112,23 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
     return SearchQuery(" ".join(text), tuple(conditions), " ".join(words), bool(text) and not words)
 
 
+def all_words(text: str, analyzer: Analyzer) -> tuple[QueryCondition, ...]:
+    """Return the condition that a passage holds each word of a text, stop words of its language apart."""
+    words = (text[start:end] for start, end, _ in content_spans(text, analyzer))
+    return tuple(QueryCondition(word, is_word=True) for word in dict.fromkeys(words))
+
+
+def content_spans(text: str, analyzer: Analyzer) -> list[Span]:
+    """Return the words of a text: no stop words of its language, and no compounds, whose parts are words."""
+    stops = language_of_query(analyzer.runs(text)).stops if analyzer.reads_language else frozenset[str]()
+    spans = ((start, end, token, text[start:end]) for start, end, token in analyzer.spans(text))
+    return [
+        (start, end, token)
+        for start, end, token, word in spans
+        if word not in stops and len(word.split()) == 1
+    ]
+
+
 def _is_flag(word: str) -> bool:
     """Return whether a sign before a word is part of it: `-k` and `--limit` are options of commands, -5 a number."""
     return word.startswith("-") or word[0].isdigit() or (len(word) == 1 and word.isascii())
@@ -122,6 +142,10 @@ class WordRows(Protocol):
 
     def holding(self, token: str) -> NDArray[np.int64]:
         """Return the keys of the rows that hold a token, ascending."""
+        ...
+
+    def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
+        """Return the keys of the rows that hold a word of a query and match a filter."""
         ...
 
 
@@ -162,6 +186,8 @@ def _holding(
     condition: QueryCondition, source: WordRows, snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> NDArray[np.int64]:
     """Keys of the rows that hold a word or a phrase; all rows hold a phrase that has no word."""
+    if condition.is_word:
+        return source.matching(condition.text, None)
     tokens = analyzer.tokens(condition.text)
     if condition.field:
         return _with_value(condition, tokens, source, analyzer)

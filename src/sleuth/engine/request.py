@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field
 
+from sleuth.compose import Arrangement
 from sleuth.engine.expansion import Expansion, check_expansion
 from sleuth.engine.fusion import Fusion, as_fusion
 from sleuth.errors import ArgumentError
@@ -30,6 +31,7 @@ class SearchRequest(BaseRequest):
 
     Attributes:
         sources: where to look, such as "docs" and "code"; all that is open where None.
+        arrangement: how candidates are boosted, sorted and folded; None where the request asks for none of these.
 
     Raises:
         ArgumentError: a value that breaks its rule.
@@ -101,6 +103,40 @@ class SearchRequest(BaseRequest):
         ),
     ] = None
 
+    sort: Annotated[
+        str | None,
+        Field(
+            max_length=200,
+            description='Order results by this metadata key; "-date" puts the greatest value first.',
+            examples=["-date", "title"],
+        ),
+    ] = None
+    collapse: Annotated[
+        str | None,
+        Field(
+            max_length=200,
+            description="Show one result for each value of this metadata key, with the number of the others.",
+            examples=["source"],
+        ),
+    ] = None
+    recency: Annotated[
+        str | None,
+        Field(
+            max_length=200,
+            description='Favour new passages by a date and a half-life (h, d, w, m, y); "^3" counts new ones 3 times.',
+            examples=["date:30d", "year:2y^3"],
+        ),
+    ] = None
+    boost: Annotated[
+        Mapping[str, float] | str | None,
+        Wire(str | dict[str, float] | None),
+        Field(
+            description='Multiply the scores of passages that match filters, as in "kind:note^2; lang:en^1.5".',
+            examples=["kind:note^2", {"kind:note": 2}],
+        ),
+    ] = None
+    arrangement: Arrangement | None = field(init=False, repr=False, compare=False)
+
     def __post_init__(self) -> None:
         super(SearchRequest, self).__post_init__()
         check_expansion(self.expand)
@@ -109,6 +145,12 @@ class SearchRequest(BaseRequest):
             raise ArgumentError(
                 f"deadline must be a number of seconds above 0, or None, got {self.deadline!r}"
             )
+        if self.sort is not None and self.rerank:
+            raise ArgumentError(f"rerank must be left out of a sorted search, got {self.rerank!r}")
+        arrangement = None
+        if not (self.sort is None and self.collapse is None and self.recency is None and self.boost is None):
+            arrangement = Arrangement.of(self.sort, self.collapse, self.recency, self.boost)
+        object.__setattr__(self, "arrangement", arrangement)
         if self.min_score is not None and not (
             type(self.min_score) in (int, float) and 0 <= self.min_score <= 1
         ):
@@ -119,8 +161,15 @@ class SearchRequest(BaseRequest):
             )
 
     def variety(self) -> dict[str, Any]:
-        """Return the options that say which hits a list shows, as `sleuth.compose.choose` takes them."""
-        return {"all_copies": self.all_copies, "per_document": self.per_document}
+        """Return the options that say which hits a list shows, as `sleuth.compose.choose` takes them.
+
+        In a sorted list no hit moves down because its document has others.
+        """
+        return {"all_copies": self.all_copies, "per_document": 0 if self.sort else self.per_document}
+
+    def unarranged(self) -> Self:
+        """Return the request without its arrangement: what finds the candidates."""
+        return replace(self, sort=None, collapse=None, recency=None, boost=None)
 
     def check_offered(self, rerankers: Collection[str]) -> None:
         """Refuse a reranker that a server does not offer: a name makes it load a model.

@@ -210,7 +210,8 @@ class Reranking:
         """
         value = request.rerank
         is_default = value is None
-        if value is None and backend is not None and request.legs is None and request.fusion is None:
+        is_plain = request.legs is None and request.fusion is None and request.sort is None
+        if value is None and backend is not None and is_plain:
             value = backend.default_reranker
         reranker = None if value == "" else value
         is_english = False

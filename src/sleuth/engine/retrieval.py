@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from sleuth.compose import FEW, choose_among
 from sleuth.engine.candidates import Candidates
 from sleuth.engine.fusion import MOST, as_fusion
-from sleuth.engine.queries import SearchQuery, parse_query
+from sleuth.engine.queries import SearchQuery, all_words, parse_query
 from sleuth.engine.ranking import RankedRows, rank
 from sleuth.engine.reranking import Reranking
 from sleuth.engine.search import check_legs, read_items
@@ -22,13 +22,20 @@ from sleuth.text import get_analyzer
 from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:
+    from sleuth.compose import Arrangement, NotedItems
     from sleuth.engine.backend import IndexView
     from sleuth.engine.queries import QueryCondition
+    from sleuth.engine.ranking import Rankable
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.search import Searchers
     from sleuth.engine.spelling import Correction
     from sleuth.filters import Filter
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
+    from sleuth.text import Analyzer
+    from sleuth.types import RetrievedItem
+
+MOST_SORTED = 10_000
+"""Passages that a sorted search orders: those with the best scores where more hold each word."""
 
 NEAR = 0.6
 """Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
@@ -44,7 +51,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     reranked = reranking.depth
     rows = min(2 * k, k + FEW)
     depth = max(rows, reranked) if reranked else k
-    tree = as_filter(request.filter)
+    tree, arrangement = as_filter(request.filter), request.arrangement
     with view.store.reader() as snapshot:
         searchers = view.backend.searchers_of(snapshot)
         legs = check_legs(request.legs, searchers.legs)
@@ -59,20 +66,17 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
                 return Ranking((), notes=notes)
         if len(legs) > 1:
             rows = max(rows, FEW)  # fused rows cost next to nothing
-        if request.min_score is not None or reranked:
+        if request.min_score is not None or reranked or arrangement is not None:
             rows = max(depth, fusion.pool)
-        ranking = rank(
-            searchers.pinned(snapshot, deadline),
-            query.text,
-            rows,
-            tree,
-            legs=legs,
-            fusion=fusion,
-            explain=request.explain,
-            exact=request.exact,
-            conditions=query.conditions,
-        )
-        is_listing = query.is_lookup and not ranking.keys
+        version = searchers.pinned(snapshot, deadline)
+        options: dict[str, Any] = {"fusion": fusion, "explain": request.explain, "exact": request.exact}
+        if request.sort is None or query.is_lookup:
+            ranking = rank(version, query.text, rows, tree, legs=legs, conditions=query.conditions, **options)
+        else:
+            analyzer = get_analyzer(view.backend.settings.analyzer)
+            options |= {"legs": legs, "word_leg": searchers.word_leg, "analyzer": analyzer}
+            ranking = sortable(version, query, rows, tree, notes=notes, **options)
+        is_listing = query.is_lookup and (request.sort is not None or not ranking.keys)
 
         def admit(rows: RankedRows) -> RankedRows:
             if is_listing:
@@ -84,14 +88,59 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
 
         candidates = Candidates(ranking, rows, admit, snapshot=snapshot, request=request)
         is_reranked = reranked > 0 and not (query.is_lookup and reranking.is_default)
-        items = candidates.best(depth) if is_reranked or is_listing else candidates.varied(k)
+        is_whole = is_reranked or (is_listing and arrangement is None)
+        items = candidates.best(depth) if is_whole else candidates.varied(k)
+        notes += candidates.notes
         if not items and tree is not None:
             notes += _note_on_case(tree, searchers, snapshot)
     if is_reranked:
-        answer = reranking.apply(query.text, items)
+        answer = _reranked(reranking, query.text, items, arrangement)
         items = list(answer.items) if is_listing else choose_among(answer.items, k, **request.variety())
         notes = [*notes, *answer.notes]
     return Ranking(items[:k], ranking.parts, notes)
+
+
+def _reranked(
+    reranking: Reranking, query: str, items: Sequence[RetrievedItem], arrangement: Arrangement | None
+) -> NotedItems:
+    """Return items in the order of a reranker, then arranged."""
+    reranked = reranking.apply(query, items)
+    return reranked if arrangement is None else arrangement.apply(reranked)
+
+
+def sortable(
+    version: Rankable,
+    query: SearchQuery,
+    k: int,
+    tree: Filter | None,
+    *,
+    legs: Sequence[str],
+    word_leg: str,
+    analyzer: Analyzer,
+    notes: list[str],
+    **options: Any,
+) -> RankedRows:
+    """Return the candidates of a sorted search: all passages that hold each word of the query, else the best ones.
+
+    Args:
+        k: how many are the best ones.
+        word_leg: the leg that knows which words passages hold.
+        notes: get a sentence that says what is sorted.
+        options: of `rank`.
+    """
+    words = all_words(query.text, analyzer)
+    if word_leg in legs and words:
+        conditions = (*query.conditions, *words)
+        rows = rank(version, query.text, MOST_SORTED, tree, legs=[word_leg], conditions=conditions, **options)
+        if count := len(rows.keys):
+            which = "all" if count < MOST_SORTED else "the best"
+            noun = "passage that holds" if count == 1 else "passages that hold"
+            notes.append(f"sorted: {which} {count:,} {noun} each word of the query")
+            return rows
+    rows = rank(version, query.text, k, tree, legs=legs, conditions=query.conditions, **options)
+    if rows.keys:
+        notes.append(f"sorted: the best {len(rows.keys):,} passages; none holds each word of the query")
+    return rows
 
 
 def _note_on_case(tree: Filter, searchers: Searchers, snapshot: IndexSnapshot) -> list[str]:

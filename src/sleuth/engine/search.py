@@ -56,7 +56,7 @@ class Searchers:
         legs: the legs that rank, by name, in order.
         by_leg: their searchers.
         matchers: what compares the best rows of a fused ranking once more, by the leg that has it.
-        words: the one of the searchers that knows which words rows hold.
+        word_leg, words: the leg that knows which words rows hold, and its searcher.
         columns: filters rows.
         alone: the searchers that score with the numbers of this index alone; these themselves where they are.
     """
@@ -87,7 +87,7 @@ class Searchers:
             for name, leg in self.legs.items()
         }
         self.matchers = matchers_of(self.by_leg)
-        self._word_leg, self.words = words_among(self.by_leg)
+        self.word_leg, self.words = words_among(self.by_leg)
         (filtering,) = (leg for leg in legs if isinstance(leg, FilterLeg))
         self._filtering = filtering.name
         self.columns: FilterSearcher = filtering.searcher(
@@ -160,7 +160,7 @@ class Searchers:
         return len(self.words.pool(self.words.ask(query), LegRequest(1, None, ordered=False))) > 0
 
     def _holding(self, query: Any, tree: Filter | None) -> NDArray[np.int64]:
-        allowed = self.allowed(tree, self._word_leg)
+        allowed = self.allowed(tree, self.word_leg)
         return self.words.pool(query, LegRequest(MOST, allowed, ordered=False)).keys
 
     def select(self, snapshot: IndexSnapshot, tree: Filter | None, *, query: str | None = None) -> Selection:
@@ -220,7 +220,7 @@ class Searchers:
     def order(self, snapshot: IndexSnapshot, keys: NDArray[np.int64]) -> Sequence[Any]:
         """Return the tie-break order of these keys: ranks where one segment holds them all, ids elsewhere."""
         least, greatest = keys.min(), keys.max()
-        for view in self._views[self._word_leg]:
+        for view in self._views[self.word_leg]:
             if view.keys.size and view.keys[0] <= least and greatest <= view.keys[-1]:
                 rows = view.keys.searchsorted(keys)
                 ranks: list[int] = (rows if view.tie_ranks is None else view.tie_ranks[rows]).tolist()
@@ -266,8 +266,8 @@ class Searchers:
     def best_with(self, token: str, k: int, snapshot: IndexSnapshot) -> list[int]:
         """Return the keys of the best `k` rows whose text holds a token."""
         request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
-        hits = self.search_legs({self._word_leg: self.words.word(token)}, request, snapshot)
-        return hits[self._word_leg].keys.tolist()  # type: ignore[no-any-return]
+        hits = self.search_legs({self.word_leg: self.words.word(token)}, request, snapshot)
+        return hits[self.word_leg].keys.tolist()  # type: ignore[no-any-return]
 
     def lookup(
         self, conditions: tuple[QueryCondition, ...], tree: Filter | None, snapshot: IndexSnapshot

@@ -109,7 +109,7 @@ class Sources(Answering):
 
     def _fuse(self, request: SearchRequest) -> Ranking:
         names = self._names(request.sources)
-        reranking = None
+        reranking = arrangement = None
         if names != ["docs"]:
             _check_shared(request)
             if request.rerank is not None:
@@ -117,10 +117,14 @@ class Sources(Answering):
                 deadline = None if request.deadline is None else Deadline(request.deadline)
                 reranking = Reranking.of(request, deadline, backend)
                 request = replace(request, rerank="")  # no source reranks its own hits
+            if (arrangement := request.arrangement) is not None:
+                request = request.unarranged()  # the hits of all are arranged together
         variety, k = request.variety(), request.k
         if len(names) > 1:  # the hits of all are chosen together
             request, k = replace(request, **WITHOUT_VARIETY), 2 * k
         retrievers = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
+        if arrangement is not None:
+            k = max(k, POOL)
         k = k if reranking is None else max(k, reranking.depth)
         if len(retrievers) == 1:
             ranking = retrievers[names[0]].retrieve(request.query, k, filter=request.filter)
@@ -133,6 +137,12 @@ class Sources(Answering):
         if reranking is not None and reranking.depth and request.k:
             reranked = reranking.apply(request.query, items)
             items, notes = tuple(reranked.items), (*notes, *reranked.notes)
+        if arrangement is not None:
+            sorts = [f"sorted: the best {len(items):,} results of {', '.join(names)}"] * bool(
+                arrangement.sort
+            )
+            arranged = arrangement.apply(Ranking(items, notes=[*notes, *sorts]))
+            items, notes = tuple(arranged.items), tuple(arranged.notes)
         if len(names) > 1:
             items = tuple(choose_among(items, request.k, **variety))
         return Ranking(items[: request.k], ranking.parts, notes)

@@ -7,7 +7,8 @@ import string
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.text import language_of_query, spellings_near
+from sleuth.engine.queries import content_spans
+from sleuth.text import spellings_near
 
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
@@ -102,15 +103,13 @@ def misspellings(
 ) -> list[Misspelling]:
     """Return the words of a query that no passage holds, each once, in order."""
     words = []
-    stops = language_of_query(analyzer.runs(text)).stops if analyzer.reads_language else frozenset()
-    spans = list(analyzer.spans(text))
+    spans = content_spans(text, analyzer)
     known_tokens = searchers.held([token for *_, token in spans], snapshot)
     asking_ends = {match.end() for match in _ASKS_FOR_A_MEASURE.finditer(text)}
     for start, end, token in spans:
-        word = text[start:end]
-        is_compound = len(word.split()) > 1  # its parts are words of their own
-        if token in known_tokens or word in stops or is_compound or end in asking_ends:
+        if token in known_tokens or end in asking_ends:
             continue
+        word = text[start:end]
         words.append(Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer)))
     return list(dict.fromkeys(words))
 

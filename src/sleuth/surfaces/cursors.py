@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from hashlib import blake2b
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sleuth.engine import Fusion, as_fusion
+from sleuth.engine import as_fusion
 from sleuth.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from sleuth.engine import SearchRequest
 
 MOST_DEPTH = 10_000
 """Hits that all pages of a search by one leg hold at most."""
@@ -39,11 +42,11 @@ def offset_of(cursor: str | None, stated: Mapping[str, Any]) -> int:
     return offset
 
 
-def depth(legs: Sequence[str] | None, fusion: Fusion | str | None) -> int:
+def depth(request: SearchRequest) -> int:
     """Return how many hits the pages of a search hold: those that its fusion fuses, since rankings agree that far."""
-    if legs is not None and len(set(legs)) == 1:
+    if request.sort is not None or (request.legs is not None and len(set(request.legs)) == 1):
         return MOST_DEPTH
-    return min(MOST_DEPTH, as_fusion(fusion).pool)
+    return min(MOST_DEPTH, as_fusion(request.fusion).pool)
 
 
 _WRITER = json.JSONEncoder(sort_keys=True, default=str)  # making one takes longer than writing a request

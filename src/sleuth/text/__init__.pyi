@@ -27,6 +27,7 @@ __all__: list[str]
 
 # Not public: for the other rooms and for tests.
 from sleuth.text.analyzers import MAX_TOKEN as MAX_TOKEN
+from sleuth.text.analyzers import Span as Span
 from sleuth.text.analyzers import WordRule as WordRule
 from sleuth.text.chunkers import count_tokens as count_tokens
 from sleuth.text.clean import is_invisible as is_invisible

@@ -64,7 +64,8 @@ class RetrievedItem(BaseModel):
         metadata: what loaders and users wrote.
         score: higher is better; None where a source ranks without scores.
         extra: for plugins; `explanation` holds an `Explanation` where one was asked for, `copies` the ids of passages
-            that are left out of the ranking because they repeat this one.
+            that are left out of the ranking because they repeat this one, `folded` how many hits with the same value
+            of a key it stands for.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True)
@@ -103,6 +104,11 @@ class RetrievedItem(BaseModel):
     def copies(self) -> tuple[str, ...]:
         """The ids of passages that are left out of the ranking because they repeat this one."""
         return tuple(self.extra.get("copies", ()))
+
+    @property
+    def folded(self) -> int:
+        """How many more hits it stands for: those with the same value of the key that a search collapses by."""
+        return int(self.extra.get("folded", 0))
 
     def _repr_html_(self) -> str:
         """Return the passage for notebooks, with id and score."""

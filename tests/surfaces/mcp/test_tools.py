@@ -231,7 +231,7 @@ def test_resources(workspace: Workspace) -> None:
     ("name", "arguments", "message"),
     [
         ("search", {}, "query must be given"),
-        ("search", {"query": "x", "limit": 3}, "must be among all_copies, at, cursor"),
+        ("search", {"query": "x", "limit": 3}, "must be among all_copies, at, boost"),
         ("search", {"query": "x", "k": 0}, "k must"),
         ("search", {"query": "x", "filter": "a:("}, ""),
         ("search", {"query": "x", "paths": "src"}, "paths must be a list"),

@@ -67,6 +67,7 @@ class GatheredSearchers:
         by_leg: searchers without segments, which turn queries into the form that shards are asked in.
         matchers: what compares the best rows of a fused ranking once more, by the leg that has it.
         corpora: by leg, the numbers of all shards.
+        word_leg: the leg that knows which words rows hold.
     """
 
     def __init__(self, snapshot: GatheredSnapshot, legs: Sequence[IndexLeg]) -> None:
@@ -85,7 +86,7 @@ class GatheredSearchers:
             name: leg.searcher([], corpus=self.corpora[name]) for name, leg in self.legs.items()
         }
         self.matchers = matchers_of(self.by_leg)
-        self._word_leg, self._words = words_among(self.by_leg)
+        self.word_leg, self._words = words_among(self.by_leg)
         self._without_words = {leg: Corpus(corpus.totals) for leg, corpus in self.corpora.items()}
         self._name = uuid.uuid4().hex
         self._key_names: frozenset[str] | None = None
@@ -146,15 +147,13 @@ class GatheredSearchers:
     def best_with(self, token: str, k: int, snapshot: GatheredSnapshot) -> list[int]:
         """Return the keys of the best `k` rows of all shards whose text holds a token."""
         request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
-        keys: list[int] = self._alone(
-            self._word_leg, self._words.word(token), request, snapshot
-        ).keys.tolist()
+        keys: list[int] = self._alone(self.word_leg, self._words.word(token), request, snapshot).keys.tolist()
         return keys
 
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
         """Return how rare each term is among the rows of all shards."""
         names = list(terms)
-        self._count({self._word_leg: dict.fromkeys(self._words.groups(), names)}, snapshot)
+        self._count({self.word_leg: dict.fromkeys(self._words.groups(), names)}, snapshot)
         return self._words.idf(names)
 
     def select(

@@ -54,6 +54,8 @@ KEYS: Final[Mapping[str, ConfigKey]] = {
     "min_score": ConfigKey(float, "Omit passages with less in common with the query, from 0 to 1."),
     "all_copies": ConfigKey(bool, "Show also passages that repeat the text of a better one."),
     "per_document": ConfigKey(int, "Passages of one document among the first ten; 0 for no limit."),
+    "recency": ConfigKey(str, "Favour new passages by a date and a half-life."),
+    "boost": ConfigKey(str, "Multiply the scores of passages that match filters."),
     "explain": ConfigKey(bool, "Say how each score comes about."),
     "exact": ConfigKey(bool, "Give up no passage by an estimate of its score."),
     "deadline": ConfigKey(float, "Seconds that the search may take."),

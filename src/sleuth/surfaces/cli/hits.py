@@ -68,6 +68,8 @@ def print_hits(
             say(styled(f"   … {part.more} more lines", "dim"))
         if item.copies:
             say(styled(f"   {copies_line(item.copies)}", "dim"))
+        if item.folded:
+            say(styled(f"   and {item.folded:,} more with the same value", "dim"))
         if below is not None:
             below(number)
         if item.explanation is not None:

@@ -85,6 +85,9 @@ class Item(BaseModel):
     copies: list[str] | None = Field(
         default=None, description="Ids of passages that are left out because they repeat this one."
     )
+    folded: int | None = Field(
+        default=None, description="How many more passages have the same value of the key of `collapse`."
+    )
     snippet: Excerpt | None = None
     explanation: dict[str, Any] | None = None
 
@@ -117,7 +120,8 @@ def _is_plain(body: SearchBody, call: Call) -> bool:
     sources = call.sources if body.sources is None else body.sources
     engine = call.engine
     is_one = isinstance(engine.backend, IndexBackend)
-    return tuple(sources) == ("docs",) and is_one and not engine.has_retrieval_hooks
+    is_timeless = body.recency is None  # ages grow
+    return tuple(sources) == ("docs",) and is_one and is_timeless and not engine.has_retrieval_hooks
 
 
 class KeptAnswer:
@@ -189,7 +193,7 @@ def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None =
     retriever = call.retriever(body.sources)
     most = SOURCES_POOL
     if isinstance(retriever, Engine) and body.rerank is None:
-        most = cursors.depth(body.legs, body.fusion)
+        most = cursors.depth(body)
     request = call.request(body, k=min(k, max(most, body.k)), filter=all_of(as_filter(body.filter), filter))
     with call.retrieval_span(body.query, body.k):
         ranking = call.shown(retriever.run(request))
@@ -210,6 +214,8 @@ def plain_item(item: RetrievedItem, body: SearchBody, call: Call) -> dict[str, A
     }
     if item.copies:
         values["copies"] = item.copies
+    if item.folded:
+        values["folded"] = item.folded
     if body.snippets:
         snippet = call.service.engine.snippet(body.query, item)
         values["snippet"] = {"text": snippet.text, "spans": snippet.spans}

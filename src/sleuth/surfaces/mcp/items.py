@@ -78,6 +78,8 @@ def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) 
     outline = metadata.get("signature") or sources.snippet(query, item, width=OUTLINE).text
     if item.copies:
         facts["copies"] = list(item.copies)
+    if item.folded:
+        facts["folded"] = item.folded
     why = {} if item.explanation is None else {"explanation": item.explanation.to_dict()}
     return Graded(
         whole={**name, **facts, "text": item.text, **why},

@@ -67,12 +67,16 @@ def search(sources: Answering, request: SearchRequest, wordings: Sequence[str]) 
     """
     if len(wordings) == 1:
         return sources.run(request)
-    every = replace(request, **WITHOUT_VARIETY)  # the passages of all wordings are chosen together
+    every = replace(
+        request.unarranged(), **WITHOUT_VARIETY
+    )  # the passages of all wordings are chosen together
     retrievers = {wording: _Wording(sources, replace(every, query=wording)) for wording in wordings}
     fusion = FusedRetriever(retrievers, method="rrf", pool=max(_POOL, request.k), deadline=request.deadline)
-    ranking = fusion.retrieve(request.query, 2 * request.k, filter=request.filter)
+    most = 2 * request.k if request.arrangement is None else max(_POOL, 2 * request.k)
+    ranking = fusion.retrieve(request.query, most, filter=request.filter)
     if not request.explain:
         for item in ranking:
             item.extra.pop("explanation", None)
-    items = choose_among(ranking.items, request.k, **request.variety())
-    return Ranking(items, ranking.parts, ranking.notes)
+    arranged = ranking if request.arrangement is None else request.arrangement.apply(ranking)
+    items = choose_among(arranged.items, request.k, **request.variety())
+    return Ranking(items, ranking.parts, arranged.notes)

@@ -47,11 +47,12 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         call.service.freshness.check(wait=0.0)
     retriever = call.retriever(list(state.sources))
     last = state.page * PAGE
+    request = call.request(state.request, k=last + 1)
     with call.retrieval_span(state.query, last + 1):
-        ranking = call.shown(retriever.run(call.request(state.request, k=last + 1)))
+        ranking = call.shown(retriever.run(request))
     items = ranking[last - PAGE : last]
     return {
-        "hits": views.hits_of(items, state.query, retriever, last - PAGE + 1),
+        "hits": views.hits_of(items, request, retriever, last - PAGE + 1),
         "passages": len(items),
         "matching": _matching(call, state),
         "facets": facets_of(call, state),

@@ -133,8 +133,21 @@ class PageState:
 
     def with_copies(self) -> PageState:
         """Return this state with copies of results as results of their own."""
-        others = tuple(option for option in self.options if option[0] != "all_copies")
-        return replace(self, options=(*others, ("all_copies", "true")), page=1, why=0)
+        return self.with_option("all_copies", "true")
+
+    def with_option(self, name: str, text: str) -> PageState:
+        """Return this state with another value of an option; without the option where the text is ""."""
+        others = tuple(option for option in self.options if option[0] != name)
+        return replace(self, options=(*others, (name, text)) if text else others, page=1, why=0)
+
+    def unfolded(self, text: str) -> PageState:
+        """Return this state with the results that one stands for: those that match a filter, none of them folded."""
+        return self.toggled(text).with_option("collapse", "")
+
+    @property
+    def sort(self) -> str:
+        """The key that orders the results, with its sign; "" for the score."""
+        return next((text for name, text in self.options if name == "sort"), "")
 
     def answered(self) -> PageState:
         """Return this state with the answer written into the page."""

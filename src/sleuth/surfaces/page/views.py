@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from sleuth.filters import Compare, leaves, to_text
 from sleuth.surfaces.hits import Location, excerpt, place_of, title_of
 from sleuth.surfaces.page.markdown import is_markdown, shown_text
 from sleuth.surfaces.page.pieces import LinePiece, lines_of
@@ -15,7 +16,7 @@ from sleuth.surfaces.page.reasons import Reason, reason_of, sentence_of
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
-    from sleuth.engine import Answering
+    from sleuth.engine import Answering, SearchRequest
     from sleuth.types import RetrievedItem
 
 SNIPPET = 360
@@ -36,6 +37,8 @@ class HitView:
         lines: what is shown of it; of code, with line numbers from `first`.
         more: lines of it that are not shown.
         copies: passages that repeat it and are left out.
+        folded: further results with the same value of the key that the search collapses by.
+        alike: a filter for these and this one; "" if its value is a list.
         why: how its score is computed, where it was asked for, with the sentence `because`.
         others: further passages of the same document.
     """
@@ -58,6 +61,8 @@ class HitView:
     others: Sequence[HitView] = ()
     outside: str = ""
     copies: int = 0
+    folded: int = 0
+    alike: str = ""
 
 
 def shown_place(id: str, metadata: Mapping[str, Any]) -> Location:
@@ -66,18 +71,31 @@ def shown_place(id: str, metadata: Mapping[str, Any]) -> Location:
     return replace(place, path=escape_text(place.path))
 
 
-def hits_of(items: Sequence[RetrievedItem], query: str, sources: Answering, first: int) -> list[HitView]:
+def hits_of(
+    items: Sequence[RetrievedItem], request: SearchRequest, sources: Answering, first: int
+) -> list[HitView]:
     """Show results of a search, each document once: its best passage, with the others below it.
+
+    In a sorted list each passage has its own place.
 
     Args:
         first: number of the first passage.
     """
-    views: dict[str, list[HitView]] = {}
+    views: dict[str | int, list[HitView]] = {}
     for number, item in enumerate(items, first):
         is_code = item.metadata.get("source_type") == "code"
-        document = item.id if is_code else item.document_id
-        views.setdefault(document, []).append(hit_of(number, item, query, sources))
+        document = number if request.sort else item.id if is_code else item.document_id
+        view = hit_of(number, item, request.query, sources)
+        if item.folded:
+            view = replace(view, folded=item.folded, alike=_alike(item, request.collapse or ""))
+        views.setdefault(document, []).append(view)
     return [replace(best, others=others) for best, *others in views.values()]
+
+
+def _alike(item: RetrievedItem, key: str) -> str:
+    """Return a filter for the results with the same value of a key; "" for a list."""
+    value = leaves(item.metadata).get(key)
+    return "" if value is None or isinstance(value, list) else to_text(Compare(key, "eq", value))
 
 
 def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> HitView:
