@@ -31,6 +31,11 @@ tried = settings(
 )
 
 
+def chosen(data: Any, count: int) -> tuple[Any, Any, Any]:
+    """Return strings of which all are to be merged."""
+    return data, np.ones(count, np.uint8), np.zeros(count, np.uint32)
+
+
 @tried
 @given(
     arrays_of.arrays(np.uint8, st.integers(0, 200), elements=st.one_of(st.integers(0, 255), st.just(0x80))),
@@ -44,7 +49,7 @@ def test_strings_of_a_column(data: Any, heads: Any, count: int, needle: bytes) -
         lambda: kernels.decode(data, count),
         lambda: kernels.below(data, heads, count, needle),
         lambda: kernels.containing(data, count, needle),
-        lambda: kernels.merge([(data, np.ones(count, np.uint8)), (data, np.ones(count // 2, np.uint8))]),
+        lambda: list(kernels.merge([chosen(data, count), chosen(data, count // 2)], 100)),
     ):
         with contextlib.suppress(ValueError, IndexDamagedError):
             step()

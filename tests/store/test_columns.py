@@ -253,20 +253,31 @@ def test_front_coding_keeps_strings(words: list[str], needle: str) -> None:
     assert kernels.containing(data, len(words), sought).tolist() == [needle in word for word in words]
 
 
-@given(st.lists(st.dictionaries(st.binary(max_size=3), st.booleans(), max_size=200), max_size=4))
-def test_merging_of_strings(parts: list[dict[bytes, bool]]) -> None:
+@given(
+    st.lists(st.dictionaries(st.binary(max_size=3), st.booleans(), max_size=200), max_size=4),
+    st.sampled_from([1, 40, 1 << 20]),
+)
+def test_merging_of_strings(parts: list[dict[bytes, bool]], size: int) -> None:
     """Sorted lists are merged into one, without strings that a mask leaves out, with the new place of each string."""
     lists = [sorted(part) for part in parts]
     masks = [
         np.array([part[word] for word in words], np.uint8) for part, words in zip(parts, lists, strict=True)
     ]
     coded = [kernels.encode(*joined_up(words))[0] for words in lists]
-    data, heads, count, places = kernels.merge(list(zip(coded, masks, strict=True)))
+    places = [np.zeros(len(words), np.uint32) for words in lists]
+    merged = kernels.merge(list(zip(coded, masks, places, strict=True)), size)
+    data, heads, counts = zip(*merged, strict=True)
     expected = sorted({word for part in parts for word, is_taken in part.items() if is_taken})
     again, again_heads = kernels.encode(*joined_up(expected))
-    assert (data.tobytes(), heads.tobytes(), count) == (again.tobytes(), again_heads.tobytes(), len(expected))
+    assert (b"".join(data), np.concatenate(heads).tolist(), sum(counts)) == (
+        again.tobytes(),
+        again_heads.tolist(),
+        len(expected),
+    )
     for part, words, its_places in zip(parts, lists, places, strict=True):
-        assert [expected[place] for place in its_places] == [word for word in words if part[word]]
+        assert {
+            word: expected[place] for word, place in zip(words, its_places, strict=True) if part[word]
+        } == {word: word for word in words if part[word]}
 
 
 @given(

@@ -83,6 +83,24 @@ def test_only_the_piece_that_was_read_is_let_go(tmp_path: Path, monkeypatch: pyt
     assert resident(file) == 0
 
 
+@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="only Linux says which pages are in memory")
+def test_windows_hold_all_values_and_are_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows repeat as many values as they share, leave none out, and give back the memory of the file."""
+    monkeypatch.setattr(scratch, "PIECE", 4 * mmap.PAGESIZE)
+    values = np.arange(10_000, dtype=np.uint64)
+    file = tmp_path / "mapped"
+    file.write_bytes(values.tobytes())
+    with file.open("rb") as stream:
+        array = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint64)
+    for shared in (0, 1):
+        parts = [part.copy() for part in scratch.windows(array, shared)]
+        assert resident(file) == 0
+        assert len(parts) > 1
+        assert np.concatenate([parts[0], *(part[shared:] for part in parts[1:])]).tolist() == values.tolist()
+    assert [len(part) for part in scratch.windows(array[:1], 1)] == [1]
+    assert [len(part) for part in scratch.windows(array[:0], 1)] == [0]
+
+
 def resident(file: Path) -> int:
     """Return how many bytes of a mapped file are in the memory of this process."""
     maps = iter(Path("/proc/self/smaps").read_text(encoding="utf8").splitlines())

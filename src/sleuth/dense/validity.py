@@ -13,7 +13,7 @@ from sleuth.dense.late import begins_of
 from sleuth.dense.lists import NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS
-from sleuth.store import array_of, check_offsets, integer_of, let_go, number_of, require
+from sleuth.store import array_of, check_offsets, integer_of, let_go, number_of, require, windows
 
 MOST_DIMENSIONS = 1 << 17
 MOST = 4.0
@@ -53,15 +53,18 @@ def validate_arrays(
 
 def _check_within(name: str, values: NDArray[np.floating[Any]], least: float) -> None:
     # A NaN is neither.
-    within = not len(values) or (values.min() >= least and values.max() <= MOST)
-    require(within, f"{name!r} must be from {least:g} to {MOST:g}")
+    are_within = all(
+        not len(some) or (some.min() >= least and some.max() <= MOST) for some in windows(values)
+    )
+    require(are_within, f"{name!r} must be from {least:g} to {MOST:g}")
 
 
 def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> None:
     tokens = array_of(arrays, "tokens", np.uint8, (None,))
     sizes = array_of(arrays, "sizes", np.uint16, (n,))
     begins = array_of(arrays, "begins", np.uint64, (-(-n // BLOCK),))
-    require(int(sizes.sum(dtype=np.int64)) == len(tokens), "'sizes' must add up to the tokens")
+    total = sum(int(some.sum(dtype=np.int64)) for some in windows(sizes))
+    require(total == len(tokens), "'sizes' must add up to the tokens")
     require(np.array_equal(begins, begins_of(sizes)), "'begins' must follow from the sizes")
     if full:
         require(are_sets(tokens, sizes, TOKENS), f"tokens must be below {TOKENS}")

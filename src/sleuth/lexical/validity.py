@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.lexical.postings import GONE, GROUP, LARGE, MOST_ROWS, FieldPostings, stride_of
-from sleuth.store import array_of, check_offsets, check_rising, integer_of, require
+from sleuth.store import array_of, check_offsets, check_rising, integer_of, require, windows
 
 
 def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *, full: bool) -> None:
@@ -27,7 +27,9 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
     """
     require(n <= MOST_ROWS, f"a segment must have at most {MOST_ROWS} rows, got {n}")
     lengths = array_of(arrays, "lengths", np.uint32, (n,))
-    total, filled = int(lengths.sum(dtype=np.int64)), int(np.count_nonzero(lengths))
+    total = filled = 0
+    for some in windows(lengths):
+        total, filled = total + int(some.sum(dtype=np.int64)), filled + int(np.count_nonzero(some))
     require(
         integer_of(facts, "total", 0, 1 << 62) == total and integer_of(facts, "filled", 0, n) == filled,
         "the lengths of rows are not those that were counted",
@@ -38,7 +40,8 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
     counts = array_of(arrays, "large_counts", np.uint32, (None,))
     for name in ("large_terms", "large_docs"):
         array_of(arrays, name, np.uint32, counts.shape)
-    require(not len(counts) or int(counts.min()) >= LARGE, f"'large_counts' must be {LARGE} and more")
+    is_large = all(not len(some) or int(some.min()) >= LARGE for some in windows(counts))
+    require(is_large, f"'large_counts' must be {LARGE} and more")
     if full:
         try:
             FieldPostings(arrays, "its arrays").check()
@@ -53,11 +56,17 @@ def _check_dictionary(arrays: Mapping[str, NDArray[Any]]) -> int:
     check_offsets("term_starts", starts, len(term_bytes))
     n_terms = len(starts) - 1
     slots = array_of(arrays, "slots", np.uint32, (None,))
+    greatest, free = 0, 0
+    for some in windows(slots):
+        greatest, free = (
+            max(greatest, int(some.max(initial=0))),
+            free + len(some) - int(np.count_nonzero(some)),
+        )
     require(
-        len(slots) > n_terms and len(slots) & (len(slots) - 1) == 0 and int(slots.max()) <= n_terms,
+        len(slots) > n_terms and len(slots) & (len(slots) - 1) == 0 and greatest <= n_terms,
         f"'slots' must be a power of two of places of {n_terms} terms",
     )
-    require(not slots.all(), "'slots' must leave a place free")
+    require(free > 0, "'slots' must leave a place free")
     return n_terms
 
 
@@ -70,8 +79,13 @@ def _check_lists(arrays: Mapping[str, NDArray[Any]], n_terms: int) -> NDArray[np
     check_offsets("list_starts", starts, len(entries))
     dense_terms = array_of(arrays, "dense_terms", np.uint32, (None,))
     check_rising("dense_terms", dense_terms, n_terms)
-    without = np.flatnonzero(starts[1:] == starts[:-1])
-    require(np.array_equal(without, dense_terms), "'dense_terms' must be the terms without a list")
+    without, first = [np.zeros(0, np.int64)], 0
+    for some in windows(starts, 1):
+        without.append(first + np.flatnonzero(some[1:] == some[:-1]))
+        first += len(some) - 1
+    require(
+        np.array_equal(np.concatenate(without), dense_terms), "'dense_terms' must be the terms without a list"
+    )
     return dense_terms
 
 

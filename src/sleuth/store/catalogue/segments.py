@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.disk.scratch import bytes_of, pieces
+from sleuth.store.disk.scratch import bytes_of, let_go, pieces
 from sleuth.store.legs.leg import Leg, SegmentData
 
 MAGIC = b"SLEUTH\x00\x01"
@@ -179,7 +179,7 @@ def decode(
 
 
 def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
-    """Refuse arrays that the leg cannot have made; see `Leg.validate`.
+    """Refuse arrays that the leg cannot have made; see `Leg.validate`. The memory of its file is let go.
 
     Raises:
         IndexDamagedError: says what is wrong.
@@ -188,6 +188,8 @@ def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
         leg.validate(SegmentData(segment.arrays, segment.meta), len(segment.keys), full=full)
     except ValueError as error:
         raise IndexDamagedError(f"segment {segment.name}: {error}") from error
+    if segment.file is not None:
+        let_go(segment.file)
 
 
 def verify(segment: Opened, pause: Callable[[int], object] = lambda _: None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,8 @@ from sleuth.store.record.rows import Table
 
 _Number = TypeVar("_Number", bound=np.generic)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
-_INTEGERS: Final = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)
+_Kind: TypeAlias = type[np.integer[Any]]
+_INTEGERS: Final[tuple[_Kind, ...]] = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)
 
 
 def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
@@ -236,14 +237,23 @@ def lay_integers(distinct: NDArray[np.int64], n: int, n_others: int) -> Integers
     if not len(distinct):
         return Integers(None, 0, 0)
     low, high = int(distinct[0]), int(distinct[-1])
+    kind = kind_of_integers(low, high, len(distinct), n, n_others)
+    if kind is None:
+        return Integers(None, low, high - low + 1)
+    return Integers(distinct.astype(kind), low, len(distinct))
+
+
+def kind_of_integers(low: int, high: int, count: int, n: int, n_others: int) -> _Kind | None:
+    """Return the dtype of a list of so many distinct integers, or None where a range takes less.
+
+    Args:
+        low, high: the least and the greatest.
+        n, n_others: as of `lay_integers`.
+    """
     span, n_others = high - low + 1, n_others + FIRST_INTEGER
-    values = distinct.astype(
-        next(kind for kind in _INTEGERS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
-    )
-    table_bytes = values.nbytes + n * _width(len(distinct) + n_others)
-    if span <= 4 * len(distinct) and n * _width(span + n_others) <= table_bytes:
-        return Integers(None, low, span)
-    return Integers(values, low, len(values))
+    kind = next(kind for kind in _INTEGERS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
+    table_bytes = count * np.dtype(kind).itemsize + n * _width(count + n_others)
+    return None if span <= 4 * count and n * _width(span + n_others) <= table_bytes else kind
 
 
 def integer_places(integers: Integers, values: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.store.columns import kernels
+from sleuth.store.disk.scratch import IN_MEMORY, Scratch, windows
 
 Array: TypeAlias = NDArray[Any]
 Interval: TypeAlias = tuple[int, int]
@@ -90,6 +91,10 @@ class Floats:
         """Return how many are at most `value`."""
         near = float(value)
         return int(np.searchsorted(self.values, near, "right" if near <= value else "left"))
+
+    def take(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the floats at these places."""
+        return self.values[places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,15 +253,20 @@ def narrowest(n_codes: int) -> type[np.unsignedinteger[Any]]:
     return np.uint16 if n_codes <= 1 << 16 else np.uint32
 
 
-def lay_rows(rows: Array) -> tuple[Array, NDArray[np.uint32] | None]:
+def lay_rows(rows: Array, scratch: Scratch = IN_MEMORY) -> tuple[Array, NDArray[np.uint32] | None]:
     """Return codes and starts of a column whose rows have these codes, in the narrowest type; at least one row."""
-    is_start = rows[1:] != rows[:-1]
-    runs = 1 + int(np.count_nonzero(is_start))
+    runs = 1 + sum(int(np.count_nonzero(some[1:] != some[:-1])) for some in windows(rows, 1))
     if 2 * runs * (4 + rows.itemsize) > rows.nbytes:
         return rows, None
-    starts = np.zeros(runs, np.uint32)
-    starts[1:] = np.flatnonzero(is_start) + 1
-    return rows[starts], starts
+    codes, starts, first = scratch.growing(rows.dtype), scratch.growing(np.uint32), 0
+    for some in windows(rows, 1):
+        places = np.flatnonzero(some[1:] != some[:-1]) + 1
+        if not first:
+            places = np.append(0, places)
+        codes.append(some[places])
+        starts.append(first + places)
+        first += len(some) - 1
+    return codes.array(), starts.array()
 
 
 def utf8(text: str) -> bytes:

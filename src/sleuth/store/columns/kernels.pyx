@@ -91,6 +91,7 @@ cdef class Writer:
     cdef uint8_t* data
     cdef uint8_t* last
     cdef Py_ssize_t at, room, n, n_last, last_room
+    cdef uint64_t before  # bytes that were taken out
     cdef list heads
 
     def __cinit__(self):
@@ -105,9 +106,9 @@ cdef class Writer:
         self.data = grown(self.data, &self.room, self.at + length + 20)
         self.last = grown(self.last, &self.last_room, length)
         if self.n % BLOCK == 0:
-            if self.at > 0xFFFFFFFF:
+            if self.before + self.at > 0xFFFFFFFF:
                 raise ValueError("strings of one key must take less than 4 GiB in a segment")
-            self.heads.append(self.at)
+            self.heads.append(self.before + self.at)
         else:
             while shared < limit and self.last[shared] == text[shared]:
                 shared += 1
@@ -121,13 +122,16 @@ cdef class Writer:
         self.n += 1
         return 0
 
-    cdef finish(self):
-        """Return (data, heads)."""
+    cdef take_out(self):
+        """Return (data, heads) of the strings since the last time."""
         data = np.empty(self.at, np.uint8)
         cdef uint8_t[::1] out = data
         if self.at:
             memcpy(&out[0], self.data, self.at)
-        return data, np.array(self.heads, np.uint32)
+        heads, self.heads = self.heads, []
+        self.before += self.at
+        self.at = 0
+        return data, np.array(heads, np.uint32)
 
 
 cdef uint8_t* grown(uint8_t* data, Py_ssize_t* room, Py_ssize_t size) except NULL:
@@ -149,7 +153,7 @@ def encode(const uint8_t[::1] blob, const int64_t[::1] offsets):
     cdef Py_ssize_t i
     for i in range(offsets.shape[0] - 1):
         writer.add(text + offsets[i], offsets[i + 1] - offsets[i])
-    return writer.finish()
+    return writer.take_out()
 
 
 def decode(const uint8_t[::1] data, Py_ssize_t count):
@@ -230,7 +234,7 @@ cdef class Selected(Reader):
 
     cdef const uint8_t[::1] mask
     cdef uint32_t[::1] places
-    cdef Py_ssize_t i, n
+    cdef Py_ssize_t i
 
     cdef bint next(self) except -1:
         """Move on to the next selected string; return whether there is one."""
@@ -242,26 +246,25 @@ cdef class Selected(Reader):
         return False
 
 
-def merge(parts):
+def merge(parts, Py_ssize_t size):
     """Merge sorted lists of distinct strings into one, string by string.
 
     Args:
-        parts: of each list its front-coded data, and a mask of the strings to take, shape (count,), uint8.
+        parts: of each list its front-coded data, a mask of the strings to take, shape (count,), uint8, and an array of
+            the same shape, uint32, which gets the place of each string taken.
+        size: bytes of a piece, about.
 
-    Returns:
-        (data, heads, count, places): the strings as of `encode`, how many they are, and of each list the place of each
-        string taken, uint32.
+    Yields:
+        (data, heads, count): the strings as of `encode`, a piece after the other, and how many these are.
     """
     cdef Writer writer = Writer()
     cdef Selected reader, least
-    cdef list left = [], places = []
-    for data, mask in parts:
+    cdef Py_ssize_t n = 0
+    cdef list left = []
+    for data, mask, places in parts:
         reader = Selected()
         reader.start(data, 0)
-        reader.mask = mask
-        taken = np.empty(np.count_nonzero(mask), np.uint32)
-        reader.places = taken
-        places.append(taken)
+        reader.mask, reader.places = mask, places
         if reader.next():
             left.append(reader)
     while left:
@@ -273,13 +276,15 @@ def merge(parts):
         ended = []
         for reader in left:
             if reader is least or compare(reader.text, reader.length, writer.last, writer.n_last) == 0:
-                reader.places[reader.n] = <uint32_t>(writer.n - 1)
-                reader.n += 1
+                reader.places[reader.i - 1] = <uint32_t>(writer.n - 1)
                 if not reader.next():
                     ended.append(reader)
         for reader in ended:
             left.remove(reader)
-    return *writer.finish(), writer.n, places
+        if writer.at >= size:
+            yield *writer.take_out(), writer.n - n
+            n = writer.n
+    yield *writer.take_out(), writer.n - n
 
 
 def select(const code_t[::1] codes, const uint8_t[::1] table):

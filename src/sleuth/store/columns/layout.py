@@ -26,7 +26,7 @@ from sleuth.store.columns.column import (
     Strings,
 )
 from sleuth.store.columns.validity import piece_of, validate_column
-from sleuth.store.disk.scratch import IN_MEMORY, Scratch, bytes_of
+from sleuth.store.disk.scratch import IN_MEMORY, Scratch, bytes_of, pieces
 from sleuth.store.legs.arrays import integer_of, require
 from sleuth.store.legs.leg import SegmentData, SegmentView
 
@@ -124,7 +124,10 @@ class _Pieces:
         """Return where the array lies: offset in bytes, number of values, dtype."""
         name = array.dtype.newbyteorder("<").str
         raw = bytes_of(array.astype(name, copy=False))
-        same = (name, blake2b(raw, digest_size=16).digest())
+        digest = blake2b(digest_size=16)
+        for some in pieces(raw):
+            digest.update(some)
+        same = (name, digest.digest())
         if same not in self.places:
             self.places[same] = self.end
             self.array.append(np.frombuffer(raw, np.uint8))

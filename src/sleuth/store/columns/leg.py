@@ -53,7 +53,7 @@ class ColumnsLeg(FilterLeg):
         """Return the columns of the live rows; values that only dead rows had are dropped."""
         keep = [_live(view) for view in segments]
         n = sum(int(np.count_nonzero(mask)) for mask in keep)
-        return to_segment(n, _merged(segments, keep), scratch)
+        return to_segment(n, _merged(segments, keep, scratch), scratch)
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError. Columns are checked when they are read."""
@@ -71,14 +71,14 @@ class ColumnsLeg(FilterLeg):
 
 
 def _merged(
-    segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]]
+    segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]], scratch: Scratch
 ) -> Iterator[tuple[str, Column]]:
     from sleuth.store.columns.merge import merge_column
 
     for key in sorted({key for view in segments for key in keys_of(view)}):
         parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]
         try:
-            column = merge_column(parts)
+            column = merge_column(parts, scratch)
         except ValueError as error:
             names = " or ".join(view.name for view in segments)
             raise IndexDamagedError(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import zip_longest
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.store.columns import kernels
-from sleuth.store.columns.build import ascending, distinct_lists, integer_places, lay_integers
+from sleuth.store.columns.build import ascending, distinct_lists, kind_of_integers
 from sleuth.store.columns.column import (
     FIRST_INTEGER,
     MISSING,
@@ -23,6 +24,7 @@ from sleuth.store.columns.column import (
     lay_rows,
     narrowest,
 )
+from sleuth.store.disk.scratch import IN_MEMORY, PIECE, Scratch, let_go
 
 Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 """A segment's column, None where no row has the key, and the mask of the rows to keep, shape (rows,)."""
@@ -30,15 +32,15 @@ _WINDOW = 1 << 16
 """Rows that are read at a time."""
 
 
-def merge_column(parts: Sequence[Part]) -> Column | None:
+def merge_column(parts: Sequence[Part], scratch: Scratch = IN_MEMORY) -> Column | None:
     """Return the column of the rows kept of all parts, in order; None where none of them has the key."""
     inputs = [_Used.of(column, keep) for column, keep in parts if column]
     n_present = sum(one.n_present for one in inputs)
     if not n_present:
         return None
-    tables = _Merged.of(inputs, n_present)
+    tables = _Merged.of(inputs, n_present, scratch)
     n = sum(int(np.count_nonzero(keep)) for _, keep in parts)
-    layout, starts = lay_rows(tables.rows(parts, n))
+    layout, starts = lay_rows(tables.rows(parts, scratch), scratch)
     return Column(n, layout, starts, tables.integers, tables.floats, tables.strings, tables.lists)
 
 
@@ -46,6 +48,7 @@ def _codes_of(column: Column, keep: NDArray[np.bool_]) -> Iterator[Array]:
     """Yield the codes of the rows to keep, some at a time."""
     for first in range(0, column.n, _WINDOW):
         yield column.row_codes(first, first + _WINDOW)[keep[first : first + _WINDOW]]
+        let_go(column.codes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,21 +76,6 @@ class _Used:
         is_used[elements] = True
         return cls(column, n_present, is_used)
 
-    def integers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Codes in use and the integers they stand for."""
-        places = np.flatnonzero(self.is_used[FIRST_INTEGER : self.column.first_float])
-        return places + FIRST_INTEGER, self.column.integers.take(places)
-
-    def floats(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Codes in use and the floats they stand for."""
-        places = np.flatnonzero(self.is_used[self.column.first_float : self.column.first_string])
-        return places + self.column.first_float, self.column.floats.values[places]
-
-    def strings(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """Return the strings, front-coded, and the mask of those in use."""
-        of_strings = self.is_used[self.column.first_string : self.column.first_list]
-        return self.column.strings.data, of_strings.view(np.uint8)
-
     def lists(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """Codes in use; and for each element, which of these lists it belongs to, and its code."""
         places = np.flatnonzero(self.is_used[self.column.first_list :])
@@ -106,44 +94,128 @@ class _Merged:
     mappings: list[NDArray[np.uint32]]
 
     @classmethod
-    def of(cls, inputs: Sequence[_Used], n_present: int) -> _Merged:
-        mappings = [np.zeros(one.column.n_codes, np.uint32) for one in inputs]
-        for mapping in mappings:
-            mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)
-        integers_of, floats_of = [one.integers() for one in inputs], [one.floats() for one in inputs]
-        floats = ascending(np.concatenate([values for _, values in floats_of]))
-        data, heads, count, places_of = kernels.merge([one.strings() for one in inputs])
-        strings = Strings(data, heads, count)
-        distinct = ascending(np.concatenate([values for _, values in integers_of]))
-        integers = lay_integers(distinct, n_present, len(floats) + strings.count)
+    def of(cls, inputs: Sequence[_Used], n_present: int, scratch: Scratch) -> _Merged:
+        mappings = [np.arange(one.column.n_codes, dtype=np.uint32) for one in inputs]
+        floats = _merge_floats(inputs, mappings, scratch)
+        strings = _merge_strings(inputs, mappings, scratch)
+        integers = _merge_integers(inputs, mappings, n_present, floats.count + strings.count, scratch)
         first_float = FIRST_INTEGER + integers.count
-        first_string = first_float + len(floats)
-        for at, mapping in enumerate(mappings):
-            codes, whole = integers_of[at]
-            mapping[codes] = FIRST_INTEGER + integer_places(integers, whole)
-            codes, broken = floats_of[at]
-            mapping[codes] = first_float + np.searchsorted(floats, broken)
-            column = inputs[at].column
-            words = slice(column.first_string, column.first_list)
-            mapping[words][inputs[at].is_used[words]] = first_string + places_of[at]
+        first_string = first_float + floats.count
+        for mapping, one in zip(mappings, inputs, strict=True):
+            mapping[one.column.first_float : one.column.first_string] += first_float
+            mapping[one.column.first_string : one.column.first_list] += first_string
         lists = _merge_lists(inputs, mappings, first_string + strings.count)
         n_codes = first_string + strings.count + lists.count
-        return cls(integers, Floats(floats), strings, lists, n_codes, mappings)
+        return cls(integers, floats, strings, lists, n_codes, mappings)
 
-    def rows(self, parts: Sequence[Part], n: int) -> Array:
-        """Return the new codes of the `n` rows kept, shape (n,)."""
+    def rows(self, parts: Sequence[Part], scratch: Scratch) -> Array:
+        """Return the new codes of the rows kept, shape (n,)."""
         dtype = narrowest(self.n_codes)
-        rows, end = np.zeros(n, dtype), 0
+        rows = scratch.growing(dtype)
         mappings = iter(self.mappings)
         for column, keep in parts:
-            begin, end = end, end + int(np.count_nonzero(keep))
             if column is None:
+                for first in range(0, len(keep), _WINDOW):
+                    rows.append(np.zeros(np.count_nonzero(keep[first : first + _WINDOW]), dtype))
                 continue
-            mapping = next(mappings).astype(dtype)
+            mapping = next(mappings).astype(dtype, copy=False)
             for codes in _codes_of(column, keep):
-                rows[begin : begin + len(codes)] = mapping[codes]
-                begin += len(codes)
-        return rows
+                rows.append(mapping[codes])
+        return rows.array()
+
+
+def _merge_floats(
+    inputs: Sequence[_Used], mappings: Sequence[NDArray[np.uint32]], scratch: Scratch
+) -> Floats:
+    """Return the floats in use; `mappings` get the place of each among them."""
+    values, count = scratch.growing(np.float64), 0
+    masks = [one.is_used[one.column.first_float : one.column.first_string] for one in inputs]
+    for union, parts in _unions([one.column.floats for one in inputs], masks):
+        for mapping, one, (places, floats) in zip(mappings, inputs, parts, strict=True):
+            mapping[one.column.first_float + places] = count + np.searchsorted(union, floats)
+        values.append(union)
+        count += len(union)
+    return Floats(values.array())
+
+
+def _merge_strings(
+    inputs: Sequence[_Used], mappings: Sequence[NDArray[np.uint32]], scratch: Scratch
+) -> Strings:
+    """Return the strings in use; `mappings` get the place of each among them."""
+    data, heads, count = scratch.growing(np.uint8), scratch.growing(np.uint32), 0
+    parts = []
+    for mapping, one in zip(mappings, inputs, strict=True):
+        places = slice(one.column.first_string, one.column.first_list)
+        parts.append((one.column.strings.data, one.is_used[places].view(np.uint8), mapping[places]))
+    for piece, its_heads, its_count in kernels.merge(parts, PIECE):
+        data.append(piece)
+        heads.append(its_heads)
+        count += its_count
+        for one in inputs:
+            let_go(one.column.strings.data)
+    return Strings(data.array(), heads.array(), count)
+
+
+def _merge_integers(
+    inputs: Sequence[_Used],
+    mappings: Sequence[NDArray[np.uint32]],
+    n_present: int,
+    n_others: int,
+    scratch: Scratch,
+) -> Integers:
+    """Return the integers in use; completes `mappings`.
+
+    Args:
+        n_present, n_others: as of `lay_integers`.
+    """
+    tables = [one.column.integers for one in inputs]
+    masks = [one.is_used[FIRST_INTEGER : one.column.first_float] for one in inputs]
+    count, low, high = 0, 0, 0
+    for union, _ in _unions(tables, masks):
+        if len(union):
+            low, high = low if count else int(union[0]), int(union[-1])
+            count += len(union)
+    if not count:
+        return Integers(None, 0, 0)
+    kind = kind_of_integers(low, high, count, n_present, n_others)
+    values, first = scratch.growing(kind or np.int64), FIRST_INTEGER
+    for union, parts in _unions(tables, masks):
+        for mapping, (places, integers) in zip(mappings, parts, strict=True):
+            codes = first + np.searchsorted(union, integers) if kind else FIRST_INTEGER + (integers - low)
+            mapping[FIRST_INTEGER + places] = codes
+        if kind:
+            values.append(union)
+            first += len(union)
+    return Integers(values.array(), low, count) if kind else Integers(None, low, high - low + 1)
+
+
+_Numbers = TypeVar("_Numbers", Integers, Floats)
+
+
+def _unions(
+    tables: Sequence[_Numbers], masks: Sequence[NDArray[np.bool_]]
+) -> Iterator[tuple[Array, list[tuple[NDArray[np.int64], Array]]]]:
+    """Yield the distinct numbers in use, ascending, some at a time: of no table more than `_WINDOW`.
+
+    Args:
+        masks: of each table which of its numbers are in use, shape (count,).
+
+    Yields:
+        the numbers; and of each table the places of those in use, and what they are.
+    """
+    firsts = [table.take(np.arange(0, table.count, _WINDOW)) for table in tables]
+    bounds = ascending(np.concatenate(firsts)).tolist()
+    for bound, next_bound in zip_longest(bounds, bounds[1:]):
+        parts = []
+        for table, mask in zip(tables, masks, strict=True):
+            end = table.count if next_bound is None else table.below(next_bound)
+            begin = table.below(bound)
+            places = begin + np.flatnonzero(mask[begin:end])
+            parts.append((places, table.take(places)))
+        yield ascending(np.concatenate([values for _, values in parts])), parts
+        for table in tables:
+            if table.values is not None:
+                let_go(table.values)
 
 
 def _merge_lists(inputs: Sequence[_Used], mappings: list[NDArray[np.uint32]], first: int) -> Lists:

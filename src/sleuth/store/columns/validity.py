@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.store.columns.column import Column, Integers, Lists, Strings, narrowest
+from sleuth.store.disk.scratch import windows
 from sleuth.store.legs.arrays import check_offsets, check_rising, integer_of, require
 
 DENSITY: Final = 4
@@ -25,7 +26,8 @@ def validate_column(column: Column) -> None:
     """
     _check_integers(column.integers, column.n + len(column.lists.elements))
     floats = column.floats.values
-    require(not np.isnan(floats).any() and np.all(floats[1:] > floats[:-1]), "floats must rise")
+    rise = all(not np.isnan(some).any() and np.all(some[1:] > some[:-1]) for some in windows(floats, 1))
+    require(rise, "floats must rise")
     _check_strings(column.strings)
     _check_codes(column)
     _check_lists(column.lists, column.first_list)
@@ -40,7 +42,8 @@ def _check_integers(integers: Integers, most: int) -> None:
         require(
             len(values) == integers.count > 0 and int(values[0]) == low, "integers must begin with the least"
         )
-        require(np.all(values[1:] > values[:-1]), "integers must rise")
+        rise = all(np.all(some[1:] > some[:-1]) for some in windows(values, 1))
+        require(rise, "integers must rise")
 
 
 def _check_strings(strings: Strings) -> None:
@@ -53,7 +56,8 @@ def _check_codes(column: Column) -> None:
     codes, starts = column.codes, column.starts
     rows = column.n if starts is None else len(starts)
     require(codes.dtype == narrowest(column.n_codes) and len(codes) == rows, "codes must be one for each row")
-    require(not len(codes) or int(codes.max()) < column.n_codes, f"codes must be below {column.n_codes}")
+    are_below = all(int(some.max(initial=0)) < column.n_codes for some in windows(codes))
+    require(are_below, f"codes must be below {column.n_codes}")
     if starts is not None:
         check_rising("starts", starts, column.n)
         require(not column.n or (len(starts) > 0 and starts[0] == 0), "runs must begin with the first row")
@@ -61,9 +65,8 @@ def _check_codes(column: Column) -> None:
 
 def _check_lists(lists: Lists, first: int) -> None:
     check_offsets("offsets", lists.offsets, len(lists.elements))
-    require(
-        not len(lists.elements) or int(lists.elements.max()) < first, "elements of lists must be no lists"
-    )
+    are_below = all(int(some.max(initial=0)) < first for some in windows(lists.elements))
+    require(are_below, "elements of lists must be no lists")
 
 
 def piece_of(data: NDArray[np.uint8], facts: Any, kinds: str) -> NDArray[Any]:

@@ -114,13 +114,26 @@ def pieces(data: memoryview) -> Iterator[memoryview]:
             file.madvise(mmap.MADV_DONTNEED, first, start + len(piece) - first)
 
 
-def let_go(mapped: NDArray[Any] | memoryview) -> None:
+def windows(values: NDArray[Any], shared: int = 0) -> Iterator[NDArray[Any]]:
+    """Yield the values of an array some at a time; where they are of a file, its memory is let go in between.
+
+    Args:
+        shared: how many values each window repeats of the one before. None is left out: an array of that many values
+            and fewer is one window.
+    """
+    step = max(1, PIECE // values.itemsize)
+    for first in range(0, max(len(values) - shared, 1), step):
+        yield values[first : first + step + shared]
+        let_go(values)
+
+
+def let_go(mapped: NDArray[Any] | memoryview | mmap.mmap) -> None:
     """Give back the memory of the file behind an array, if there is one; its bytes are read again if asked for."""
     if (file := _file_of(mapped)) is not None:
         file.madvise(mmap.MADV_DONTNEED)
 
 
-def _file_of(mapped: NDArray[Any] | memoryview) -> mmap.mmap | None:
+def _file_of(mapped: NDArray[Any] | memoryview | mmap.mmap) -> mmap.mmap | None:
     """Return the mapped file that holds an array; None where it is in memory."""
     owner: object = mapped
     while isinstance(owner, np.ndarray | memoryview):

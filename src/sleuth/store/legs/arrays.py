@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from sleuth.store.disk.scratch import windows
+
 
 def require(holds: bool | np.bool_, why: str) -> None:
     """Raise ValueError unless a condition holds."""
@@ -46,7 +48,7 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
         len(offsets) > 0
         and int(offsets[0]) == 0
         and int(offsets[-1]) == end
-        and np.all(offsets[1:] >= offsets[:-1]),
+        and all(np.all(some[1:] >= some[:-1]) for some in windows(offsets, 1)),
         f"{name!r} must rise from 0 to {end}",
     )
 
@@ -54,7 +56,12 @@ def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
 def check_rising(name: str, values: NDArray[Any], below: int) -> None:
     """`values` rise strictly and are less than `below`."""
     require(
-        not len(values) or (np.all(values[1:] > values[:-1]) and values[0] >= 0 and int(values[-1]) < below),
+        not len(values)
+        or (
+            all(np.all(some[1:] > some[:-1]) for some in windows(values, 1))
+            and values[0] >= 0
+            and int(values[-1]) < below
+        ),
         f"{name!r} must rise and stay below {below}",
     )
 
