@@ -46,9 +46,18 @@ function isLocal(declaration) {
   return Boolean(ts.findAncestor(declaration, (each) => ts.isFunctionLike(each)));
 }
 
+// What a name means: behind imports, and behind a local variable that holds what another name means.
+function meaning(name) {
+  const symbol = checker.getSymbolAtLocation(name);
+  if (symbol && symbol.flags & ts.SymbolFlags.Alias) return checker.getAliasedSymbol(symbol);
+  const declaration = symbol?.valueDeclaration;
+  const value = declaration && ts.isVariableDeclaration(declaration) && isLocal(declaration) ? declaration.initializer : undefined;
+  const held = value && nameOf(value);
+  return held ? meaning(held) : symbol;
+}
+
 function report(name, file, isType) {
-  let symbol = checker.getSymbolAtLocation(name);
-  if (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol);
+  const symbol = meaning(name);
   const declarations = symbol?.declarations ?? [];
   const types = declarations.filter((each) => ts.isInterfaceDeclaration(each) || ts.isTypeAliasDeclaration(each));
   const value = declarations.find((each) => each.body) ?? symbol?.valueDeclaration;

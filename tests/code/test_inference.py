@@ -72,6 +72,43 @@ def test_receivers_are_followed(storage: CodeStorage, tmp_path: Path, language: 
     assert means == expected
 
 
+ARGUMENTS = {
+    "typescript": "class Key { go() {} }\nclass Item extends Key { take() {} }\nclass Far { go() {} take() {} }\nclass Store<K, V extends Key> { one: V; many: V[]; first(): V { return this.one } }\nclass Shelf<T extends Key> extends Store<string, T> {}\nclass Use extends Shelf<Item> {\n  run(of: Store<Far, Item>) {\n    this.one.take()\n    of.first().take()\n    for (const each of of.many) { each.take() }\n    this.first().go()\n  }\n}\n",
+    "java": "class Key { void go() {} }\nclass Item extends Key { void take() {} }\nclass Far { void go() {} void take() {} }\nclass Store<K, V extends Key> { V one; List<V> many; V first() { return one; } }\nclass Shelf<T extends Key> extends Store<String, T> {}\nclass Use extends Shelf<Item> {\n  void run(Store<Far, Item> of) {\n    this.one.take();\n    of.first().take();\n    for (Item each : of.many) { each.take(); }\n    this.first().go();\n  }\n}\n",
+}
+
+
+@pytest.mark.parametrize(("language", "path"), [("typescript", "a.ts"), ("java", "A.java")])
+def test_type_parameters_stand_for_arguments(
+    storage: CodeStorage, tmp_path: Path, language: str, path: str
+) -> None:
+    """A member whose type is a parameter of a class has the argument of the object, also through bases."""
+    targets = resolved(open_project(storage, tmp_path / "generic", {path: ARGUMENTS[language]}), path)
+    expected = {
+        "this.one.take": "Item.take",
+        "of.first().take": "Item.take",
+        "each.take": "Item.take",
+        "this.first().go": "Key.go",
+    }
+    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+
+
+def test_fields_of_object_types_and_choices_are_followed(storage: CodeStorage, tmp_path: Path) -> None:
+    """Parts of an object type that a function returns have types; a value that is chosen is one of two."""
+    source = "class A { go() {} }\nclass B { go() {} }\ntype Both = { one: A; two?: B }\nfunction make(): { one: A; two: B } {}\nfunction run(both: Both, flag: boolean) {\n  const { one, two } = make()\n  one.go()\n  two.go()\n  both.two.go()\n  const three = flag ? new B() : null\n  three.go()\n}\n"
+    targets = resolved(open_project(storage, tmp_path / "parts", {"a.ts": source}), "a.ts")
+    expected = {"one.go": "A.go", "two.go": "B.go", "both.two.go": "B.go", "three.go": "B.go"}
+    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+
+
+def test_local_names_for_functions_are_followed(storage: CodeStorage, tmp_path: Path) -> None:
+    """A call of a variable whose only value is a name calls what that name means; a value that replaces itself is followed."""
+    source = "class A:\n    def go(self): pass\n    def twin(self) -> 'A': pass\n\n    def run(self, other):\n        go = self.go\n        go()\n        made = A\n        made()\n        two = other\n        two()\n        two = self.go\n        two()\n        a = A() if other else None\n        a = a.twin()\n        a.go()\n\n\nclass B:\n    def go(self): pass\n    def twin(self): pass\n"
+    targets = resolved(open_project(storage, tmp_path / "local", {"a.py": source}), "a.py")
+    expected = {"go": "A.go", "made": "A", "two": "", "a.twin": "A.twin", "a.go": "A.go"}
+    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+
+
 def test_an_unknown_receiver_means_no_guess_against_its_type(storage: CodeStorage, tmp_path: Path) -> None:
     """A method of a type from elsewhere does not mean the only method of that name here."""
     source = "class A:\n    def launch(self): pass\n\n\ndef run(known: list[str], unknown):\n    known.launch()\n    unknown.launch()\n"

@@ -79,7 +79,10 @@ def _scope(detail: Detail, binding: Binding) -> int:
 
 def _hides(binding: Binding, reference: Reference) -> bool:
     """Return whether a binding hides what a name means elsewhere; `user := user.New()` does not in its own value."""
-    own_value = binding.line == reference.line and re.search(
-        rf"(?<![\w$@]){re.escape(binding.name)}\b", binding.value
-    )
+    own_value = binding.line == reference.line and names_itself(binding)
     return binding.kind in _DECLARING and not own_value
+
+
+def names_itself(binding: Binding) -> bool:
+    """Return whether the value of a variable has its name, which then means an earlier value or something else."""
+    return re.search(rf"(?<![\w$@]){re.escape(binding.name)}\b", binding.value) is not None

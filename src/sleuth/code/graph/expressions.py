@@ -33,6 +33,10 @@ _TABLES: Final = frozenset(
 """Collections whose first argument is not what they hold."""
 
 
+_EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
+"""Separates two alternative values."""
+
+
 class Step(NamedTuple):
     """A name of a chain, with whether it is called, and whether an element is taken of it."""
 
@@ -107,6 +111,47 @@ def function_type(text: str) -> str:
             if bare[end:].lstrip().startswith("⇒"):
                 return bare.replace("⇒", "=>")
             bare = bare[1 : end - 1].strip()
+    return ""
+
+
+def alternatives_of(text: str) -> list[str]:
+    """Return the values that an expression may have: `a` and `b` for `a or b`, `x ? a : b` and `a if x else b`."""
+    then, _, rest = text.partition(" if ")
+    _, choice, other = rest.partition(" else ")
+    if not choice:
+        _, choice, rest = text.partition(" ? ")
+        then, choice, other = rest.partition(" : ") if choice else ("", "", "")
+    return alternatives_of(then) + alternatives_of(other) if choice else _EITHER.split(text)
+
+
+def type_arguments(text: str, name: str) -> list[str]:
+    """Return the arguments that a type gives to the class of a name: `A` and `B[]` for `Map<A, B[]>`."""
+    text = text.replace("=>", "⇒")
+    match = re.search(rf"(?<!\w){re.escape(name)}\s*(?=[<\[])", text)
+    if match is None:
+        return []
+    inside = text[match.end() + 1 : after_bracket(text, match.end()) - 1]
+    return [part.strip().replace("⇒", "=>") for part in split_outside(inside, ",")]
+
+
+def heritage_of(signature: str, name: str) -> str:
+    """Return what follows the name and the type parameters of a class in its signature: its bases."""
+    at = signature.find(name) + len(name)
+    return (
+        signature[after_bracket(signature, at) :] if signature[at : at + 1] in ("<", "[") else signature[at:]
+    )
+
+
+def field_of(text: str, name: str) -> str:
+    """Return the type of a field of an object type, `{ name: Type; other?: Type }`, or ""."""
+    text = text.lstrip(": ")
+    inside = text[1 : after_bracket(text, 0) - 1] if text.startswith("{") else ""
+    inside = inside.replace("=>", "⇒").replace("\n", ";")
+    for line in split_outside(inside, ";"):
+        for part in split_outside(line, ","):
+            field, _, field_type = part.partition(":")
+            if field.strip().removeprefix("readonly ").rstrip("?") == name:
+                return field_type.strip().replace("⇒", "=>")
     return ""
 
 

@@ -6,14 +6,19 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
+from sleuth.code.graph.bindings import names_itself
 from sleuth.code.graph.expressions import (
     NO_CLASS,
     Step,
+    alternatives_of,
     element_of,
+    field_of,
     function_type,
+    heritage_of,
     parameter_types,
     read_argument,
     read_chain,
+    type_arguments,
     type_name,
 )
 from sleuth.code.parsing.detail import Binding, Reference
@@ -31,13 +36,13 @@ BARE_MEMBERS: Final = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "c
 """Languages in which a member of the object around is named without it."""
 _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
-_EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
-"""Separates two alternative values."""
 _APART: Final = frozenset({"member", "generic"})
 """Bindings that are no variables."""
 _CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()]*\))?\)$")
 """A value in brackets that is cast to a class: `((Name) value)`."""
 _DEPTH: Final = 6
+_LEVELS: Final = 4
+"""How many classes up the arguments of a base are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,15 @@ class Type(NamedTuple):
     """A type as it is written, or the class that it is.
 
     Attributes:
-        text: as written; "" where `owner` is the class.
+        text: as written; "" where `owner` is the class and nothing says its arguments.
+        receiver: the type of the object whose member has this type. It tells what the type parameters of the
+            class at `site` stand for.
     """
 
     text: str
     site: Site
     owner: Definition | None = None
+    receiver: Type | None = None
 
 
 class NameResolver(Protocol):
@@ -95,7 +103,7 @@ class Inference:
             return Type(text, site)
         if cast_match := _CAST.match(expression):
             return Type(cast_match[1], site)
-        for part in _EITHER.split(expression) if depth > 0 else ():
+        for part in alternatives_of(expression) if depth > 0 else ():
             inferred = self._along(read_chain(part), site, depth)
             if inferred is not None:
                 return inferred
@@ -112,26 +120,71 @@ class Inference:
         if name in _ITSELF:
             return self.around(site.file, site.symbol)
         qualifier, _, last = name.replace("::", ".").rpartition(".")
-        bound = "" if qualifier else self._bound_of(last, site)
-        if bound:
-            return self.class_of(Type(bound, site), depth - 1)
-        target = self._names.resolve(site.file, Reference(last, qualifier, "type", site.line, site.symbol))
-        kind = "" if target is None else target.definition.symbol.kind
+        parameter = None if qualifier else self._type_parameter(last, site)
+        if parameter is not None:
+            argument = self._argument(parameter, inferred)
+            owner = None if argument is None else self.class_of(argument, depth - 1)
+            if owner is not None or parameter.type:
+                return owner or self.class_of(Type(parameter.type, site), depth - 1)
+        target = self._named_type(inferred)
+        kind = "" if target is None else target.symbol.kind
         if target is not None and kind == "type":
-            return self.class_of(self._of_definition(target.definition, depth - 1), depth - 1)
-        return target.definition if target is not None and kind in CONTAINERS else None
+            return self.class_of(self._of_definition(target, depth - 1), depth - 1)
+        return target if kind in CONTAINERS else None
 
-    def _bound_of(self, name: str, site: Site) -> str:
-        """Return the bound of a type parameter of the definitions around a place, or ""."""
+    def _named_type(self, inferred: Type) -> Definition | None:
+        """Return the class or the alias that a type names."""
+        qualifier, _, last = type_name(inferred.text).replace("::", ".").rpartition(".")
+        site = inferred.site
+        use = Reference(last, qualifier, "type", site.line, site.symbol)
+        target = self._names.resolve(site.file, use) if last else None
+        return None if target is None else target.definition
+
+    def _type_parameter(self, name: str, site: Site) -> Binding | None:
+        """Return the type parameter of this name of the definitions around a place, of the innermost one."""
         detail = self._snapshot.detail(site.file)
         generics = [binding for binding in detail.bindings.get(name, ()) if binding.kind == "generic"]
         at = site.symbol
         while generics and at >= 0:
             for binding in generics:
                 if binding.symbol == at:
-                    return binding.type
+                    return binding
             at = detail.symbols[at].parent
-        return ""
+        return None
+
+    def _argument(self, parameter: Binding, inferred: Type) -> Type | None:
+        """Return what a type parameter of a class stands for in the object whose member has a type."""
+        file = inferred.site.file
+        symbol = self._snapshot.detail(file).symbols[parameter.symbol]
+        if inferred.receiver is None or symbol.kind not in CONTAINERS:
+            return None
+        level = self._level(inferred.receiver, Definition(file, parameter.symbol, symbol), _LEVELS)
+        if level is None:
+            return None
+        names = [
+            re.split(r"\W", name.strip(), maxsplit=1)[0]
+            for name in type_arguments(symbol.signature, symbol.name)
+        ]
+        arguments = type_arguments(level.text, symbol.name)
+        for name, argument in zip(names, arguments, strict=False):
+            if name == parameter.name:
+                return Type(argument, level.site, None, level.receiver)
+        return None
+
+    def _level(self, inferred: Type, ancestor: Definition, depth: int) -> Type | None:
+        """Return a type as the one of its bases that is a class, with the arguments that it gives to that."""
+        owner = self.class_of(inferred)
+        if owner is None or depth <= 0:
+            return None
+        if (owner.file.key, owner.index) == (ancestor.file.key, ancestor.index):
+            return inferred
+        site = Site(owner.file, owner.index, owner.symbol.line)
+        heritage = heritage_of(owner.symbol.signature, owner.symbol.name)
+        for base in self._names.bases(owner):
+            level = self._level(Type(heritage, site, base, inferred), ancestor, depth - 1)
+            if level is not None:
+                return level
+        return None
 
     def around(self, file: FileRow, symbol: int) -> Definition | None:
         """Return the class around a definition."""
@@ -151,33 +204,48 @@ class Inference:
             inferred = self._named(rest[0], steps[0].name, site, depth)
             rest = rest[1:]
         for step in rest:
-            owner = self.class_of(inferred)
-            if owner is None:
+            if inferred is None:
                 return None
-            inferred = self._member(owner, step, depth)
+            inferred = self._part(inferred, step, depth)
         return inferred
+
+    def _part(self, inferred: Type, step: Step, depth: int) -> Type | None:
+        """Return the type of a member of a type: of its class, or of the fields that are written in it."""
+        owner = self.class_of(inferred)
+        if owner is not None:
+            return self._member(owner, step, depth, inferred)
+        for _ in range(_LEVELS):
+            field = field_of(inferred.text, step.name)
+            if field:
+                return self._stepped(inferred._replace(text=field), step)
+            alias = self._named_type(inferred)
+            expanded = None if alias is None else self._of_definition(alias, depth - 1)
+            if expanded is None:
+                return None
+            inferred = expanded
+        return None
 
     def _first(self, step: Step, site: Site, depth: int) -> Type | None:
         if step.name in OWN_OBJECT:
             owner = self.around(site.file, site.symbol)
             if owner is not None and (site.file.language != "go"):
                 return Type("", site, owner)
-        binding = self._binding(step.name, site)
+        binding = self.binding(step.name, site)
         if binding is not None:
             inferred = self._bound(binding, site.file, depth)
             return self._stepped(inferred, step)
         if site.file.language in BARE_MEMBERS and not step.is_called:
             owner = self.around(site.file, site.symbol)
-            inferred = self._member(owner, step, depth) if owner is not None else None
+            inferred = self._member(owner, step, depth, None) if owner is not None else None
             if inferred is not None:
                 return inferred
         return self._named(step, "", site, depth)
 
     def is_bound(self, name: str, site: Site) -> bool:
         """Return whether a variable of the scopes around a place has a name."""
-        return self._binding(name, site) is not None
+        return self.binding(name, site) is not None
 
-    def _binding(self, name: str, site: Site) -> Binding | None:
+    def binding(self, name: str, site: Site) -> Binding | None:
         """Return what gives a variable its value at a place: the last one before it in the innermost scope."""
         detail = self._snapshot.detail(site.file)
         bindings = detail.bindings.get(name)
@@ -188,7 +256,9 @@ class Inference:
         while True:
             if at < 0 or symbols[at].kind not in CONTAINERS:
                 here = [b for b in bindings if b.symbol == at and not b.defines and b.kind not in _APART]
-                before = [b for b in here if b.line <= site.line] or here
+                before = [
+                    b for b in here if b.line < site.line or (b.line == site.line and not names_itself(b))
+                ] or here
                 telling = [b for b in before if b.type] or [b for b in before if b.value]
                 if before:
                     return (telling or before)[-1]
@@ -206,11 +276,11 @@ class Inference:
         if binding.kind == "argument":
             return self._of_argument(binding, site, depth - 1)
         if binding.kind == "part":
-            owner = self.class_of(self.type_of(binding.value, site, depth - 1))
-            return None if owner is None else self._member(owner, Step(binding.name, False, False), depth - 1)
+            whole = self.type_of(binding.value, site, depth - 1)
+            return None if whole is None else self._part(whole, Step(binding.name, False, False), depth - 1)
         inferred = self.type_of(binding.value, site, depth - 1)
         if binding.kind == "element" and inferred is not None:
-            return Type(element_of(inferred.text), inferred.site)
+            return inferred._replace(text=element_of(inferred.text), owner=None)
         return inferred
 
     def _of_argument(self, binding: Binding, site: Site, depth: int) -> Type | None:
@@ -250,7 +320,12 @@ class Inference:
                 return self._bound(binding, definition.file, depth)
         return None
 
-    def _member(self, owner: Definition, step: Step, depth: int) -> Type | None:
+    def _member(self, owner: Definition, step: Step, depth: int, receiver: Type | None) -> Type | None:
+        """Return the type of a member of a class, and what a method returns.
+
+        Args:
+            receiver: the type of the object, as far as it says more than the class.
+        """
         target = self._names.member(owner, step.name, "call" if step.is_called else "value")
         if target is not None:
             inferred = self._of_definition(target.definition, depth)
@@ -259,8 +334,8 @@ class Inference:
             if inferred is None and step.name == "new":
                 return Type("", Site(owner.file, owner.index, owner.symbol.line), owner)
             if inferred is not None:
-                return self._stepped(inferred, step)
-        return self._stepped(self._field(owner, step.name, depth), step)
+                return self._stepped(_of(inferred, receiver), step)
+        return self._stepped(_of(self._field(owner, step.name, depth), receiver), step)
 
     def _field(self, owner: Definition, name: str, depth: int, levels: int = 3) -> Type | None:
         """Return the type of a field that a class or one of its bases declares or assigns."""
@@ -282,4 +357,11 @@ class Inference:
         """Return the type of an element where a step takes one, as `items[0]` does."""
         if inferred is None or not step.is_indexed:
             return inferred
-        return Type(element_of(inferred.text), inferred.site) if inferred.text else None
+        return inferred._replace(text=element_of(inferred.text), owner=None) if inferred.text else None
+
+
+def _of(inferred: Type | None, receiver: Type | None) -> Type | None:
+    """Return the type of a member with the type of the object that it is of."""
+    if inferred is None or inferred.receiver is not None or inferred.owner is not None:
+        return inferred
+    return inferred._replace(receiver=receiver)

@@ -51,6 +51,9 @@ _CLOSED = frozenset({"python", "go", "java"})
 """Languages whose files see no names but their own, their package's, imported ones and those of the language."""
 CERTAIN = 0.5
 """Least confidence of a target that is more than a guess by a method's name."""
+_CALLING = frozenset({"call", "instantiation"})
+_PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
+"""A value that is the name of something, or of a member of it."""
 _DEPTH = 4
 _REEXPORTS = 6
 """How many modules may lead from an import to what it means."""
@@ -119,13 +122,29 @@ class Resolver:
         if reference.role == "import":
             return self._import_itself(file, reference)
         if not qualifier:
-            is_local = is_variable(self._snapshot.detail(file), reference, name)
-            return None if is_local else self._bare(file, reference)
+            if is_variable(self._snapshot.detail(file), reference, name):
+                return self._held(file, reference)
+            return self._bare(file, reference)
         head = qualifier.removesuffix("()")
         is_own = qualifier in OWN_OBJECT or head in ("super", "self.class")
         if is_own and not self._inference.is_bound(qualifier, Site(file, reference.symbol, reference.line)):
             return self._member_around(file, reference)
         return self._in_module(file, head, reference) or self._of_object(file, head, reference)
+
+    def _held(self, file: FileRow, call: Reference) -> Resolved | None:
+        """Return what a call of a variable calls where its only value is a name: `add = self.add; add(x)`."""
+        site = Site(file, call.symbol, call.line)
+        binding = self._inference.binding(call.name, site) if call.role in _CALLING else None
+        if binding is None or binding.kind != "variable" or not _PATH.fullmatch(binding.value):
+            return None
+        values = self._snapshot.detail(file).bindings[call.name]
+        if any(each.symbol == binding.symbol and each.value != binding.value for each in values):
+            return None
+        qualifier, _, name = binding.value.rpartition(".")
+        if name == "constructor":
+            return None  # of JavaScript: any class
+        target = self.resolve(file, Reference(name, qualifier, call.role, binding.line, binding.symbol))
+        return None if target is None else replace(target, confidence=min(0.9, target.confidence))
 
     def _of_object(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
         """Return a member of the class of the qualifier; without a known class, the only one of its name."""
