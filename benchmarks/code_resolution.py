@@ -4,7 +4,7 @@ python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --types
 
 Each package of Python is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us.
 Other folders are read as they are: TypeScript by `node` and the package `typescript`, which `npm install typescript`
-puts into the working folder; Go by `go`, Java by `java`. Of the references (calls, instantiations, bases) that the
+puts into the working folder; Go by `go`, Java by `java`, a crate of Rust by `rustdoc` of a nightly toolchain. Of the references (calls, instantiations, bases) that the
 truth has inside the project, recall is the share that we resolve to the same place. Precision is the share of our
 targets that agree, where the truth has one.
 """
@@ -17,6 +17,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Set
 from pathlib import Path
@@ -91,6 +92,7 @@ COMPILERS = {
     "typescript": Compiler("TypeScript", ("node",), "typescript_truth.mjs", frozenset({"typescript", "tsx"})),
     "go": Compiler("Go", ("go", "run"), "go_truth.go", frozenset({"go"})),
     "java": Compiler("Java", ("java",), "JavaTruth.java", frozenset({"java"})),
+    "rust": Compiler("Rust", (sys.executable, "-P"), "rust_truth.py", frozenset({"rust"})),
 }
 """Compilers by the option that takes their folders."""
 
