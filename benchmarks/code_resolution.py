@@ -4,9 +4,9 @@ python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --types
 
 Each package of Python is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us.
 Other folders are read as they are: TypeScript by `node` and the package `typescript`, which `npm install typescript`
-puts into the working folder; Go by `go`, Java by `java`, a crate of Rust by `rustdoc` of a nightly toolchain. Of the references (calls, instantiations, bases) that the
-truth has inside the project, recall is the share that we resolve to the same place. Precision is the share of our
-targets that agree, where the truth has one.
+puts into the working folder; Go by `go`, Java by `java`, a crate of Rust by `rustdoc` of a nightly toolchain. Of the
+references (calls, instantiations, bases) that the truth has inside the project, recall is the share that we resolve
+to the same place. Precision is the share of our targets that agree, where the truth has one.
 """
 
 from __future__ import annotations
