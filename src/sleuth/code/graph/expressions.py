@@ -127,27 +127,33 @@ def alternatives_of(text: str) -> list[str]:
 def type_arguments(text: str, name: str) -> list[str]:
     """Return the arguments that a type gives to the class of a name: `A` and `B[]` for `Map<A, B[]>`."""
     text = text.replace("=>", "⇒")
-    match = re.search(rf"(?<!\w){re.escape(name)}\s*(?=[<\[])", text)
-    if match is None:
+    at = _end_of_word(text, name)
+    if text[at : at + 1] not in ("<", "["):
         return []
-    inside = text[match.end() + 1 : after_bracket(text, match.end()) - 1]
+    inside = text[at + 1 : after_bracket(text, at) - 1]
     return [part.strip().replace("⇒", "=>") for part in split_outside(inside, ",")]
 
 
 def heritage_of(signature: str, name: str) -> str:
     """Return what follows the name and the type parameters of a class in its signature: its bases."""
-    at = signature.find(name) + len(name)
-    return (
-        signature[after_bracket(signature, at) :] if signature[at : at + 1] in ("<", "[") else signature[at:]
-    )
+    at = _end_of_word(signature, name)
+    return signature[after_bracket(signature, at) if signature[at : at + 1] in ("<", "[") else at :]
+
+
+def _end_of_word(text: str, word: str) -> int:
+    """Return the place after the first use of a word, or the end of the text."""
+    at = text.find(word)
+    while at > 0 and (text[at - 1].isalnum() or text[at - 1] == "_"):
+        at = text.find(word, at + 1)
+    return at + len(word) if at >= 0 else len(text)
 
 
 def field_of(text: str, name: str) -> str:
     """Return the type of a field of an object type, `{ name: Type; other?: Type }`, or ""."""
     text = text.lstrip(": ")
-    inside = text[1 : after_bracket(text, 0) - 1] if text.startswith("{") else ""
-    inside = inside.replace("=>", "⇒").replace("\n", ";")
-    for line in split_outside(inside, ";"):
+    fields = text[1 : after_bracket(text, 0) - 1] if text.startswith("{") else ""
+    fields = fields.replace("=>", "⇒").replace("\n", ";")
+    for line in split_outside(fields, ";"):
         for part in split_outside(line, ","):
             field, _, field_type = part.partition(":")
             if field.strip().removeprefix("readonly ").rstrip("?") == name:
