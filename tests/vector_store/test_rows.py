@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +100,47 @@ def test_what_does_not_fit_is_refused(rows: Path, tmp_path: Path) -> None:
             import_vectors(engine, read_vectors(rows))
         with pytest.raises(ArgumentError, match="path must be a file of"):
             import_vectors(engine, read_vectors(tmp_path / "few.npy"))
+
+
+KILLED_IMPORT = """
+import os, signal
+from sleuth import Engine
+from sleuth.engine import import_vectors
+from sleuth.vector_store import StoredVectors, read_vectors
+from tests.vector_store.test_import import Counted
+
+source = read_vectors("rows.jsonl", "vectors.npy")
+
+def dying():
+    for number, row in enumerate(source):
+        if number == 1_200:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield row
+
+with Engine.open("index", create=True, embedder=Counted()) as engine:
+    import_vectors(engine, StoredVectors("rows", dying(), source.count))
+"""
+
+
+def test_an_import_that_was_killed_goes_on_where_its_last_commit_ended(tmp_path: Path) -> None:
+    """Documents of committed batches are neither written nor embedded again, and the counts agree at the end."""
+    texts = [f"tide {number} moon" for number in range(1_300)]
+    values = [{"id": f"t{n}", "text": text} for n, text in enumerate(texts)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, values)))
+    np.save(tmp_path / "vectors.npy", np.array(Counted().embed_documents(texts), np.float32))
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.run(
+        [sys.executable, "-c", KILLED_IMPORT],
+        cwd=tmp_path,
+        env={**os.environ, **paths},
+        check=False,
+        capture_output=True,
+    )
+    assert process.returncode == -signal.SIGKILL, process.stderr
+    embedder = Counted()
+    with Engine.open(tmp_path / "index", embedder=embedder) as engine:
+        assert engine.count().documents == 1_000
+        report = import_vectors(engine, read_vectors(tmp_path / "rows.jsonl", tmp_path / "vectors.npy"))
+        assert (report.unchanged, report.added, report.read, report.stored) == (1_000, 300, 1_300, 1_300)
+        assert len(embedder.texts) == 3  # a sample, to compare
+        assert engine.count().documents == 1_300
