@@ -87,12 +87,14 @@ def in_order(question: str, items: Sequence[RetrievedItem]) -> list[tuple[int, s
 
 def shared_words(question: str, items: Sequence[RetrievedItem]) -> list[tuple[int, str]]:
     """By the number of distinct words shared with the question."""
-    words = set(plain_words(question))
-    return sorted(in_order(question, items), key=lambda pair: -len(words & set(plain_words(pair[1]))))
+    sentences = in_order(question, items)
+    words, *words_of = map(set, plain_words([question, *(text for _, text in sentences)]))
+    shared = [len(words & others) for others in words_of]
+    return [sentences[place] for place in sorted(range(len(sentences)), key=lambda place: -shared[place])]
 
 
 def scored(
-    analyze: Callable[[str], Sequence[str]], embedder: Embedder | None = None, **weights: float
+    analyze: Callable[[Sequence[str]], list[list[str]]], embedder: Embedder | None = None, **weights: float
 ) -> Rank:
     def rank(question: str, items: Sequence[RetrievedItem]) -> list[tuple[int, str]]:
         ranking = score_sentences(
@@ -127,7 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--queries", type=int, default=None, help="only the first N of each collection")
     limit = parser.parse_args().queries
-    english = get_analyzer("english").tokens
+    english = get_analyzer("english").words_of_each
     variants: dict[str, Rank] = {
         "the passages as they stand": in_order,
         "words shared": shared_words,

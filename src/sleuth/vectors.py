@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,16 @@ def ask_embedder(call: Callable[[T], R], argument: T, name: str) -> R:
         raise EmbeddingError(
             f"embedder {name!r} failed: {type(error).__name__}: {error}", service=name
         ) from error
+
+
+def ask_if_able(embedder: object, method: str, argument: Any) -> Any:
+    """Return what a method that only some embedders have gives for an argument; None if the embedder lacks it.
+
+    Raises:
+        EmbeddingError: as of `ask_embedder`.
+    """
+    call = getattr(embedder, method, None)
+    return None if call is None else ask_embedder(call, argument, name_of(embedder))
 
 
 def as_vector(vector: object, embedder: str) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from sleuth import Document, Engine
 from sleuth.answer import disagree, read_claim, say_the_same
 from sleuth.text import get_analyzer
 
-English = get_analyzer("english").words
+English = get_analyzer("english").words_of_each
 
 PLANTED = """
 How large may an upload be? / Uploads may be at most 10 MB large. / The upload limit is 50 MB.

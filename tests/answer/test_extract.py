@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -46,11 +47,11 @@ def test_bm25_is_the_textbook_one() -> None:
     question = "how are buckets refilled every second"
     scored = score_sentences(question, ITEMS, weights=Weights(passage=0, pairs=0))
     sentences = [i.text[a:b] for i in ITEMS for a, b in split_sentences(i.text)]
-    bags = [plain_words(sentence) for sentence in sentences]
+    (terms, *bags) = plain_words([question, *sentences])
     mean = sum(map(len, bags)) / len(bags)
     for sentence in scored:
-        bag, expected = plain_words(sentence.text), 0.0
-        for term in plain_words(question):
+        (bag,), expected = plain_words([sentence.text]), 0.0
+        for term in terms:
             df, tf = sum(term in other for other in bags), bag.count(term)
             idf = math.log(1 + (len(bags) - df + 0.5) / (df + 0.5))
             expected += idf * tf / (tf + 1.2 * (0.25 + 0.75 * len(bag) / mean))
@@ -217,7 +218,7 @@ def test_sentences_that_refer_to_the_one_before() -> None:
 
 def test_scripts_without_spaces() -> None:
     """In scripts without spaces each character counts as a word."""
-    assert plain_words("東京 is Tokyo 2") == ["東", "京", "is", "tokyo", "2"]
+    assert plain_words(["東京 is Tokyo 2"]) == [["東", "京", "is", "tokyo", "2"]]
     assert score_sentences("東京", [item("a", "東京は大きい。水は冷たい。")])[0].text == "東京は大きい。"
 
 
@@ -244,9 +245,9 @@ def test_each_text_is_read_once() -> None:
     """However many passages are compared, a sentence is cut into terms a few times, not once for each other one."""
     readings = Counter[str]()
 
-    def analyze(text: str) -> list[str]:
-        readings[text] += 1
-        return plain_words(text)
+    def analyze(texts: Sequence[str]) -> list[list[str]]:
+        readings.update(texts)
+        return plain_words(texts)
 
     items = [item(f"page-{n}", f"Bucket {n} of the row holds {n + 2} tokens in part {n}.") for n in range(30)]
     ExtractiveSynthesizer(analyze=analyze).synthesize("How many tokens does a bucket hold?", items)

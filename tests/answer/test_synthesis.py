@@ -261,7 +261,7 @@ def test_files_that_disagree(tmp_path: Path, question: str, old: str, new: str) 
 def test_what_is_no_disagreement(question: str, one: str, other: str) -> None:
     """Years, and sentences about something else, do not contradict each other."""
     items = [item("a", one, 2.0), item("b", other, 1.9)]
-    result = ExtractiveSynthesizer(analyze=get_analyzer("english").tokens).synthesize(question, items)
+    result = ExtractiveSynthesizer(analyze=get_analyzer("english").words_of_each).synthesize(question, items)
     assert result.extra["disagreement"] is False
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from operator import ne
 from typing import Final, NamedTuple
@@ -93,12 +93,12 @@ class Value(NamedTuple):
     unit: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Claim:
     """A sentence, read for comparison.
 
     Attributes:
-        words: its terms, without values and general words.
+        rest: the text without values, names and negations.
         values: numbers and dates in order.
         names: in lower case.
         is_negated: whether it denies.
@@ -107,19 +107,26 @@ class Claim:
         is_conditional: whether it speaks of one case among several.
     """
 
-    words: frozenset[str]
+    rest: str
     values: tuple[Value, ...]
     names: frozenset[str]
     is_negated: bool
     bounds: frozenset[str]
     tokens: tuple[str, ...]
     is_conditional: bool
+    analyze: Analyze = field(repr=False, compare=False)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The terms of the rest, without general words."""
+        (terms,) = self.analyze([self.rest])
+        return frozenset(terms) - _general_terms(self.analyze)
 
 
 @lru_cache(maxsize=32)
 def _general_terms(analyze: Analyze) -> frozenset[str]:
     """Return the words that say little, and their terms, which are the same for every sentence."""
-    return frozenset(term for word in _GENERAL for term in (word, *analyze(word)))
+    return _GENERAL.union(*analyze(list(_GENERAL)))
 
 
 def read_claim(text: str, analyze: Analyze, language: str = "") -> Claim:
@@ -133,13 +140,14 @@ def read_claim(text: str, analyze: Analyze, language: str = "") -> Claim:
     tokens = tuple(re.findall(r"\w+", plain.casefold()))
     rest = _NEGATION.sub(" ", _FULL_NAME.sub(" ", valueless))
     return Claim(
-        words=frozenset(analyze(rest)) - _general_terms(analyze),
+        rest=rest,
         values=tuple(map(_value, map(str.casefold, _VALUE.findall(plain)))),
         names=frozenset(map(str.casefold, (*_FULL_NAME.findall(valueless), *names_of(valueless, language)))),
         is_negated=_NEGATION.search(plain) is not None,
         bounds=frozenset([_BOUNDS[token] for token in _BOUNDS.keys() & tokens]),
         tokens=tokens,
         is_conditional=_CONDITION.search(text) is not None,
+        analyze=analyze,
     )
 
 
@@ -175,26 +183,34 @@ def disagree(one: Claim, other: Claim, question: str) -> bool:
     Args:
         question: a name is a value only if it asks for one; else it is a subject.
     """
-    if one.is_conditional or other.is_conditional:
+    if not _are_comparable(one, other):
         return False
     shared, every = one.words & other.words, one.words | other.words
-    alike = len(shared) / max(len(every), 1)
-    if not shared or (one.bounds and other.bounds and not one.bounds & other.bounds):
+    if not shared:
         return False
+    alike = len(shared) / len(every)
     has_one_frame = alike >= FRAME
     if one.is_negated != other.is_negated:
-        return has_one_frame and len(shared) > 1 and one.values == other.values and one.names == other.names
-    if len(one.values) != len(other.values):
-        return False
+        return has_one_frame and len(shared) > 1
     if one.values != other.values:
-        (mine, theirs), *more = [pair for pair in zip(one.values, other.values, strict=True) if ne(*pair)]
-        is_measured = len(one.values) == 1 and bool(mine.unit) and alike >= 0.5
-        is_one_value = not more and mine.unit == theirs.unit and one.names == other.names
-        return is_one_value and (has_one_frame or is_measured)
+        return has_one_frame or (len(one.values) == 1 and bool(one.values[0].unit) and alike >= 0.5)
     asks_for_name = _NAME_ASKED.search(question) is not None
     return has_one_frame and (
         _differ_in_a_word(one, other) or (asks_for_name and _differ_in_a_name(one, other))
     )
+
+
+def _are_comparable(one: Claim, other: Claim) -> bool:
+    """Return whether two sentences may be of one property, whatever their words: they differ in at most one value."""
+    if one.is_conditional or other.is_conditional or len(one.values) != len(other.values):
+        return False
+    if one.bounds and other.bounds and not one.bounds & other.bounds:
+        return False
+    differing = [pair for pair in zip(one.values, other.values, strict=True) if ne(*pair)]
+    differences = len(differing) + (one.is_negated != other.is_negated)
+    if differences == 1 and one.names == other.names:
+        return all(mine.unit == theirs.unit for mine, theirs in differing)
+    return not differences
 
 
 def _differ_in_a_name(one: Claim, other: Claim) -> bool:

@@ -132,9 +132,9 @@ def weigh_evidence(
     item = items[sentence.item]
     weights: Mapping[str, float] = rarity(words) if rarity else dict.fromkeys(words, 1.0)
     heading, text = readable(item)
-    title = set(analyze(heading))
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
-    covers = _coverage(words, sentences, analyze, embedder)
+    title, *terms = map(set, analyze([heading, *sentences]))
+    covers = _coverage(words, sentences, terms, embedder)
     salience = _salience(words, embedder) or weights
     shares = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
     passage = sum(salience.get(term, 0.0) * shares[term] for term in words) / (sum(salience.values()) or 1.0)
@@ -143,7 +143,7 @@ def weigh_evidence(
         passage=passage,
         meaning=max(0.0, sentence.meaning),
         lead=passage * _lead(items),
-        names=_held(names, weights, title.union(*map(analyze, sentences))),
+        names=_held(names, weights, title.union(*terms)),
         defines=float(question_type(question) == "definition" and sentence.form == 1),
         fits=float(fits_question(question, replace(sentence.part, text=quote.text))),
     )
@@ -151,9 +151,10 @@ def weigh_evidence(
 
 def question_words(question: str, analyze: Analyze) -> dict[str, str]:
     """Return the terms of a question, each with the word that it comes from; stop words have no terms."""
+    asked = _WORD.findall(question)
     words: dict[str, str] = {}
-    for word in _WORD.findall(question):
-        for term in analyze(word):
+    for word, terms in zip(asked, analyze(asked), strict=True):
+        for term in terms:
             words.setdefault(term, word.lower())
     return words
 
@@ -164,18 +165,18 @@ def question_names(question: str, analyze: Analyze, language: str = "") -> set[s
     Args:
         language: ISO 639-1 code of the question; "" for English.
     """
-    return {term for name in names_and_numbers_of(question, language) for term in analyze(name)}
+    names = names_and_numbers_of(question, language)
+    return set().union(*analyze(names)) if names else set()
 
 
 def _salience(words: Mapping[str, str], embedder: Embedder | None) -> dict[str, float]:
     """Return how much each word says in any corpus; nothing without an embedder that has learnt it."""
-    measure = getattr(embedder, "salience", None)
-    if measure is None:
+    if embedder is None:
         return {}
-    from sleuth.vectors import ask_embedder, name_of
+    from sleuth.vectors import ask_if_able
 
-    values = ask_embedder(measure, list(words.values()), name_of(embedder))
-    return dict(zip(words, map(float, values), strict=True))
+    values = ask_if_able(embedder, "salience", list(words.values()))
+    return {} if values is None else dict(zip(words, map(float, values), strict=True))
 
 
 def _held(terms: set[str], weights: Mapping[str, float], passage: Set[str]) -> float:
@@ -185,10 +186,12 @@ def _held(terms: set[str], weights: Mapping[str, float], passage: Set[str]) -> f
 
 
 def _coverage(
-    words: Mapping[str, str], sentences: Sequence[str], analyze: Analyze, embedder: Embedder | None
+    words: Mapping[str, str],
+    sentences: Sequence[str],
+    terms_of_sentences: Sequence[Set[str]],
+    embedder: Embedder | None,
 ) -> list[dict[str, float]]:
     """Return for each sentence how far it holds each term, 0 to 1."""
-    terms_of_sentences = [set(analyze(sentence)) for sentence in sentences]
     covers = [{term: 1.0 if term in terms else 0.0 for term in words} for terms in terms_of_sentences]
     missing = [term for term in words if not all(term in terms for terms in terms_of_sentences)]
     tokens = [list(dict.fromkeys(_WORD.findall(sentence.lower()))) for sentence in sentences]
@@ -203,8 +206,8 @@ def _coverage(
     vocabulary = list(dict.fromkeys(token for sentence in tokens for token in sentence))
     if not missing or not vocabulary:
         return covers
-    word_vectors = unit_vectors(embedder, [words[term] for term in missing])
-    near = word_vectors @ unit_vectors(embedder, vocabulary).T
+    vectors = unit_vectors(embedder, [*(words[term] for term in missing), *vocabulary])
+    near = vectors[: len(missing)] @ vectors[len(missing) :].T
     near = np.clip((near - RELATED) / (1 - RELATED), 0.0, 1.0)
     column = {token: i for i, token in enumerate(vocabulary)}
     for cover, sentence in zip(covers, tokens, strict=True):

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from sleuth.answer.parts import Part, answer_parts, code_part
 from sleuth.answer.questions import ENTRIES, QuestionType, holds_polarity, question_type, suits
-from sleuth.answer.words import Analyze, language_of, page_of, plain_words, readable
+from sleuth.answer.words import Analyze, language_of, page_of, plain_words, readable, terms_by_text
 from sleuth.protocols import Embedder
 from sleuth.types import RetrievedItem
 
@@ -123,11 +123,13 @@ def score_sentences(
     parts = _candidates(items, kind)
     # Code that follows a colon is judged by the sentence above it.
     texts = [part.text.split("\n", 1)[0] if part.kind == "code" else part.text for _, part, _, _ in parts]
-    terms = [list(analyze(text)) for text in texts]
-    question_terms = list(analyze(question))
+    around = (text for candidate in parts for text in (candidate.page, candidate.part.heading))
+    terms_of = terms_by_text((question, *texts, *around), analyze)
+    terms, question_terms = [terms_of[text] for text in texts], terms_of[question]
     terms_asked = frozenset(question_terms)
-    context = _score_context(parts, terms, _idf(Counter(question_terms), terms), analyze, use)
-    words = list(map(add, score_words(question_terms, terms, use), context))
+    idf = _idf(Counter(question_terms), terms)
+    context = _score_context(parts, terms, idf, terms_of, use)
+    words = list(map(add, score_words(question_terms, terms, idf, use), context))
     best = max(words, default=0.0) or 1.0
     prior = passage_priors(items)
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
@@ -190,23 +192,24 @@ def _score_context(
     parts: Sequence[_Candidate],
     terms: Sequence[Sequence[str]],
     idf: Mapping[str, float],
-    analyze: Analyze,
+    terms_of: Mapping[str, Sequence[str]],
     use: Weights,
 ) -> list[float]:
     """Return for each part the weight of the terms next to it and of those of its page.
 
     A term counts once, at its nearest place.
+
+    Args:
+        terms_of: by text, those of pages and headings.
     """
-    texts = {text for candidate in parts for text in (candidate.page, candidate.part.heading)}
-    terms_of = {text: frozenset(analyze(text)) for text in texts}
     scores: list[float] = []
     before, last = frozenset[str](), -1
     for (place, part, _, page), own in zip(parts, map(frozenset, terms), strict=True):
-        near = terms_of[part.heading]
+        near = frozenset(terms_of[part.heading])
         if last == place and (part.kind == "code" or REFERS.match(part.text)):
             near |= before
         around = sum(map(idf.__getitem__, idf.keys() & near - own))
-        beyond = sum(map(idf.__getitem__, idf.keys() & terms_of[page] - near - own))
+        beyond = sum(map(idf.__getitem__, idf.keys() & frozenset(terms_of[page]) - near - own))
         scores.append(use.context * around + use.page * beyond)
         before, last = own, place
     return scores
@@ -243,15 +246,17 @@ def _are_in_order(name: Sequence[str], steps: Sequence[str]) -> bool:
     return all(step in rest for step in name)
 
 
-def score_words(question_terms: Sequence[str], terms: Sequence[Sequence[str]], use: Weights) -> list[float]:
+def score_words(
+    question_terms: Sequence[str], terms: Sequence[Sequence[str]], idf: Mapping[str, float], use: Weights
+) -> list[float]:
     """BM25 of each sentence over all of them, and its pairs of words.
 
     Args:
         question_terms: terms of the question.
         terms: terms of each sentence.
+        idf: of the terms of the question among the sentences.
     """
     question_counts = Counter(question_terms)
-    idf = _idf(question_counts, terms)
     pairs = {(a, b): (idf[a] + idf[b]) / 2 for a, b in pairwise(question_terms)}
     mean = (sum(map(len, terms)) / len(terms) if terms else 0.0) or 1.0
     scores: list[float] = []

@@ -21,7 +21,7 @@ from sleuth.answer.evidence import (
 from sleuth.answer.extract import score_sentences
 from sleuth.answer.quotes import Quote, choose, opening
 from sleuth.answer.synthesis import OnText, extra_of
-from sleuth.answer.words import Analyze, language_of, plain_words, terms_of
+from sleuth.answer.words import Analyze, language_of, plain_words, terms_of_each
 from sleuth.arguments import check_count
 from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
@@ -110,9 +110,8 @@ class ExtractiveSynthesizer:
             "probability": round(assessment.probability, 3),
             "disagreement": any(quote.differing for quote in answer.quotes),
         }
-        return SearchResult.success(
-            response="".join(answer.pieces), used_source_ids=answer.report.used_ids, extra=extra
-        )
+        response, report = "".join(answer.pieces), answer.report
+        return SearchResult(response=response, used_source_ids=report.used_ids, extra=extra)
 
     asynthesize = async_twin(synthesize)
 
@@ -147,17 +146,16 @@ class ExtractiveSynthesizer:
     def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
         """Return the analyzer of the language of the best passage."""
         rules = LANGUAGES.get(language_of(items[0])) if items and self.by_language else None
-        return get_analyzer(rules.analyzer).words if rules else self.analyze
+        return get_analyzer(rules.analyzer).words_of_each if rules else self.analyze
 
     def _embedder(self, question: str) -> Embedder | None:
         """Return the embedder if it knows most words of the question."""
-        knowledge = getattr(self.embedder, "knowledge", None)
-        if knowledge is None:
-            return self.embedder
-        from sleuth.vectors import ask_embedder, name_of
+        if self.embedder is None:
+            return None
+        from sleuth.vectors import ask_if_able
 
-        share = ask_embedder(knowledge, question, name_of(self.embedder))
-        return self.embedder if share >= KNOWN else None
+        share = ask_if_able(self.embedder, "knowledge", question)
+        return self.embedder if share is None or share >= KNOWN else None
 
 
 def _is_foreign(question: str, item: RetrievedItem) -> bool:
@@ -170,8 +168,9 @@ def _about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> C
     names = question_names(question, analyze, language_of(items[0])) if items else None
     if not names:
         return range(len(items))
-    names &= terms_of(items[0], analyze)
-    return {place for place, item in enumerate(items) if names <= terms_of(item, analyze)}
+    terms_of_items = terms_of_each(items, analyze)
+    names &= terms_of_items[0]
+    return {place for place, terms in enumerate(terms_of_items) if names <= terms}
 
 
 class _Quotation:

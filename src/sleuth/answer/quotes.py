@@ -109,8 +109,10 @@ class _Comparable:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        is_code = self.sentence.part.kind == "code"
-        return frozenset(self.analyze(self.text)) if is_code else self.sentence.terms
+        if self.sentence.part.kind != "code":
+            return self.sentence.terms
+        (terms,) = self.analyze([self.text])
+        return frozenset(terms)
 
     @cached_property
     def claim(self) -> Claim:

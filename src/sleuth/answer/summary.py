@@ -130,7 +130,7 @@ def extract_summary(texts: Sequence[str], *, sentences: int = 5, analyze: Analyz
     one says something else (SumBasic; Nenkova and Vanderwende, 2005).
     """
     candidates = [text[start:end] for text in texts for start, end in split_sentences(text)]
-    words_of = [analyze(sentence) for sentence in candidates]
+    words_of = analyze(candidates)
     counts = Counter(word for words in words_of for word in words if len(word) > 3)
     total = sum(counts.values()) or 1
     chance = {word: count / total for word, count in counts.items()}

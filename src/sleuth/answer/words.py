@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sleuth.types import RetrievedItem
 
-Analyze = Callable[[str], Sequence[str]]
-"""Text to terms."""
+Analyze = Callable[[Sequence[str]], list[list[str]]]
+"""Texts to the terms of each."""
 
 _IDENTIFIER = re.compile(r"([a-z0-9])(?=[A-Z])|(?<![_./])[_./]+(?=\w)")
 """Where the words of an identifier or a path meet."""
 
 
-def plain_words(text: str) -> list[str]:
-    """Return the words of a text in lower case; characters of scripts without spaces one by one."""
-    return re.findall(
-        r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+",
-        text.casefold(),
-    )
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
+
+
+def plain_words(texts: Sequence[str]) -> list[list[str]]:
+    """Return the words of each text in lower case; characters of scripts without spaces one by one."""
+    return [_WORD.findall(text.casefold()) for text in texts]
+
+
+def terms_by_text(texts: Iterable[str], analyze: Analyze) -> dict[str, list[str]]:
+    """Return the terms of texts, each read once."""
+    distinct = list(dict.fromkeys(texts))
+    return dict(zip(distinct, analyze(distinct), strict=True))
 
 
 def readable(item: RetrievedItem) -> tuple[str, str]:
@@ -37,9 +43,9 @@ def language_of(item: RetrievedItem) -> str:
     return "" if is_code else str(item.metadata.get("language") or "")
 
 
-def terms_of(item: RetrievedItem, analyze: Analyze) -> set[str]:
-    """Return the terms of a passage and its title."""
-    return {term for text in readable(item) for term in analyze(text)}
+def terms_of_each(items: Sequence[RetrievedItem], analyze: Analyze) -> list[set[str]]:
+    """Return the terms of each passage and its title."""
+    return [set(terms) for terms in analyze(["\n".join(readable(item)) for item in items])]
 
 
 def page_of(item: RetrievedItem) -> str:

@@ -42,7 +42,7 @@ from sleuth.store import (
     unpack,
 )
 from sleuth.text import EMBEDDED_FIELDS, embedded_texts
-from sleuth.vectors import ask_embedder, unit
+from sleuth.vectors import ask_embedder, ask_if_able, unit
 
 logger = logger_of("dense")
 
@@ -173,27 +173,29 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
 
     def knowledge(self, query: str) -> float:
         """Return how well the embedder knows the language of a query, 0 to 1; 1 where it does not tell."""
-        return float(self._asked("knowledge", query, 1.0))
+        knowledge = self._asked("knowledge", query)
+        return 1.0 if knowledge is None else float(knowledge)
 
     def unrelated(self, query: str) -> float:
         """Return the cosine that texts without anything in common reach; 1 for a query that it does not know."""
         from sleuth.dense.wordllama import is_gibberish
 
-        tells = hasattr(self.embedder, "has_meaning")
-        if not self._asked("has_meaning", query, True) if tells else is_gibberish(query):
+        if hasattr(self.embedder, "has_meaning"):
+            meaning = self._asked("has_meaning", query)
+            is_meaningless = meaning is not None and not meaning
+        else:
+            is_meaningless = is_gibberish(query)
+        if is_meaningless:
             return 1.0
         return float(getattr(self.embedder, "unrelated", 0.0))
 
-    def _asked(self, method: str, query: str, default: float) -> float:
-        """Return what the embedder says of a query; the default where it does not tell, or fails."""
-        ask = getattr(self.embedder, method, None)
-        if ask is None:
-            return default
+    def _asked(self, method: str, query: str) -> Any:
+        """Return what the embedder says of a query; None where it does not tell, or fails."""
         try:
-            return ask_embedder(ask, query, self.embedder.fingerprint)  # type: ignore[no-any-return]
+            return ask_if_able(self.embedder, method, query)
         except (EmbeddingError, TimeoutError) as error:
             logger.warning("%s of a query is not known: %s", method, error)
-            return default
+            return None
 
     def begin(self, segments: Sequence[SegmentView], progress: Callable[[int, int], None]) -> None:
         """Require vectors as long as those of segments; raises EmbeddingError where these are of several lengths."""

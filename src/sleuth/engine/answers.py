@@ -71,6 +71,7 @@ class Answering:
         self._answer, self._embedder_now = answer, embedder
         self._rarity, self._correct, self._parent = rarity, correct, parent
         self._registry: Morpheus | None = None
+        self._quoter: ExtractiveSynthesizer | None = None
         self._lock = RLock()
 
     @property
@@ -200,19 +201,20 @@ class Answering:
 
     def _quoting(self) -> ExtractiveSynthesizer:
         """Return what quotes and grades passages without a model."""
-        from sleuth.answer import ExtractiveSynthesizer
-        from sleuth.settings import IndexSettings
-        from sleuth.text import get_analyzer
-
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
         embedder = self._embedder_now()
         embedder = embedder if is_cheap(embedder) else None
-        return ExtractiveSynthesizer(
-            analyze=get_analyzer(self.settings.analyzer).words,
-            embedder=embedder,
-            rarity=self._rarity,
-            by_language=self.settings.analyzer == IndexSettings().analyzer,
-        )
+        if self._quoter is None or self._quoter.embedder is not embedder:
+            from sleuth.answer import ExtractiveSynthesizer
+            from sleuth.text import get_analyzer
+
+            self._quoter = ExtractiveSynthesizer(
+                analyze=get_analyzer(self.settings.analyzer).words_of_each,
+                embedder=embedder,
+                rarity=self._rarity,
+                by_language=self.settings.tells_languages,
+            )
+        return self._quoter
 
     def standalone(self, query: str, turns: Sequence[Turn]) -> str:
         """Return what a question asks without the conversation before it; a model rewrites it, if there is one.

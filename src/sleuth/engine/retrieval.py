@@ -245,7 +245,7 @@ def in_common(
             read_items(snapshot, rows.keys, rows.scores),
             [similarities.get(key, 0.0) for key in rows.keys],
             analyzer=analyzer,
-            idf=view.idf(dict.fromkeys(analyzer.words(query))),
+            idf=view.idf(dict.fromkeys(*analyzer.words_of_each([query]))),
         )
         places = [place for place, share in enumerate(shares) if share >= least and share > 0]
     else:

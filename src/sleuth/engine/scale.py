@@ -168,7 +168,7 @@ def _shares(query: str, texts: Sequence[str]) -> list[float]:
     if has_wordllama():
         return score_texts(query, texts)
     analyzer = get_analyzer(_ANALYZER)
-    words = set(analyzer.words(query))
+    words = set[str](*analyzer.words_of_each([query]))
     return [len(words.intersection(analyzer.tokens(text))) / (len(words) or 1) for text in texts]
 
 

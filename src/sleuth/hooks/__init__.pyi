@@ -12,3 +12,4 @@ __all__: list[str]
 
 # Not public: for the other rooms and for tests.
 from sleuth.hooks.plugins import load_entry_point as load_entry_point
+from sleuth.hooks.registry import options_of as options_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -174,11 +174,6 @@ class Morpheus:
         """Return the plugins of this registry and of its base."""
         return {**(self._base.all_plugins() if self._base else {}), **self.plugins}
 
-    def options_of(self, name: str) -> frozenset[str] | None:
-        """Return the names of the options that the hooks of a call take; None if one takes any."""
-        accepted = [one.accepts for one in self.hooks(name)]
-        return None if None in accepted else frozenset[str]().union(*(names for names in accepted if names))
-
     def names(self) -> list[str]:
         """Return the calls that have hooks."""
         others = () if self._base is None else self._base.names()
@@ -234,12 +229,14 @@ class Morpheus:
             RetrievalError: a hook raised, or returned another type of result; chained to the cause, `context`
                 holds `hook` and `plugin`.
         """
-        accepted = self.options_of(hook_name)
-        if accepted is not None and self.hooks(hook_name):
+        hooks = self.hooks(hook_name)
+        if options and hooks and (accepted := options_of(hooks)) is not None:
             check_names(options, accepted)
         token = _RUNNING.set(_RUNNING.get() | {id(self)})
         try:
-            return self._execute(hook_name, result, args, rag2f, options)
+            for one in hooks:
+                result = _execute(one, result, args, rag2f, options)
+            return result
         finally:
             _RUNNING.reset(token)
 
@@ -248,25 +245,31 @@ class Morpheus:
         """Whether the caller runs inside one of these hooks, in its thread or with a copy of its context."""
         return id(self) in _RUNNING.get()
 
-    def _execute(
-        self, hook_name: str, result: T, args: tuple[Any, ...], rag2f: Any, options: Mapping[str, Any]
-    ) -> T:
-        for one in self.hooks(hook_name):
-            accepted = (
-                options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
-            )
-            try:
-                returned = one.function(result, *args, rag2f=rag2f, **accepted)
-            except (KeyboardInterrupt, GeneratorExit):
-                raise
-            except BaseException as cause:  # also one that ends a program or a task
-                raise hook_error(one, f"{type(cause).__name__}: {cause}", cause) from cause
-            if returned is not None:
-                if isinstance(result, BaseResult) and not isinstance(returned, type(result)):
-                    raise hook_error(one, f"must return {type(result).__name__} or None, got {returned!r}")
-                result = returned
-            _check_items(one, getattr(result, "items", None))
-        return result
+
+def options_of(hooks: Sequence[Hook]) -> frozenset[str] | None:
+    """Return the names of the options that hooks take; None if one takes any."""
+    names: frozenset[str] = frozenset()
+    for one in hooks:
+        if one.accepts is None:
+            return None
+        names |= one.accepts
+    return names
+
+
+def _execute(one: Hook, result: T, args: tuple[Any, ...], rag2f: Any, options: Mapping[str, Any]) -> T:
+    accepted = options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
+    try:
+        returned = one.function(result, *args, rag2f=rag2f, **accepted)
+    except (KeyboardInterrupt, GeneratorExit):
+        raise
+    except BaseException as cause:  # also one that ends a program or a task
+        raise hook_error(one, f"{type(cause).__name__}: {cause}", cause) from cause
+    if returned is not None:
+        if isinstance(result, BaseResult) and not isinstance(returned, type(result)):
+            raise hook_error(one, f"must return {type(result).__name__} or None, got {returned!r}")
+        result = returned
+    _check_items(one, getattr(result, "items", None))
+    return result
 
 
 def _check_items(one: Hook, items: object) -> None:

@@ -124,7 +124,7 @@ class LexicalLeg(RankingLeg[str | Terms]):
     def greatest(self, query: str, idf: Callable[[Iterable[str]], Mapping[str, float]]) -> float:
         """Return the sum of the idf of the query's words, which BM25 of a row approaches and never reaches."""
         analyzer = get_analyzer(next(iter(self.fields.values())).analyzer)
-        return sum(idf(dict.fromkeys(analyzer.words(query))).values()) or 1.0
+        return sum(idf(dict.fromkeys(*analyzer.words_of_each([query]))).values()) or 1.0
 
     @property
     def fingerprint(self) -> str:

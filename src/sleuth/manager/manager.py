@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from sleuth.arguments import check_count, check_names, check_query
 from sleuth.errors import ArgumentError, RetrievalError
-from sleuth.hooks import BUILTIN, Hook, Morpheus
+from sleuth.hooks import BUILTIN, Hook, Morpheus, options_of
 from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
 from sleuth.remote import async_pieces, async_twin
@@ -134,7 +134,7 @@ class RetrievalManager:
         for_synthesize: bool,
         options: Mapping[str, Any],
     ) -> RetrieveResult:
-        start = RetrieveResult.success(query=query)
+        start = RetrieveResult(query=query)
         arguments = (query, k, ReturnMode(return_mode), for_synthesize)
         result = self._run(RETRIEVE, start, arguments, {"query": query, "k": k}, self._taken(options))
         if result.query != query:
@@ -168,9 +168,7 @@ class RetrievalManager:
             items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
             return SearchResult.fail(retrieved.detail, query=query, items=items, extra=retrieved.extra)
         searched = {key: value for key, value in retrieved.extra.items() if key in _SAID}
-        start = SearchResult.success(
-            query=query, items=retrieved.items, detail=retrieved.detail, extra=searched
-        )
+        start = SearchResult(query=query, items=retrieved.items, detail=retrieved.detail, extra=searched)
         arguments = (retrieved, mode, {**options, **listeners})
         result = self._run(SYNTHESIZE, start, arguments, {"query": query, "k": k}, {})
         result.query = query
@@ -206,7 +204,7 @@ class RetrievalManager:
         if reserved is not None:
             message = f"options must not be named {', '.join(sorted(_RESERVED))}, got {reserved!r}"
             return StatusDetail(code=StatusCode.INVALID, message=message)
-        registry = getattr(self.rag2f, "morpheus", None)
+        registry = getattr(self.rag2f, "morpheus", None) if options else None
         if not isinstance(registry, Morpheus):
             return None  # what its hooks take is not known
         names = {"synthesizer"} if SYNTHESIZE in calls else set()
@@ -223,8 +221,8 @@ class RetrievalManager:
 
     def _taken(self, options: Mapping[str, Any]) -> Mapping[str, Any]:
         """Leave out the options that only synthesize hooks take."""
-        registry = getattr(self.rag2f, "morpheus", None)
-        names = registry.options_of(RETRIEVE) if isinstance(registry, Morpheus) else None
+        registry = getattr(self.rag2f, "morpheus", None) if options else None
+        names = options_of(registry.hooks(RETRIEVE)) if isinstance(registry, Morpheus) else None
         return options if names is None else {name: value for name, value in options.items() if name in names}
 
     def _run(
@@ -254,7 +252,7 @@ class RetrievalManager:
             message = f"a hook of {name} put what does not belong there into its result: {cause}"
             raise RetrievalError(message, context={**context, "hook": name, "plugin": ""}) from cause
         returned = returned.model_copy(update=dict(valid))
-        if returned.is_error() and returned.detail is None:
+        if returned.detail is None and returned.is_error():
             message = f"A hook of {name} gave an error without saying why"
             returned.detail = StatusDetail(code="error", message=message)
         return returned
@@ -330,9 +328,9 @@ def retrieve_hook(
         searched = result.query or query
         question, said = correct(searched) if correct is not None and for_synthesize else (searched, ())
         ranking = retriever.retrieve(question, k, **options_of_call)
-        result.items = list(ranking)
+        result.items = list(ranking.items)
         result.detail = _detail_of(ranking)
-        result.status = "success" if ranking else "error"
+        result.status = "success" if result.items else "error"
         notes = list(dict.fromkeys([*ranking.notes, *said]))
         if question != searched:
             result.extra["corrected_query"] = question
@@ -402,9 +400,10 @@ def _as_text(query: Any) -> str:
 
 
 def _detail_of(ranking: Ranking) -> StatusDetail | None:
-    names = ", ".join(part.name for part in ranking.failures)
-    context = {"failed": [part.to_dict() for part in ranking.failures]} if names else {}
-    if not ranking:
+    failures = ranking.failures
+    names = ", ".join(part.name for part in failures)
+    context = {"failed": [part.to_dict() for part in failures]} if names else {}
+    if not ranking.items:
         missing = f"; these parts did not answer: {names}" if names else ""
         message = f"No passage matches the query{missing}"
         return StatusDetail(code=StatusCode.NO_RESULTS, message=message, context=context)

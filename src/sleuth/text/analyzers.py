@@ -153,9 +153,11 @@ class Analyzer:
         """Return the tokens of `text` in order."""
         return self.tokens_of(self._run.findall(text))
 
-    def words(self, text: str) -> list[str]:
-        """Return the tokens without compounds of two words: they say nothing that the words do not say."""
-        return self.tokens_of(chain.from_iterable(map(str.split, self._run.findall(text))))
+    def words_of_each(self, texts: Iterable[str]) -> list[list[str]]:
+        """Return the tokens of each text without compounds of two words, which say nothing that the words do not."""
+        return [
+            self.tokens_of(chain.from_iterable(map(str.split, self._run.findall(text)))) for text in texts
+        ]
 
     def spans(self, text: str) -> list[Span]:
         """Return the tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""
