@@ -47,10 +47,9 @@ def choose(
         return list(first)
     choice = _Choice(first, items_at, window)
     head, rest = choice.pick(places[:WINDOW], HEAD, per_document)
-    more, rest = choice.pick(rest, HEAD - len(head))
-    head = sorted(head + more)
-    tail, _ = choice.pick([*rest, *places[WINDOW:]], k - len(head))
-    return choice.items([*head, *tail][:k])
+    room = HEAD - len(head)
+    more, _ = choice.pick([*rest, *places[WINDOW:]], max(k - len(head), room))
+    return choice.items([*sorted(head + more[:room]), *more[room:]][:k])
 
 
 def choose_among(

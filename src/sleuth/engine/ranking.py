@@ -181,9 +181,11 @@ def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Seq
     Args:
         legs: that were asked, whether they answered or not.
     """
-    weights = {name: fusion.weights.get(name, 1.0) for name in pools.hits}
+    weights: dict[str, float] = {}
     reasons: dict[str, Mapping[str, float]] = {}
-    if fusion.is_default:
+    if not fusion.is_default:
+        weights = {name: fusion.weights.get(name, 1.0) for name in pools.hits}
+    else:
         certain: Hits | None = None
         for name, hits in pools.hits.items():
             leg = version.legs[name]

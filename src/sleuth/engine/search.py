@@ -323,7 +323,8 @@ class Pinned:
         parts: list[PartReport] = []
         for leg in legs:
             started = time.perf_counter()
-            check_cancelled()
+            if queries:
+                check_cancelled()
             try:
                 queries[leg] = ask_leg(self.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
                 hits |= self.searchers.search_legs({leg: queries[leg]}, request, self.snapshot)

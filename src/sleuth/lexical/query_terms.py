@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Mapping
@@ -83,15 +84,15 @@ class QueryTerms(Generic[T]):
             analyzers: by field.
             indexes: by field; what they return for the same token is equal.
         """
-        splittings: dict[str, _Splitting[T]] = {}
+        splittings: dict[re.Pattern[str], _Splitting[T]] = {}
         for name, analyzer in analyzers.items():
-            splitting = splittings.setdefault(analyzer.splitting, _Splitting([], {}, threading.local()))
+            splitting = splittings.setdefault(analyzer.run, _Splitting([], {}, threading.local()))
             splitting.fields.append(_Field(analyzer, indexes[name]))
         self._splittings = splittings
         self._analyzers = analyzers
         self._languages = {name: field_language(name) for name in analyzers}
-        readers = (analyzer.splitting for analyzer in analyzers.values() if analyzer.reads_language)
-        self._reading = next(readers, None)  # the splitting of an analyzer that reads words of a language
+        readers = (analyzer.run for analyzer in analyzers.values() if analyzer.reads_language)
+        self._reading = next(readers, None)  # the runs of an analyzer that reads words of a language
 
     def counts(self, query: str) -> dict[T, float]:
         """Return how often each term comes.
@@ -102,9 +103,9 @@ class QueryTerms(Generic[T]):
         words: list[tuple[T, ...]] = []
         runs, language = self._read(query)
         stops = language.stops
-        for name, splitting in self._splittings.items():
+        for pattern, splitting in self._splittings.items():
             cache = splitting.known
-            for run in runs[name]:
+            for run in runs[pattern]:
                 if stops and not stops.isdisjoint(run.split()[:1]):  # a compound of a stop word says no more
                     continue
                 terms = cache.get(run)
@@ -123,16 +124,16 @@ class QueryTerms(Generic[T]):
         counts: dict[str, dict[str, float]] = {}
         for name, analyzer in self._analyzers.items():
             share = _FOREIGN if is_told and self._languages[name] != language.code else 1.0
-            own = [run for run in runs[analyzer.splitting] if language.stops.isdisjoint(run.split()[:1])]
+            own = [run for run in runs[analyzer.run] if language.stops.isdisjoint(run.split()[:1])]
             times = Counter(analyzer.tokens_of(own))
             counts[name] = {token: number * share for token, number in times.items()}
         return counts
 
-    def _read(self, query: str) -> tuple[dict[str, list[str]], QueryLanguage]:
-        """Return the runs of a query by splitting, and its language; unknown where no field reads words of one."""
-        runs: dict[str, list[str]] = {}
-        for name, splitting in self._splittings.items():
-            runs[name] = splitting.fields[0].analyzer.runs(query)
+    def _read(self, query: str) -> tuple[dict[re.Pattern[str], list[str]], QueryLanguage]:
+        """Return the runs of a query by pattern, and its language; unknown where no field reads words of one."""
+        runs: dict[re.Pattern[str], list[str]] = {}
+        for pattern in self._splittings:
+            runs[pattern] = pattern.findall(query)
         if self._reading is None:
             return runs, QueryLanguage()
         return runs, language_of_query(chain.from_iterable(map(str.split, runs[self._reading])))

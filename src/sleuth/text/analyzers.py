@@ -89,11 +89,11 @@ class Analyzer:
         self._version = version
         # Said by the separators: a range up to the last character takes a hundred times as long to compile.
         separators = "".join(c for c in map(chr, range(128)) if not (c.isalnum() or c in extra))
-        self._run = re.compile(f"[^{re.escape(separators)}]+")
+        self.run = re.compile(f"[^{re.escape(separators)}]+")
         self._compounds = particles is not None
         if particles is not None:
-            self._run = re.compile(run_pattern(separators))
-            compounds = Compounds(find, stop, particles, self._run)
+            self.run = re.compile(run_pattern(separators))
+            compounds = Compounds(find, stop, particles, self.run)
             find, cut = compounds.find, cut and compounds.cut(cut)
         self._extra = extra
         self._keep_case = keep_case
@@ -119,15 +119,6 @@ class Analyzer:
         """Whether it reads words of a language, not names as they are written."""
         return self._compounds
 
-    @property
-    def splitting(self) -> str:
-        """Says how texts are cut into runs: the same for analyzers that find the same runs."""
-        return self._run.pattern
-
-    def runs(self, text: str) -> list[str]:
-        """Return the runs of a text in order: what lies between ASCII separators."""
-        return self._run.findall(text)
-
     def tokens_of(self, runs: Iterable[str]) -> list[str]:
         """Return the tokens of runs of a text in order."""
         cache = self._known
@@ -151,19 +142,17 @@ class Analyzer:
 
     def tokens(self, text: str) -> list[str]:
         """Return the tokens of `text` in order."""
-        return self.tokens_of(self._run.findall(text))
+        return self.tokens_of(self.run.findall(text))
 
     def words_of_each(self, texts: Iterable[str]) -> list[list[str]]:
         """Return the tokens of each text without compounds of two words, which say nothing that the words do not."""
-        return [
-            self.tokens_of(chain.from_iterable(map(str.split, self._run.findall(text)))) for text in texts
-        ]
+        return [self.tokens_of(chain.from_iterable(map(str.split, self.run.findall(text)))) for text in texts]
 
     def spans(self, text: str) -> list[Span]:
         """Return the tokens with their places: `text[start:end]` is what the token was made of. Places may overlap."""
         cache = self._known_spans
         spans: list[Span] = []
-        for match in self._run.finditer(text):
+        for match in self.run.finditer(text):
             base, run = match.start(), match[0]
             cached_places = cache.get(run)
             places = self._learn_spans(run) if cached_places is None else cached_places
@@ -252,7 +241,7 @@ class Analyzer:
         """Cut long runs of unspaced scripts beforehand, so that runs stay words. The tokens stay the same."""
         if not words.has_unspaced(text):
             return text
-        return self._run.sub(lambda match: words.spaced(match[0]), text)
+        return self.run.sub(lambda match: words.spaced(match[0]), text)
 
 
 def _finished(expanded: list[str | tuple[str, ...]], finish: Stemming) -> list[str | tuple[str, ...]]:

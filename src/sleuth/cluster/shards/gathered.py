@@ -328,9 +328,10 @@ def merged(
         pools: by number of the shard and leg, with the keys there.
     """
     depth, ordered = request.depth, request.ordered
-    by_leg = {leg: _Candidates.of(pools, leg, depth) for leg in legs}
+    by_leg: dict[str, _Candidates] = {}
     tied: list[int] = []
-    for candidates in by_leg.values():
+    for leg in legs:
+        candidates = by_leg[leg] = _Candidates.of(pools, leg, depth)
         tied += candidates.tied(depth, ordered=ordered)
     if tied:
         snapshot.order(dict.fromkeys(tied))
@@ -366,21 +367,21 @@ class GatheredVersion:
             except Exception as error:  # noqa: BLE001 - reported, or raised again
                 queries.pop(leg, None)
                 parts[leg] = failed_leg(leg, error, started, alone=alone)
-        hits, failures = self._gather(queries, request, parts, started)
+        try:
+            hits, failures = self.searchers.gather(queries, request, self.snapshot)
+        except Exception as error:
+            if len(queries) == 1 or isinstance(error, OF_ALL_LEGS):
+                raise
+            hits, failures = self._gather_apart(queries, request, parts, started)
         seconds = time.perf_counter() - started
         for leg, some in hits.items():
             parts[leg] = PartReport(leg, "ok", seconds, len(some.keys))
         return Pools(queries, hits, [*map(parts.__getitem__, legs), *failures])
 
-    def _gather(
+    def _gather_apart(
         self, queries: Mapping[str, Any], request: PoolRequest, parts: dict[str, PartReport], started: float
     ) -> tuple[dict[str, Hits], list[PartReport]]:
-        """Ask the shards for all legs at once; if that fails, for one after the other, to report which one fails."""
-        try:
-            return self.searchers.gather(queries, request, self.snapshot)
-        except Exception as error:
-            if len(queries) == 1 or isinstance(error, OF_ALL_LEGS):
-                raise
+        """Ask the shards for one leg after the other, to report which one fails."""
         hits: dict[str, Hits] = {}
         failures: list[PartReport] = []
         for leg, query in queries.items():

@@ -93,8 +93,12 @@ class LocalShards:
         self.shards = shards
         self.names = names
         self.scope = scope
-        self.versions = tuple([shard.snapshot.version for shard in shards])
         self.generation: Hashable = tuple([shard.snapshot.generation for shard in shards])
+
+    @property
+    def versions(self) -> tuple[int, ...]:
+        """The version of each shard."""
+        return tuple([shard.snapshot.version for shard in self.shards])
 
     def scoped(self, scope: Filter) -> LocalShards:
         """Return them as a scope narrows each."""

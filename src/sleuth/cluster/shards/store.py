@@ -32,6 +32,7 @@ class ShardedStore:
         self.names = tuple(names)
         self.settings: Mapping[str, Any] = indexes[0].settings.to_dict()
         self._searched = [ShardIndex(index) for index in indexes]
+        self._stores = [index.store for index in indexes]
 
     @property
     def version(self) -> int:
@@ -42,7 +43,7 @@ class ShardedStore:
     @contextmanager
     def reader(self) -> Iterator[GatheredSnapshot]:
         """Yield the newest version of each shard, unchanging for the length of a block. Never waits for a writer."""
-        with readers([index.store for index in self._searched]) as snapshots:
+        with readers(self._stores) as snapshots:
             shards = list(map(LocalShard, self._searched, snapshots))
             yield GatheredSnapshot(LocalShards(shards, self.names))
 

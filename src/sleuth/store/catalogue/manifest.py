@@ -63,18 +63,6 @@ class Loaded:
         """Return the names of all segments."""
         return {view.name for views in self.views.values() for view in views}
 
-    def check_files(self) -> None:
-        """Look at the length of every mapped file: reading beyond the end of one that was cut off kills the process.
-
-        Raises:
-            IndexDamagedError: one is shorter than it was.
-        """
-        for name, file in self.files.items():
-            if file.size() < len(file):
-                raise IndexDamagedError(
-                    f"segment {name} was cut off while it was open: close the index and run `sleuth doctor --repair`"
-                )
-
 
 class SegmentMissingError(Exception):
     """A segment file that the manifest names is not there: merged away meanwhile, or lost."""
@@ -311,10 +299,16 @@ class Views:
 
         Raises:
             SegmentMissingError: a file is gone; a newer transaction may not need it.
+            IndexDamagedError: a mapped file is shorter than it was: reading beyond its end kills the process.
         """
         newest = self._newest
         if newest is not None and newest.generation == generation:
-            newest.check_files()
+            for name, file in newest.files.items():
+                if file.size() < len(file):
+                    raise IndexDamagedError(
+                        f"segment {name} was cut off while it was open: close the index and run "
+                        "`sleuth doctor --repair`"
+                    )
             return newest
         with self._lock:
             newest = self._newest
