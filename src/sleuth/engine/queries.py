@@ -120,7 +120,9 @@ def all_words(text: str, analyzer: Analyzer) -> tuple[QueryCondition, ...]:
 
 def content_spans(text: str, analyzer: Analyzer) -> list[Span]:
     """Return the words of a text: no stop words of its language, and no compounds, whose parts are words."""
-    stops = language_of_query(analyzer.run.findall(text)).stops if analyzer.reads_language else frozenset[str]()
+    stops = (
+        language_of_query(analyzer.run.findall(text)).stops if analyzer.reads_language else frozenset[str]()
+    )
     spans = ((start, end, token, text[start:end]) for start, end, token in analyzer.spans(text))
     return [
         (start, end, token)
