@@ -161,20 +161,6 @@ def test_wrong_moves(engine: Engine, docs: Path) -> None:
         engine.scoped("year=2020").move(docs, "papers")
 
 
-def test_indexes_with_absolute_names(engine: Engine, docs: Path) -> None:
-    """An index with absolute names is renamed to relative ones without reading a file."""
-    from sleuth.ingest import FileNames, index_paths, open_chunker
-
-    index_paths(engine.store, open_chunker(engine.settings), [docs], names=FileNames())
-    with engine.store.writer() as writer:
-        writer.note("names", "")
-    assert ids(engine) == [f"{docs}/a.md", f"{docs}/data/b.csv#1"]
-    report = engine.index([docs])
-    assert (report.read, report.unchanged) == (0, 2)
-    assert ids(engine) == ["docs/a.md", "docs/data/b.csv#1"]
-    assert [item.metadata["path"] for item in engine.retrieve("ocelot", 1)] == ["docs/a.md"]
-
-
 def test_metadata_is_kept_after_the_new_folder_was_indexed(engine: Engine, docs: Path) -> None:
     """A document with the same text inherits the options of its predecessor, and is not read again."""
     engine.index([docs], options={"metadata": {"team": "search"}})

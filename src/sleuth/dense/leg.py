@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -160,7 +161,7 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         """Open a searcher; see `RankingLeg.searcher`."""
         return DenseSearcher(self, segments)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Format, embedder and fields."""
         suffix = "|tokens" if self._reader else ""

@@ -13,7 +13,7 @@ from sleuth.dense.late import begins_of
 from sleuth.dense.lists import NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS
-from sleuth.store import array_of, check_offsets, integer_of, let_go, number_of, require, windows
+from sleuth.store import array_of, arrays_of, check_offsets, integer_of, let_go, number_of, require, windows
 
 MOST_DIMENSIONS = 1 << 17
 MOST = 4.0
@@ -36,11 +36,18 @@ def validate_arrays(
     """
     dimension = integer_of(facts, "dimension", 1 if n else 0, MOST_DIMENSIONS)
     number_of(facts, "spread", 0, MOST)
-    vectors = array_of(arrays, "vectors", np.float16, (n, dimension))
     blocks = -(-n // BLOCK)
-    array_of(arrays, "codes", np.uint8, (blocks, -(-dimension // 8), BLOCK))
-    _check_within("centre", array_of(arrays, "centre", np.float32, (dimension,)), -MOST)
-    _check_within("factors", array_of(arrays, "factors", np.float32, (blocks * BLOCK,)), 0)
+    vectors, _, centre, factors = arrays_of(
+        arrays,
+        {
+            "vectors": (np.float16, (n, dimension)),
+            "codes": (np.uint8, (blocks, -(-dimension // 8), BLOCK)),
+            "centre": (np.float32, (dimension,)),
+            "factors": (np.float32, (blocks * BLOCK,)),
+        },
+    )
+    _check_within("centre", centre, -MOST)
+    _check_within("factors", factors, 0)
     if {"tokens", "sizes", "begins"} & arrays.keys():
         _check_tokens(arrays, n, full=full)
     if any(name.startswith(PREFIX) for name in arrays):
@@ -60,9 +67,14 @@ def _check_within(name: str, values: NDArray[np.floating[Any]], least: float) ->
 
 
 def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> None:
-    tokens = array_of(arrays, "tokens", np.uint8, (None,))
-    sizes = array_of(arrays, "sizes", np.uint16, (n,))
-    begins = array_of(arrays, "begins", np.uint64, (-(-n // BLOCK),))
+    tokens, sizes, begins = arrays_of(
+        arrays,
+        {
+            "tokens": (np.uint8, (None,)),
+            "sizes": (np.uint16, (n,)),
+            "begins": (np.uint64, (-(-n // BLOCK),)),
+        },
+    )
     total = sum(int(some.sum(dtype=np.int64)) for some in windows(sizes))
     require(total == len(tokens), "'sizes' must add up to the tokens")
     require(np.array_equal(begins, begins_of(sizes)), "'begins' must follow from the sizes")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sleuth.errors import ArgumentError
 from sleuth.files import IGNORE_FILES
 from sleuth.ingest.documents import Adder
-from sleuth.ingest.moving import NAMED_NOTE, gone_roots, name_old_files
+from sleuth.ingest.moving import gone_roots
 from sleuth.ingest.names import FileNames, is_below, printable
 from sleuth.ingest.options import AUTO, ReadOptions
 from sleuth.ingest.reading import read
@@ -96,12 +96,10 @@ def index_paths(
     """
     started = time.monotonic()
     roots = roots_of(paths, names)
-    name_old_files(store, names, timeout=timeout)
-    report = IndexReport(version=store.version)
     only = _resolved(changed)
     with store.reader() as snapshot:
+        report = IndexReport(version=snapshot.version)
         notes = snapshot.notes()
-        is_new = NAMED_NOTE not in notes
         remembered = roots_in(notes, names)
         files = known_files(
             snapshot, list(map(names.name_of, roots if only is None else _below(roots, only)))
@@ -114,8 +112,6 @@ def index_paths(
         with store.writer(timeout=timeout) as writer:
             adder = Adder(writer, chunker, report)
             run = Run(adder, files, report, names)
-            if is_new:
-                writer.note(NAMED_NOTE, "relative")
             remember(writer, roots, remembered, options, names)
             entries = _read(readings, run, progress, started, index=store.path, left_out=left_out, only=only)
             for entry in _until_interrupted(entries, report):

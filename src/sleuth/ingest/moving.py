@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from sleuth.ingest.documents import COMMIT_BYTES
-from sleuth.ingest.names import FileNames, is_below
+from sleuth.ingest.names import is_below
 from sleuth.ingest.options import RESERVED
 from sleuth.ingest.reports import GoneRoot, MoveReport
 from sleuth.ingest.roots import ROOT_NOTE, Root
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 _SAMPLE: Final = 100
 """Documents that are compared by content to recognise a folder."""
-NAMED_NOTE: Final = "names"
-"""The note of an index whose files are named relative to its base."""
 _NOTES: Final = (READ_NOTE, EXCESS_NOTE, ROOT_NOTE)
 
 
@@ -123,16 +121,6 @@ def _inherit(snapshot: IndexSnapshot, writer: Writer, heir: StoredDocument, old:
     metadata = {**heir.metadata, **own}
     if metadata != heir.metadata:
         rewrite(snapshot, writer, heir, metadata)
-
-
-def name_old_files(store: Store, names: FileNames, *, timeout: float) -> None:
-    """Name files below the base as `FileNames` does, in an index that named all files by absolute paths."""
-    with store.reader() as snapshot:
-        if not names.base or NAMED_NOTE in snapshot.notes():
-            return
-        is_old = bool(_files_below(snapshot, names.path_of("")))
-    if is_old:
-        move_documents(store, names.path_of(""), "", timeout=timeout)
 
 
 def _renamed(name: str, old: str, new: str) -> str:

@@ -126,7 +126,7 @@ class LexicalLeg(RankingLeg[str | Terms]):
         analyzer = get_analyzer(next(iter(self.fields.values())).analyzer)
         return sum(idf(dict.fromkeys(*analyzer.words_of_each([query]))).values()) or 1.0
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """Format, analyzers, sources and parameters."""
         parts = [

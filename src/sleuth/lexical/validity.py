@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.lexical.postings import GONE, GROUP, LARGE, MOST_ROWS, FieldPostings, stride_of
-from sleuth.store import array_of, check_offsets, check_rising, integer_of, require, windows
+from sleuth.store import array_of, arrays_of, check_offsets, check_rising, integer_of, require, windows
 
 
 def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *, full: bool) -> None:
@@ -26,7 +26,7 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
         ValueError: says what is wrong.
     """
     require(n <= MOST_ROWS, f"a segment must have at most {MOST_ROWS} rows, got {n}")
-    lengths = array_of(arrays, "lengths", np.uint32, (n,))
+    lengths, counts = arrays_of(arrays, {"lengths": (np.uint32, (n,)), "large_counts": (np.uint32, (None,))})
     total = filled = 0
     for some in windows(lengths):
         total, filled = total + int(some.sum(dtype=np.int64)), filled + int(np.count_nonzero(some))
@@ -37,9 +37,7 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
     n_terms = _check_dictionary(arrays)
     dense_terms = _check_lists(arrays, n_terms)
     _check_dense(arrays, dense_terms, n)
-    counts = array_of(arrays, "large_counts", np.uint32, (None,))
-    for name in ("large_terms", "large_docs"):
-        array_of(arrays, name, np.uint32, counts.shape)
+    arrays_of(arrays, dict.fromkeys(("large_terms", "large_docs"), (np.uint32, counts.shape)))
     is_large = all(not len(some) or int(some.min()) >= LARGE for some in windows(counts))
     require(is_large, f"'large_counts' must be {LARGE} and more")
     if full:
@@ -51,11 +49,16 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
 
 def _check_dictionary(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return how many terms there are."""
-    term_bytes = array_of(arrays, "term_bytes", np.uint8, (None,))
-    starts = array_of(arrays, "term_starts", np.uint32, (None,))
+    term_bytes, starts, slots = arrays_of(
+        arrays,
+        {
+            "term_bytes": (np.uint8, (None,)),
+            "term_starts": (np.uint32, (None,)),
+            "slots": (np.uint32, (None,)),
+        },
+    )
     check_offsets("term_starts", starts, len(term_bytes))
     n_terms = len(starts) - 1
-    slots = array_of(arrays, "slots", np.uint32, (None,))
     greatest, free = 0, 0
     for some in windows(slots):
         greatest, free = (
@@ -72,12 +75,17 @@ def _check_dictionary(arrays: Mapping[str, NDArray[Any]]) -> int:
 
 def _check_lists(arrays: Mapping[str, NDArray[Any]], n_terms: int) -> NDArray[np.uint32]:
     """Return the terms that are dense: all that have no list."""
-    starts = array_of(arrays, "list_starts", np.uint32, (n_terms + 1,))
-    entries = array_of(arrays, "entries", np.uint32, (None,))
+    starts, entries, dense_terms = arrays_of(
+        arrays,
+        {
+            "list_starts": (np.uint32, (n_terms + 1,)),
+            "entries": (np.uint32, (None,)),
+            "dense_terms": (np.uint32, (None,)),
+        },
+    )
     array_of(arrays, "impacts", np.uint8, entries.shape)
     require(len(entries) < GONE, f"'entries' must be fewer than {GONE}")
     check_offsets("list_starts", starts, len(entries))
-    dense_terms = array_of(arrays, "dense_terms", np.uint32, (None,))
     check_rising("dense_terms", dense_terms, n_terms)
     without, first = [np.zeros(0, np.int64)], 0
     for some in windows(starts, 1):
@@ -91,15 +99,20 @@ def _check_lists(arrays: Mapping[str, NDArray[Any]], n_terms: int) -> NDArray[np
 
 def _check_dense(arrays: Mapping[str, NDArray[Any]], dense_terms: NDArray[np.uint32], n: int) -> None:
     n_dense, stride = len(dense_terms), stride_of(n)
-    df = array_of(arrays, "dense_df", np.uint32, (n_dense,))
-    starts = array_of(arrays, "dense_starts", np.uint64, (n_dense + 1,))
-    stream = array_of(arrays, "stream", np.uint8, (None,))
+    df, starts, stream, *_ = arrays_of(
+        arrays,
+        {
+            "dense_df": (np.uint32, (n_dense,)),
+            "dense_starts": (np.uint64, (n_dense + 1,)),
+            "stream": (np.uint8, (None,)),
+            "maxima": (np.uint8, (n_dense * stride,)),
+            "sizes": (np.uint8, (n_dense * stride,)),
+            "anchors": (np.uint32, (n_dense * (stride // GROUP),)),
+        },
+    )
     check_offsets("dense_starts", starts, len(stream))
     sizes = np.diff(starts)
     require(
         np.all((df > 0) & (df <= n) & (sizes >= df) & (sizes <= 2 * df.astype(np.uint64))),
         "'dense_df' must fit the stream",
     )
-    array_of(arrays, "maxima", np.uint8, (n_dense * stride,))
-    array_of(arrays, "sizes", np.uint8, (n_dense * stride,))
-    array_of(arrays, "anchors", np.uint32, (n_dense * (stride // GROUP),))

@@ -37,6 +37,7 @@ from sleuth.store.health.recovery import drop_strays as drop_strays
 from sleuth.store.health.recovery import hopeless as hopeless
 from sleuth.store.health.recovery import recover as recover
 from sleuth.store.legs.arrays import array_of as array_of
+from sleuth.store.legs.arrays import arrays_of as arrays_of
 from sleuth.store.legs.arrays import check_offsets as check_offsets
 from sleuth.store.legs.arrays import check_rising as check_rising
 from sleuth.store.legs.arrays import integer_of as integer_of

@@ -82,14 +82,13 @@ def entries(connection: Connection, leg: str | None = None) -> list[SegmentEntry
     return [_entry(row) for row in rows]
 
 
+_KINDS = (str, str, str, int, int, int, int, int, int)
+"""The types of the columns of an entry."""
+
+
 def _entry(row: tuple[Any, ...]) -> SegmentEntry:
     entry = SegmentEntry(*row)
-    texts, numbers = row[1:3], row[3:8]
-    if not (
-        segments.is_name(entry.name)
-        and all(isinstance(text, str) for text in texts)
-        and all(isinstance(number, int) for number in numbers)
-    ):
+    if not (all(map(isinstance, row, _KINDS)) and segments.is_name(entry.name)):
         raise IndexDamagedError(
             f"the manifest names a segment {entry.name!r} that Sleuth did not write: restore the index from a copy, "
             "or remove it and index again"

@@ -24,7 +24,7 @@ import os
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
@@ -100,7 +100,7 @@ class Opened:
 
 def new_name(leg: str, first: int, last: int) -> str:
     """Return an unused name: a rebuilt segment never replaces bytes that a reader may have mapped."""
-    safe = "".join(c if c.isalnum() else "_" for c in leg)
+    safe = re.sub(r"\W", "_", leg)
     return f"{safe}-{first}-{last}-{os.urandom(6).hex()}"
 
 
@@ -125,6 +125,7 @@ def encode(  # noqa: PLR0917 - the header, in order
         name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in named_arrays.items()
     }
     described = [_describe(name, array) for name, array in arrays.items()]
+    sizes = [array.nbytes for array in arrays.values()]
     head: dict[str, Any] = {
         "name": name,
         "leg": leg,
@@ -134,7 +135,7 @@ def encode(  # noqa: PLR0917 - the header, in order
         "start": int(keys[0]) if len(keys) else first,
         "meta": dict(data.meta),
     }
-    header, offsets, size = _lay_out(head, described)
+    header, offsets, size = _lay_out(head, described, sizes)
     checksum = zlib.crc32(header)
     parts: list[bytes | memoryview] = [PRELUDE.pack(MAGIC, CONTAINER, len(header), checksum, 0), header]
     position = PRELUDE.size + len(header)
@@ -160,7 +161,7 @@ def decode(
     """
     header = _header(name, buffer, checksum)
     try:
-        entries = list(_entries(header["arrays"], header["base"]))
+        entries = _entries(header["arrays"], header["base"])
         named_arrays = {entry.name: _view(buffer, entry) for entry in entries}
         most = len(buffer) if header["rows"] <= len(buffer) else most_rows()
         keys = _unpack_keys(header["start"], header["rows"], named_arrays.get(_KEYS), most)
@@ -173,7 +174,7 @@ def decode(
         raise IndexDamagedError(f"segment {name}: its header describes no segment ({error})") from error
     arrays = {key: array for key, array in named_arrays.items() if key not in (_KEYS, _TIES)}
     checksums = {entry.name: entry.checksum for entry in entries}
-    padding = tuple(_padding(buffer, entries))
+    padding = _padding(buffer, entries)
     file = buffer if isinstance(buffer, mmap.mmap) else None
     return Opened(name, keys, ties, arrays, header["meta"], named_arrays, checksums, padding, file)
 
@@ -270,13 +271,19 @@ def _describe(name: str, array: NDArray[Any]) -> dict[str, Any]:
     }
 
 
-def _lay_out(head: dict[str, Any], described: Sequence[dict[str, Any]]) -> tuple[bytes, list[int], int]:
-    """Return the header, the offset of each array and the total size. Offsets count from the header's aligned end."""
+def _lay_out(
+    head: dict[str, Any], described: Sequence[dict[str, Any]], sizes: Sequence[int]
+) -> tuple[bytes, list[int], int]:
+    """Return the header, the offset of each array and the total size. Offsets count from the header's aligned end.
+
+    Args:
+        sizes: bytes of each array.
+    """
     offsets, position = [], 0
-    for entry in described:
+    for entry, size in zip(described, sizes, strict=True):
         entry["offset"] = position = _align(position)
         offsets.append(position)
-        position += _nbytes(entry)
+        position += size
     head["arrays"], head["size"] = list(described), position
     header = json.dumps(head, separators=(",", ":"), ensure_ascii=False).encode()
     base = _align(PRELUDE.size + len(header))
@@ -307,38 +314,29 @@ def _header(name: str, buffer: bytes | mmap.mmap, checksum: int) -> dict[str, An
 
 
 class _Entry(NamedTuple):
-    """An array as the header describes it; its offset is absolute."""
+    """An array as the header describes it: `size` values from `offset` to `end`, which are absolute."""
 
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
+    size: int
     offset: int
+    end: int
     checksum: int
 
-    @property
-    def size(self) -> int:
-        return math.prod(self.shape)
 
-    @property
-    def end(self) -> int:
-        return self.offset + self.size * self.dtype.itemsize
-
-
-def _entries(described: Sequence[Mapping[str, Any]], base: int) -> Iterator[_Entry]:
-    """Yield what the header says of each array; raises ValueError where a writer would have placed it elsewhere."""
+def _entries(described: Sequence[Mapping[str, Any]], base: int) -> list[_Entry]:
+    """Return what the header says of each array; raises ValueError where a writer would have placed it elsewhere."""
+    entries: list[_Entry] = []
     position = base
     for entry in described:
-        array = _Entry(
-            str(entry["name"]),
-            _dtype(entry["dtype"]),
-            tuple(map(int, entry["shape"])),
-            base + int(entry["offset"]),
-            int(entry["crc"]),
-        )
-        if array.dtype.hasobject or array.offset != _align(position) or any(n < 0 for n in array.shape):
-            raise ValueError(f"array {array.name!r} is not where it should be")
-        yield array
-        position = array.end
+        name, dtype, shape = str(entry["name"]), _dtype(entry["dtype"]), tuple(map(int, entry["shape"]))
+        offset, size = base + int(entry["offset"]), math.prod(shape)
+        if dtype.hasobject or offset != _align(position) or min(shape, default=0) < 0:
+            raise ValueError(f"array {name!r} is not where it should be")
+        position = offset + size * dtype.itemsize
+        entries.append(_Entry(name, dtype, shape, size, offset, position, int(entry["crc"])))
+    return entries
 
 
 def _view(buffer: bytes | mmap.mmap, entry: _Entry) -> NDArray[Any]:
@@ -350,13 +348,14 @@ def _view(buffer: bytes | mmap.mmap, entry: _Entry) -> NDArray[Any]:
     return view.reshape(entry.shape)
 
 
-def _padding(buffer: bytes | mmap.mmap, entries: Sequence[_Entry]) -> Iterator[bytes]:
-    """Yield the bytes of no array: the last word of the prelude, and what aligns."""
+def _padding(buffer: bytes | mmap.mmap, entries: Sequence[_Entry]) -> tuple[bytes, ...]:
+    """Return the bytes of no array: the last word of the prelude, and what aligns."""
     *_, length, _, _ = PRELUDE.unpack_from(buffer)
-    yield bytes(buffer[PRELUDE.size - 4 : PRELUDE.size])
-    ends = [PRELUDE.size + length, *(entry.end for entry in entries)]
-    for end, entry in zip(ends, entries, strict=False):
-        yield bytes(buffer[end : entry.offset])
+    padding, end = [bytes(buffer[PRELUDE.size - 4 : PRELUDE.size])], PRELUDE.size + length
+    for entry in entries:
+        padding.append(bytes(buffer[end : entry.offset]))
+        end = entry.end
+    return tuple(padding)
 
 
 def _dtype(described: Any) -> np.dtype[Any]:
@@ -374,11 +373,6 @@ def _dtype(described: Any) -> np.dtype[Any]:
         return value
 
     return np.lib.format.descr_to_dtype(fields(described))
-
-
-def _nbytes(entry: Mapping[str, Any]) -> int:
-    shape: list[int] = entry["shape"]
-    return math.prod(shape) * _dtype(entry["dtype"]).itemsize
 
 
 def _align(position: int) -> int:

@@ -30,16 +30,24 @@ def array_of(
         shape: None stands for any length.
     """
     array = arrays.get(name)
-    require(array is not None, f"array {name!r} is missing")
-    assert array is not None  # noqa: S101 - for the type checker
-    fits = len(array.shape) == len(shape) and all(
-        length in (None, own) for own, length in zip(array.shape, shape, strict=True)
+    if array is None:
+        raise ValueError(f"array {name!r} is missing")
+    whole = tuple(
+        [own if length is None else length for own, length in zip(array.shape, shape, strict=False)]
     )
-    require(
-        array.dtype == dtype and fits and (array.flags.c_contiguous and array.flags.aligned),
-        f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, got {array.dtype} of shape {array.shape}",
-    )
+    fits = array.ndim == len(shape) and array.shape == whole
+    if array.dtype != dtype or not (fits and array.flags.c_contiguous and array.flags.aligned):
+        raise ValueError(
+            f"array {name!r} must be {np.dtype(dtype)} of shape {shape}, got {array.dtype} of shape {array.shape}"
+        )
     return array
+
+
+def arrays_of(
+    arrays: Mapping[str, NDArray[Any]], forms: Mapping[str, tuple[DTypeLike, tuple[int | None, ...]]]
+) -> list[NDArray[Any]]:
+    """Return arrays by name, type and shape, in order; see `array_of`."""
+    return [array_of(arrays, name, dtype, shape) for name, (dtype, shape) in forms.items()]
 
 
 def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:

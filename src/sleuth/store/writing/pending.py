@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sleuth.store.catalogue.building import Flight, Prepared
 from sleuth.store.legs.leg import Leg
@@ -22,11 +22,15 @@ BATCH_ROWS = 1 << 14
 """Documents or chunks that are, where texts are short: each takes up to 5 kB until it is in the record."""
 
 
+_NOTHING: Final = DocumentBatch()
+"""Stands for a batch until there is one; it is never added to."""
+
+
 class _Growing:
     """A batch with the row of each document."""
 
     def __init__(self) -> None:
-        self.batch = DocumentBatch()
+        self.batch = _NOTHING
         self.rows: dict[str, int] = {}
 
     def extend(self, batch: DocumentBatch) -> None:
