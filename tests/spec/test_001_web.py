@@ -17,7 +17,7 @@ import pytest
 from sleuth.lexical import retrieve_local_docs
 from sleuth.remote import forget_endpoints
 from sleuth.testing.tavily import TavilyServer, error, page
-from sleuth.web import fuse, merge, search_web, tavily
+from sleuth.web import fuse, merge, search_web
 
 KEYS = ["id", "content", "url", "source_type", "title", "domain"]
 
@@ -28,7 +28,7 @@ def service(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[TavilyS
     (tmp_path / ".env").write_text("TAVILY_API_KEY=tvly-your_actual_api_key\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TAVILY_API_KEY", raising=False)
-    monkeypatch.setattr(tavily, "BACKOFF", 0.005)
+    monkeypatch.setattr("sleuth.web.service.BACKOFF", 0.005)
     forget_endpoints()
     pages = [page(0), *(page(number) for number in range(12))]
     with TavilyServer(pages, keys=["tvly-your_actual_api_key"]) as server:

@@ -10,15 +10,16 @@ import pytest
 
 from sleuth.remote import forget_endpoints
 from sleuth.testing.tavily import TavilyServer, page
-from sleuth.web import robots, tavily
+from sleuth.web import SERVICES, robots, service
 
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(tavily, "BACKOFF", 0.005)
+    monkeypatch.setattr(service, "BACKOFF", 0.005)
     forget_endpoints()
     robots._rules_by_site.clear()
-    for name in ("TAVILY_API_KEY", "TAVILY_BASE_URL"):
+    names = [name for kind in SERVICES.values() for name in (kind.key_name, kind.base_name) if name]
+    for name in (*names, "SLEUTH_WEB_SERVICES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
 

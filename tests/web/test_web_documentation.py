@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import sleuth.web
-from sleuth.testing.tavily import TavilyServer
+from sleuth.testing.tavily import TavilyServer, page
+from sleuth.testing.websearch import SearXNGServer
 from sleuth.web import SearchOptions
 
 GUIDE = Path(__file__).parents[2] / "docs" / "how-to" / "search-the-web.md"
@@ -19,7 +20,9 @@ def test_its_examples_run(server: TavilyServer, monkeypatch: pytest.MonkeyPatch)
     """Every example of the guide prints the output below it, with a local server."""
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-local")
     monkeypatch.setenv("TAVILY_BASE_URL", server.url)
-    result = doctest.testfile(str(GUIDE), module_relative=False)
+    with SearXNGServer([page(number) for number in (3, 4)]) as searxng:
+        monkeypatch.setenv("SEARXNG_BASE_URL", searxng.url)
+        result = doctest.testfile(str(GUIDE), module_relative=False)
     assert result.attempted > 10
     assert result.failed == 0
 

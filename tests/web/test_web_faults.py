@@ -13,7 +13,7 @@ import pytest
 from sleuth.errors import WebError
 from sleuth.testing.faults import FAULTS, Fault, FaultServer
 from sleuth.testing.tavily import TavilyServer, page
-from sleuth.web import asearch_web, fetch_page, search_web, tavily
+from sleuth.web import asearch_web, fetch_page, search_web, service
 from tests.examples import examples
 from tests.waiting import latest
 
@@ -57,7 +57,7 @@ def test_what_is_no_data_may_be_a_page(faults: FaultServer) -> None:
 
 def test_a_hanging_try_leaves_time_for_another(faults: FaultServer, monkeypatch: pytest.MonkeyPatch) -> None:
     """An attempt has its own time limit, so that a second one can succeed."""
-    monkeypatch.setattr(tavily, "ATTEMPT_TIMEOUT", 5.0)
+    monkeypatch.setattr(service, "ATTEMPT_TIMEOUT", 5.0)
     with TavilyServer([page(0)]) as server:
         server.next(10.0)
         assert search_web("climate", 1, api_key="tvly-local", base_url=server.url)["num_docs"] == 1

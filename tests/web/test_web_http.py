@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sleuth.errors import WebError
 from sleuth.remote import Deadline, exchange
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.web import http, tavily
+from sleuth.web import Tavily, http, service
 
 LOOPBACK = [ipaddress.ip_address("127.0.0.1")]
 
@@ -107,7 +107,7 @@ JSON = st.recursive(
 def test_any_json_is_hits_or_an_error(value: Any) -> None:
     """Any JSON of a service becomes hits, or one error that says what was wrong."""
     try:
-        hits = tavily.read_hits(json.dumps(value).encode(), "https://x.org")
+        hits = Tavily("k", "https://x.org").read_hits(json.dumps(value).encode())
     except WebError as error:
         assert "results" in str(error)
         return
@@ -120,12 +120,12 @@ def test_any_bytes_are_hits_or_an_error(body: bytes) -> None:
     """Broken JSON and deep nesting become an error."""
     for answer in (body, b"[" * 100_000 + body):
         with pytest.raises(WebError):
-            tavily.read_hits(answer, "https://x.org")
+            Tavily("k", "https://x.org").read_hits(answer)
 
 
 @given(st.text(max_size=60))
 def test_cleaned_text_is_stable(text: str) -> None:
     """Cleaned text is one trimmed line of valid UTF-8."""
-    cleaned = tavily.clean(text)
+    cleaned = service.clean(text)
     assert cleaned.encode().decode() == cleaned
     assert cleaned == " ".join(cleaned.split())

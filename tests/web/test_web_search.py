@@ -26,7 +26,7 @@ from sleuth.testing.faults import Fault, FaultServer
 from sleuth.testing.serving import Reply
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.threads import THREADS
-from sleuth.web import Tavily, WebSearch, asearch_web, search_web, tavily
+from sleuth.web import Hit, Tavily, WebQuery, WebSearch, asearch_web, search_web, service
 from tests.examples import examples
 from tests.waiting import wait_until
 
@@ -81,12 +81,10 @@ def test_growth_keeps_its_bounds(k: int, repeats: list[int]) -> None:
     pages = [page(number) for number, times in enumerate(repeats) for _ in range(times)]
     sizes: list[int] = []
 
-    def search(self: Tavily, query: str, api_k: int, *rest: object) -> list[tavily.Hit]:
-        sizes.append(api_k)
-        entries = {entry["url"]: entry for entry in pages[:api_k]}
-        return [
-            tavily.Hit(entry["url"], entry["title"], entry["content"], "x.org") for entry in entries.values()
-        ]
+    def search(self: Tavily, query: WebQuery, deadline: object) -> list[Hit]:
+        sizes.append(query.count)
+        entries = {entry["url"]: entry for entry in pages[: query.count]}
+        return [Hit(entry["url"], entry["title"], entry["content"], "x.org") for entry in entries.values()]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Tavily, "search", search)
@@ -185,15 +183,15 @@ def test_options_reach_the_service(server: TavilyServer, options: dict[str, Any]
 def test_long_queries_are_cut_at_a_word(server: TavilyServer, options: dict[str, Any]) -> None:
     """A query above the service's 400 characters is cut at a word."""
     assert search_web("climate " * 200, 1, **options)["num_docs"] == 1
-    assert tavily.shorten("ab " * 200).endswith("ab") and len(tavily.shorten("ab " * 200)) <= 400
-    assert tavily.shorten("x" * 500) == "x" * 400
+    assert service.shorten("ab " * 200).endswith("ab") and len(service.shorten("ab " * 200)) <= 400
+    assert service.shorten("x" * 500) == "x" * 400
 
 
 @given(st.text(max_size=20))
 def test_domain_of_anything(text: str) -> None:
     """Reading the domain of any string raises no error."""
-    assert "/" not in tavily.domain_of(text)
-    assert tavily.domain_of(f"https://www.example.org/{text}") in ("example.org", "")
+    assert "/" not in service.domain_of(text)
+    assert service.domain_of(f"https://www.example.org/{text}") in ("example.org", "")
 
 
 class TestKey:
@@ -391,7 +389,7 @@ class TestRates:
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         """40 searches at one request a second without Retry-After all return results, with few refused requests."""
-        monkeypatch.setattr(tavily, "BACKOFF", second)
+        monkeypatch.setattr(service, "BACKOFF", second)
         server.limit_rate(1 / second)
         with ThreadPoolExecutor(threads) as pool:
             answers = list(pool.map(lambda number: search_web(f"climate {number}", 3, **options), range(40)))

@@ -1,4 +1,4 @@
-"""Web search by Tavily, answers cached on disk, and the text of a page behind a hit."""
+"""Web search by services, answers cached on disk, and the text of a page behind a hit."""
 
 from sleuth.lazy import exports_of
 

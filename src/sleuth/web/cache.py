@@ -18,7 +18,7 @@ from typing import Any
 
 from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
-from sleuth.web.tavily import Hit
+from sleuth.web.service import Hit
 
 FORMAT = 1
 DAY = 86_400.0

@@ -1,4 +1,4 @@
-"""Finds the API key of the web search and the address that it may be sent to.
+"""Finds the API key of a web search service and the address that it may be sent to.
 
 The address comes from the caller or from the environment, never from a file: a person who can write a `.env` above
 the working folder must not receive the key of the environment.
@@ -15,9 +15,6 @@ from urllib.parse import urlsplit
 from sleuth.errors import ArgumentError
 from sleuth.remote import checked_base
 
-KEY_NAME = "TAVILY_API_KEY"
-BASE_NAME = "TAVILY_BASE_URL"
-PUBLIC_BASE = "https://api.tavily.com"
 _LONGEST_FILE = 1_000_000
 """Characters of a `.env` that are read."""
 _LINE = re.compile(
@@ -56,28 +53,38 @@ def _user() -> int:
     return os.geteuid() if hasattr(os, "geteuid") else 0
 
 
-def find_base(argument: str | None) -> str:
-    """Return the address of the service: the argument, else `TAVILY_BASE_URL`, else the public one.
+def find_base(argument: str | None, name: str, public_base: str, *, needs_https: bool = True) -> str:
+    """Return the address of a service: the argument, else that of the environment, else the public one.
+
+    Args:
+        name: the environment variable.
+        needs_https: whether a key is sent there.
 
     Raises:
         ArgumentError: the address is not https (except on this machine), or holds a user, password, query or fragment.
     """
-    name = "base_url" if argument else BASE_NAME
-    base = checked_base(argument or os.environ.get(BASE_NAME) or PUBLIC_BASE, name)
+    base = argument or os.environ.get(name) or public_base
+    if not base:
+        return ""
+    source = "base_url" if argument else name
+    base = checked_base(base, source)
     parts = urlsplit(base)
     is_local = parts.hostname in ("127.0.0.1", "::1", "localhost")
-    if parts.scheme != "https" and not is_local:
-        raise ArgumentError(f"{name} must be https, or http on this machine, got {base!r}")
+    if needs_https and parts.scheme != "https" and not is_local:
+        raise ArgumentError(f"{source} must be https, or http on this machine, got {base!r}")
     return base
 
 
-def find_key(argument: str | None) -> str | None:
-    """Return the API key: the argument, else `TAVILY_API_KEY` of the environment, else of `.env`, else None.
+def find_key(argument: str | None, name: str) -> str | None:
+    """Return an API key: the argument, else that of the environment, else that of `.env`, else None.
+
+    Args:
+        name: the environment variable.
 
     Raises:
         ArgumentError: an HTTP header cannot carry the key; the message does not show it.
     """
-    key = (argument or os.environ.get(KEY_NAME) or _key_of_file() or "").strip()
+    key = (argument or os.environ.get(name) or _key_of_file(name) or "").strip()
     if not key:
         return None
     if not key.isascii() or not key.isprintable() or " " in key:
@@ -85,6 +92,6 @@ def find_key(argument: str | None) -> str | None:
     return key
 
 
-def _key_of_file() -> str | None:
+def _key_of_file(name: str) -> str | None:
     path = _nearest_env_file()
-    return None if path is None else read_env_file(path).get(KEY_NAME)
+    return None if path is None else read_env_file(path).get(name)

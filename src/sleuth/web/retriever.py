@@ -10,7 +10,7 @@ from sleuth.filters import And, Compare, Filter, as_filter, matches
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
 from sleuth.web.search import SearchOptions, WebSearch
-from sleuth.web.tavily import MAX_RESULTS, Hit
+from sleuth.web.service import MAX_RESULTS, Hit
 
 
 class WebRetriever:

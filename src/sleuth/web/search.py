@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
@@ -14,8 +15,8 @@ from sleuth.errors import ArgumentError, WebError
 from sleuth.logs import is_configured, logger_of
 from sleuth.remote import Deadline, async_twin
 from sleuth.web.cache import WebCache
-from sleuth.web.keys import KEY_NAME, find_base, find_key
-from sleuth.web.tavily import MAX_RESULTS, Hit, Tavily
+from sleuth.web.service import MAX_RESULTS, Hit, MissingKeyError, WebQuery, WebService
+from sleuth.web.several import open_service
 
 logger = logger_of("web")
 
@@ -31,6 +32,7 @@ RelevanceFilter = Callable[[str, Hit], bool]
 class SearchOptions(TypedDict, total=False):
     """The keyword arguments of every web search; `WebSearch` documents them."""
 
+    service: str | WebService | None
     api_key: str | None
     base_url: str | None
     timeout: float
@@ -65,9 +67,13 @@ class WebSearch:
     """A web search with its settings.
 
     Args:
-        api_key: of Tavily; None takes `TAVILY_API_KEY` from the environment, then from the nearest `.env`.
-        base_url: of the service; None takes `TAVILY_BASE_URL` from the environment, never from a file, then the
-            public address. It has to be https, except on this machine.
+        service: `tavily`, `brave`, `exa` or `searxng`, an object, or several: `brave,tavily` asks Tavily if Brave does
+            not answer, and `brave+searxng` merges both. None takes `SLEUTH_WEB_SERVICES` from the environment, else
+            the first service that has a key or an address there.
+        api_key: of the service; None takes that of the environment, such as `TAVILY_API_KEY`, then that of the nearest
+            `.env`.
+        base_url: of the service; None takes that of the environment, such as `TAVILY_BASE_URL`, never that of a file,
+            then the public address. Where a key is sent it has to be https, except on this machine.
         timeout: seconds for a whole call: every request, retry and wait in it.
         search_depth: "advanced" finds more and costs two credits instead of one.
         topic: "general", "news" or "finance".
@@ -77,6 +83,7 @@ class WebSearch:
         cache: answers on disk, or the folder for them; None disables it.
     """
 
+    service: str | WebService | None = None
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
     timeout: float = 30.0
@@ -97,8 +104,9 @@ class WebSearch:
         for name, value, options in choices:
             if value not in options:
                 raise ArgumentError(f"{name} must be among {', '.join(map(str, options))}, got {value!r}")
-        if self.base_url:
-            find_base(self.base_url)
+        if isinstance(self.service, str) or self.base_url:
+            with suppress(MissingKeyError):  # the search says it
+                open_service(self.service, self.api_key, self.base_url)
         if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
             raise ArgumentError(f"timeout must be above 0 seconds and finite, got {self.timeout!r}")
         for name, domains in (("include", self.include_domains), ("exclude", self.exclude_domains)):
@@ -155,13 +163,25 @@ class WebSearch:
 
     def _ask(self, query: str, api_k: int, deadline: Deadline) -> tuple[Sequence[Hit], bool]:
         """Return the hits of one request and whether they are stale; fresh ones come from the cache."""
-        client, cache = self._client, self._cache
-        request = {"url": client.base_url, "query": query, "api_k": api_k, **self._body}
+        cache = self._cache
+        wanted = WebQuery(
+            query,
+            api_k,
+            self.search_depth,
+            self.topic,
+            self.time_range,
+            tuple(self.include_domains),
+            tuple(self.exclude_domains),
+        )
+        request = {"service": self._client.label, **asdict(wanted)}
+        request = {
+            name: list(value) if isinstance(value, tuple) else value for name, value in request.items()
+        }
         entry = cache.get(request) if cache else None
         if entry is not None and entry.fresh:
             return entry.hits, False
         try:
-            hits = client.search(query, api_k, self._body, deadline)
+            hits = self._client.search(wanted, deadline)
         except WebError as error:
             if entry is None or error.status in _FINAL:
                 raise
@@ -175,38 +195,12 @@ class WebSearch:
         return hits, False
 
     @cached_property
-    def key(self) -> str | None:
-        """The API key, or None."""
-        return find_key(self.api_key)
-
-    @cached_property
-    def _client(self) -> Tavily:
-        base = find_base(self.base_url)
-        key = self.key
-        if key is None:
-            raise WebError(
-                f"no API key for web search: set {KEY_NAME} in the environment or in .env (free keys: https://tavily.com)",
-                service="tavily",
-                url=base,
-            )
-        return Tavily(key, base)
+    def _client(self) -> WebService:
+        return open_service(self.service, self.api_key, self.base_url)
 
     @cached_property
     def _cache(self) -> WebCache | None:
         return WebCache(self.cache) if isinstance(self.cache, (str, Path)) else self.cache
-
-    @cached_property
-    def _body(self) -> dict[str, Any]:
-        """Fields of the request body for settings that differ from the service's defaults."""
-        fields = {
-            "search_depth": self.search_depth,
-            "topic": self.topic,
-            "time_range": self.time_range,
-            "include_domains": list(self.include_domains),
-            "exclude_domains": list(self.exclude_domains),
-        }
-        plain = {"search_depth": "basic", "topic": "general"}
-        return {name: value for name, value in fields.items() if value and plain.get(name) != value}
 
 
 def check_search(query: str, k: int) -> int:
@@ -257,7 +251,7 @@ def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) 
         result = WebSearchResult((), min(k, MAX_RESULTS), error=error)
     if result.error is not None:
         logger.error("web search failed: %s", result.error)
-        if searcher.key is None and not is_configured(logger):
+        if isinstance(result.error, MissingKeyError) and not is_configured(logger):
             warnings.warn(str(result.error), stacklevel=1)  # of one line, so that Python shows it once
     docs = web_docs(result)
     return docs if query_id is None else WebDocs(id=query_id, query=query, web_docs=docs)

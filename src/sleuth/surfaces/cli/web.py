@@ -22,13 +22,15 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth web "climate change policy"
 
+  sleuth web --service brave+searxng "tide tables"
+
   sleuth web -k 5 --json "solar subsidies" | jq -r '.results[].url'
 
   sleuth web --read "tide tables"
 
   sleuth web --batch queries.json --out web.json
 
-The key of the service, TAVILY_API_KEY, is read from the environment or from .env.
+The key of a service, such as TAVILY_API_KEY, is read from the environment or from .env.
 """
 
 
@@ -37,6 +39,13 @@ def web(
     query: Annotated[list[str] | None, typer.Argument(help="The question; quotes are optional.")] = None,
     k: Annotated[int, typer.Option("-k", "--limit", min=1, help="Number of pages; 20 at most.")] = 3,
     domain: Annotated[list[str] | None, typer.Option("--domain", help="Only pages of this domain.")] = None,
+    service: Annotated[
+        str | None,
+        typer.Option(
+            "--service",
+            help="tavily, brave, exa or searxng; brave,exa asks the next if one is down, brave+exa merges both.",
+        ),
+    ] = None,
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for the whole search.")] = 30.0,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Do not use the cache.")] = False,
     read: Annotated[bool, typer.Option("--read", help="Fetch each page and show its text.")] = False,
@@ -48,6 +57,7 @@ def web(
     from sleuth.web import WebSearch, check_search, item_of, web_docs
 
     options: dict[str, Any] = {
+        "service": service,
         "timeout": timeout,
         "include_domains": domain or (),
         "cache": None if no_cache else web_cache(),

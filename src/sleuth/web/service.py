@@ -1,0 +1,326 @@
+"""What every service that searches the web shares: a request with retries, and hits with clean texts."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
+from urllib.parse import urlsplit
+
+from sleuth.errors import WebError
+from sleuth.remote import Deadline, Mask, Response, TurnError, endpoint_at, port_of, retry
+from sleuth.web.http import BrokenConnectionError, request, resolve, split
+
+MAX_RESULTS = 20
+"""Maximum number of results of one request: the limit of Tavily and Brave."""
+MAX_QUERY = 400
+"""Maximum number of characters of a query: the limit of Tavily and Brave."""
+MAX_WORDS = 50
+"""Maximum number of words of a query: the limit of Brave."""
+
+RETRIES = 3
+BACKOFF = 1.0
+"""Seconds before the first retry, doubled with each."""
+ATTEMPT_TIMEOUT = 10.0
+"""Seconds for one attempt, so that one that hangs leaves time for another."""
+MAX_BYTES = 16_000_000
+
+_SPACE = re.compile(r"\s+")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One page that the service found.
+
+    Attributes:
+        content: the part that fits the query, cleaned.
+        domain: host of the url without `www.`.
+        score: relevance by the service, higher is better; 1 / rank where the service only ranks.
+        published: date as the service wrote it, or None.
+    """
+
+    url: str
+    title: str
+    content: str
+    domain: str
+    score: float = 0.0
+    published: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WebQuery:
+    """What one request asks of a service. A service that lacks a setting ignores it.
+
+    Attributes:
+        count: results, 1 to `MAX_RESULTS`.
+        depth: "basic", or "advanced" for a slower and better search.
+        topic: "general", "news" or "finance".
+        time_range: "day", "week", "month" or "year"; None for any time.
+        include_domains, exclude_domains: only, or no, pages of these domains.
+    """
+
+    text: str
+    count: int
+    depth: str = "basic"
+    topic: str = "general"
+    time_range: str | None = None
+    include_domains: tuple[str, ...] = ()
+    exclude_domains: tuple[str, ...] = ()
+
+
+class WebService(Protocol):
+    """A service that searches the web.
+
+    Attributes:
+        label: name and address of the service, under which answers are cached. It holds no key.
+    """
+
+    @property
+    def label(self) -> str: ...
+
+    def search(self, query: WebQuery, deadline: Deadline) -> Sequence[Hit]:
+        """Return hits for a query, unique by url, best first.
+
+        Raises:
+            WebError: the service refused or did not answer.
+        """
+        ...
+
+
+class BusyError(WebError):
+    """The service is overloaded or failing; a retry may succeed.
+
+    Attributes:
+        after: seconds that it asked to wait, or None.
+    """
+
+    after: float | None = None
+
+    @property
+    def again(self) -> retry.Again:
+        """Why a retry may succeed."""
+        return retry.Again(self.after, "rate" if self.status == 429 else "outage")
+
+
+class MissingKeyError(WebError):
+    """No key or address of a service is known."""
+
+
+class Call(NamedTuple):
+    """An HTTP request.
+
+    Attributes:
+        path: below the address of the service, with the query string.
+    """
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes | None = None
+
+
+class Entry(NamedTuple):
+    """A result as the service sent it; any JSON value may stand in any place."""
+
+    url: Any
+    title: Any
+    content: Any
+    score: Any
+    published: Any
+
+
+def clean(text: str) -> str:
+    """Clean text to one line: resolve entities, collapse white space, drop control characters and lone
+    surrogates.
+    """
+    return _SPACE.sub(" ", _CONTROL.sub("", html.unescape(text))).strip()
+
+
+def domain_of(url: str) -> str:
+    """Return the host of a URL in lower case without `www.`, or "" if it has no host."""
+    try:
+        return (urlsplit(url).hostname or "").removeprefix("www.")
+    except ValueError:
+        return ""
+
+
+def shorten(query: str, most: int = MAX_QUERY) -> str:
+    """Cut a query to the limits of the services, between words if possible.
+
+    Args:
+        most: characters.
+    """
+    words = query.split()
+    query = " ".join(words[:MAX_WORDS]) if len(words) > MAX_WORDS else query
+    if len(query) <= most:
+        return query
+    head = query[: most + 1].rpartition(" ")[0]
+    return head.strip() or query[:most]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteService(ABC):
+    """A service over HTTP. Its repr and its errors never hold the key.
+
+    Attributes:
+        key: None for a service without keys.
+        base_url: its address.
+    """
+
+    key: str | None = field(repr=False)
+    base_url: str
+
+    name: ClassVar[str]
+    key_name: ClassVar[str] = ""
+    """Environment variable of the key; "" for a service without keys."""
+    base_name: ClassVar[str]
+    """Environment variable of the address."""
+    public_base: ClassVar[str] = ""
+    """The address where no other is named; "" for a service that everyone runs at an address of their own."""
+    where: ClassVar[str]
+    """Where people get a key, or what they have to set up."""
+
+    @property
+    def label(self) -> str:
+        """Name and address."""
+        return f"{self.name} {self.base_url}"
+
+    @abstractmethod
+    def call(self, query: WebQuery) -> Call:
+        """Return the request for a query."""
+
+    @abstractmethod
+    def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
+        """Return the list of results in an answer, or None where it has none."""
+
+    @abstractmethod
+    def entry(self, result: Mapping[str, Any]) -> Entry:
+        """Return the fields of one result."""
+
+    def search(self, query: WebQuery, deadline: Deadline) -> list[Hit]:
+        """Return the hits for one query, in the service's order. 429, 5xx and broken connections are retried.
+
+        Raises:
+            WebError: the service refused or did not answer; `status` says how.
+        """
+        call = self.call(query)
+        try:
+            hits = retry.call(
+                lambda deadline: self._attempt(call, deadline),
+                again=_again,
+                retries=RETRIES,
+                base=BACKOFF,
+                deadline=deadline,
+                endpoint=endpoint_at(self.base_url),
+            )
+        except TurnError as error:
+            late = str(error)
+        else:
+            return [hit for hit in hits if _is_wanted(hit, query)]
+        raise BusyError(f"{self.name}: {late}", service=self.name, url=self.base_url, status=429)
+
+    def _attempt(self, call: Call, deadline: Deadline) -> list[Hit]:
+        url = f"{self.base_url.rstrip('/')}/{call.path}"
+        parts = split(url)
+        own = deadline.within(ATTEMPT_TIMEOUT)
+        addresses = resolve(parts.hostname or "", port_of(parts), own)
+        answer = request(
+            call.method, url, addresses, deadline=own, body=call.body, max_bytes=MAX_BYTES,
+            headers={"Accept": "application/json", **call.headers},
+        )  # fmt: skip
+        if answer.status != 200:
+            raise self._refusal(answer)
+        return self.read_hits(answer.body)
+
+    def _refusal(self, answer: Response) -> WebError:
+        detail = Mask([self.key or ""]).hide(_error_text(answer.body))[:300]
+        message = f"{self.name} answered {answer.status}"
+        message = f"{message}: {detail}" if detail else message
+        if answer.status == 429 or answer.status >= 500:
+            busy = BusyError(message, service=self.name, url=self.base_url, status=answer.status)
+            busy.after = retry.retry_after(answer.headers.get("Retry-After"))
+            return busy
+        return WebError(message, service=self.name, url=self.base_url, status=answer.status)
+
+    def read_hits(self, body: bytes) -> list[Hit]:
+        """Parse the hits of an answer, unique by url; entries without a url or a text are dropped.
+
+        Raises:
+            WebError: the body is not what the service documents.
+        """
+        answer = _parse(body)
+        results = self.entries(answer) if isinstance(answer, dict) else None
+        if not isinstance(results, list):
+            raise WebError(
+                f'{self.name} answered 200 without a JSON list of "results"',
+                service=self.name,
+                url=self.base_url,
+                status=200,
+            )
+        hits: dict[str, Hit] = {}
+        for result in results:
+            hit = _hit(self.entry(result), len(hits) + 1) if isinstance(result, dict) else None
+            if hit is not None:
+                hits.setdefault(hit.url, hit)
+        return list(hits.values())
+
+
+def _is_wanted(hit: Hit, query: WebQuery) -> bool:
+    """Tell whether a hit lies in the domains of a query: not every service filters by them."""
+
+    def lies_in(domains: Sequence[str]) -> bool:
+        names = [domain.lower().removeprefix("www.") for domain in domains]
+        return any(hit.domain == name or hit.domain.endswith(f".{name}") for name in names)
+
+    return not lies_in(query.exclude_domains) and (
+        not query.include_domains or lies_in(query.include_domains)
+    )
+
+
+def _again(error: Exception) -> retry.Again | None:
+    if isinstance(error, BusyError):
+        return error.again
+    return retry.Again() if isinstance(error, BrokenConnectionError) else None
+
+
+def _parse(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _error_text(body: bytes) -> str:
+    """Return the service's message of an error: `error` or `detail`, as a text, or as an object with one of them."""
+    value = _parse(body)
+    for _ in range(3):
+        if not isinstance(value, dict):
+            break
+        value = next((value[name] for name in ("error", "detail", "message") if value.get(name)), None)
+    return clean(value) if isinstance(value, str) else ""
+
+
+def _hit(entry: Entry, rank: int) -> Hit | None:
+    if not isinstance(entry.url, str) or not isinstance(entry.content, str) or not domain_of(entry.url):
+        return None
+    text = clean(entry.content)
+    if not text:
+        return None
+    return Hit(
+        url=entry.url.strip(),
+        title=clean(entry.title) if isinstance(entry.title, str) else "",
+        content=text,
+        domain=domain_of(entry.url.strip()),
+        score=float(entry.score) if _is_number(entry.score) else 1 / rank,
+        published=entry.published if isinstance(entry.published, str) and entry.published else None,
+    )
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Tell whether a value can be a score: a number below 1e9, not a bool, NaN or infinity."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e9

@@ -1,0 +1,173 @@
+"""Chooses the service of a web search, and combines several: one after the other, or all at once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sleuth.errors import ArgumentError, WebError
+from sleuth.logs import logger_of
+from sleuth.remote import Deadline
+from sleuth.web.brave import Brave
+from sleuth.web.exa import Exa
+from sleuth.web.keys import find_base, find_key
+from sleuth.web.searxng import SearXNG
+from sleuth.web.service import Hit, MissingKeyError, RemoteService, WebQuery, WebService
+from sleuth.web.tavily import Tavily
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+logger = logger_of("web")
+
+SERVICES: dict[str, type[RemoteService]] = {kind.name: kind for kind in (Tavily, Brave, Exa, SearXNG)}
+"""Services by name; without a choice, the first that has a key or an address in the environment is asked."""
+VARIABLE = "SLEUTH_WEB_SERVICES"
+"""Environment variable that chooses the services."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """A service that asks others in turn, until one answers."""
+
+    services: tuple[WebService, ...]
+
+    @property
+    def label(self) -> str:
+        """Labels of the services."""
+        return ", ".join(service.label for service in self.services)
+
+    def search(self, query: WebQuery, deadline: Deadline) -> Sequence[Hit]:
+        """Return the hits of the first service that answers.
+
+        Raises:
+            WebError: none answered; the error is that of the last one.
+        """
+        *others, last = self.services
+        for service in others:
+            try:
+                return service.search(query, deadline)
+            except WebError as error:
+                logger.warning("asking the next service, because %s", error)
+        return last.search(query, deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """A service that asks others at the same time, and ranks their hits by reciprocal rank."""
+
+    services: tuple[WebService, ...]
+
+    @property
+    def label(self) -> str:
+        """Labels of the services."""
+        return " + ".join(service.label for service in self.services)
+
+    def search(self, query: WebQuery, deadline: Deadline) -> Sequence[Hit]:
+        """Return hits of all services that answer, each page once; its score is the fused one.
+
+        Raises:
+            WebError: none answered; the error is that of the first one.
+        """
+        from sleuth.compose import run_slices
+
+        answers, reports = run_slices(
+            {
+                str(place): lambda service=service: service.search(query, deadline)  # type: ignore[misc]
+                for place, service in enumerate(self.services)
+            }
+        )
+        failures = [report.exception for report in reports if report.exception is not None]
+        for failure in failures:
+            if not answers or not isinstance(failure, WebError):
+                raise failure
+            logger.warning("the web is searched without one service, because %s", failure)
+        return _merged(list(answers.values()))[: query.count]
+
+
+def _merged(answers: Sequence[Sequence[Hit]]) -> list[Hit]:
+    """Return the hits of several rankings as one, by reciprocal rank; a page has the text of its first ranking."""
+    import numpy as np
+
+    from sleuth.compose import Pool, fuse_hits
+
+    keys: dict[str, int] = {}
+    hits: list[Hit] = []
+    pools = {}
+    for place, answer in enumerate(answers):
+        ranking: dict[int, None] = {}
+        for hit in answer:
+            key = keys.setdefault(_page(hit.url), len(hits))
+            if key == len(hits):
+                hits.append(hit)
+            ranking[key] = None
+        scores: NDArray[np.float64] = np.arange(len(ranking), 0, -1).astype(np.float64)
+        pools[str(place)] = Pool(np.array(list(ranking), np.int64), scores)
+    fusion = fuse_hits(pools, None, "rrf", None)
+    pairs = zip(fusion.keys.tolist(), fusion.scores.tolist(), strict=True)
+    return [replace(hits[key], score=score) for key, score in pairs]
+
+
+def _page(url: str) -> str:
+    """Return what addresses of one page share."""
+    return url.partition("#")[0].partition("://")[2].removeprefix("www.").rstrip("/")
+
+
+def open_service(
+    choice: str | WebService | None, api_key: str | None = None, base_url: str | None = None
+) -> WebService:
+    """Return the service of a spelling such as `brave`, `brave,tavily` or `brave+searxng,tavily`.
+
+    A comma means: if that does not answer, the next. A plus means: both, merged.
+
+    Args:
+        choice: a spelling, or a service; None takes `SLEUTH_WEB_SERVICES`, else the first service that has a key or an
+            address in the environment or in `.env`.
+        api_key, base_url: of the only service; where one is given, the default is Tavily.
+
+    Raises:
+        ArgumentError: an unknown name, or a key or address for several services.
+        MissingKeyError: a service has no key or address.
+    """
+    if choice is not None and not isinstance(choice, str):
+        return choice
+    spelling = choice or os.environ.get(VARIABLE) or _default(api_key, base_url)
+    names = [[name.strip() for name in part.split("+")] for part in spelling.split(",")]
+    is_one = len(names) == len(names[0]) == 1
+    if (api_key or base_url) and not is_one:
+        raise ArgumentError(f"api_key and base_url must be of one service, got {spelling!r}")
+    parts = []
+    for alternative in names:
+        services = tuple(_open_one(name, api_key, base_url) for name in alternative)
+        parts.append(services[0] if len(services) == 1 else Merged(services))
+    return parts[0] if len(parts) == 1 else Fallback(tuple(parts))
+
+
+def _open_one(name: str, api_key: str | None, base_url: str | None) -> WebService:
+    if name not in SERVICES:
+        raise ArgumentError(f"service must be among {', '.join(SERVICES)}, got {name!r}")
+    kind = SERVICES[name]
+    base = find_base(base_url, kind.base_name, kind.public_base, needs_https=bool(kind.key_name))
+    key = find_key(api_key, kind.key_name) if kind.key_name else None
+    variable = kind.base_name if not base else kind.key_name if kind.key_name and key is None else ""
+    if variable:
+        thing = "API key" if variable == kind.key_name else "address"
+        raise MissingKeyError(
+            f"no {thing} for web search: set {variable} in the environment"
+            f"{' or in .env' if variable == kind.key_name else ''} ({kind.where})",
+            service=name,
+            url=base,
+        )
+    return kind(key, base)
+
+
+def _default(api_key: str | None, base_url: str | None) -> str:
+    if api_key or base_url:
+        return Tavily.name
+    for name, kind in SERVICES.items():
+        if find_key(None, kind.key_name) if kind.key_name else os.environ.get(kind.base_name):
+            return name
+    return Tavily.name
