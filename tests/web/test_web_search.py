@@ -241,9 +241,9 @@ class TestKey:
             (tmp_path / "below").mkdir()
             monkeypatch.chdir(tmp_path / "below")
             for key in (None, "from-argument"):
-                assert WebSearch(api_key=key)._client.base_url == "https://api.tavily.com"
+                assert WebSearch(api_key=key)._client.label == "tavily https://api.tavily.com"
             monkeypatch.setenv("TAVILY_API_KEY", "from-environment")
-            assert WebSearch()._client.base_url == "https://api.tavily.com"
+            assert WebSearch()._client.label == "tavily https://api.tavily.com"
             assert OpenAIGenerator("m").base_url == "https://api.openai.com/v1"
             assert Ollama("m").base_url == "http://localhost:11434"
             monkeypatch.setenv("TAVILY_BASE_URL", server.url)

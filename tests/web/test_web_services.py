@@ -119,9 +119,9 @@ def test_settings_are_sent_in_the_words_of_the_service(
     )
     hits = search.search("tides", 3).hits
     assert [hit.domain for hit in hits] == ["site1.org", "site2.org"]
-    asked = servers[name].asked[0]
-    asked.pop("startPublishedDate", None)
-    assert asked == expected
+    request = servers[name].asked[0]
+    request.pop("startPublishedDate", None)
+    assert request == expected
 
 
 def test_a_query_keeps_the_limits_of_the_services(servers: dict[str, SearchServer]) -> None:
@@ -196,12 +196,10 @@ def test_several_services_are_merged(
 def test_services_are_objects_too(servers: dict[str, SearchServer], server: TavilyServer) -> None:
     """Objects with keys of their own are combined as names are, and answers are cached under their labels."""
     brave = Brave("local", servers["brave"].url)
-    merged = Merged((brave, SearXNG(None, servers["searxng"].url)))
-    assert Fallback((Exa("wrong", servers["exa"].url), merged)).label.count("http://127.0.0.1") == 3
-    assert search_web("tides", 5, service=merged)["num_docs"] == 4
-    assert (
-        search_web("tides", 5, service=Fallback((Exa("wrong", servers["exa"].url), merged)))["num_docs"] == 4
-    )
+    both = Merged((brave, SearXNG(None, servers["searxng"].url)))
+    assert Fallback((Exa("wrong", servers["exa"].url), both)).label.count("http://127.0.0.1") == 3
+    assert search_web("tides", 5, service=both)["num_docs"] == 4
+    assert search_web("tides", 5, service=Fallback((Exa("wrong", servers["exa"].url), both)))["num_docs"] == 4
 
 
 def test_answers_of_services_are_cached_apart(servers: dict[str, SearchServer], tmp_path: Path) -> None:

@@ -37,10 +37,8 @@ class Brave(RemoteService):
         kind = "news" if query.topic == "news" else "web"
         if kind == "web":
             fields |= {"text_decorations": "false", "result_filter": "web"}
-        named = {name: value for name, value in fields.items() if value}
-        return Call(
-            "GET", f"res/v1/{kind}/search?{urlencode(named)}", {"X-Subscription-Token": self.key or ""}
-        )
+        parameters = urlencode({name: value for name, value in fields.items() if value})
+        return Call("GET", f"res/v1/{kind}/search?{parameters}", {"X-Subscription-Token": self.key or ""})
 
     def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
         """Return the results of a search of the web or of news; an answer without any has no `web`."""

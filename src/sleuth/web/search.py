@@ -164,7 +164,7 @@ class WebSearch:
     def _ask(self, query: str, api_k: int, deadline: Deadline) -> tuple[Sequence[Hit], bool]:
         """Return the hits of one request and whether they are stale; fresh ones come from the cache."""
         cache = self._cache
-        wanted = WebQuery(
+        web_query = WebQuery(
             query,
             api_k,
             self.search_depth,
@@ -173,7 +173,7 @@ class WebSearch:
             tuple(self.include_domains),
             tuple(self.exclude_domains),
         )
-        request = {"service": self._client.label, **asdict(wanted)}
+        request = {"service": self._client.label, **asdict(web_query)}
         request = {
             name: list(value) if isinstance(value, tuple) else value for name, value in request.items()
         }
@@ -181,7 +181,7 @@ class WebSearch:
         if entry is not None and entry.fresh:
             return entry.hits, False
         try:
-            hits = self._client.search(wanted, deadline)
+            hits = self._client.search(web_query, deadline)
         except WebError as error:
             if entry is None or error.status in _FINAL:
                 raise

@@ -30,8 +30,8 @@ class SearXNG(RemoteService):
             "categories": "news" if query.topic == "news" else "general",
             "time_range": query.time_range,
         }
-        named = {name: value for name, value in fields.items() if value}
-        return Call("GET", f"search?{urlencode(named)}", {})
+        parameters = urlencode({name: value for name, value in fields.items() if value})
+        return Call("GET", f"search?{parameters}", {})
 
     def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
         """Return `results`."""

@@ -196,7 +196,7 @@ class RemoteService(ABC):
 
     @abstractmethod
     def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
-        """Return the list of results in an answer, or None where it has none."""
+        """Return the list of results in an answer, or None if the list is missing."""
 
     @abstractmethod
     def entry(self, result: Mapping[str, Any]) -> Entry:
