@@ -17,8 +17,8 @@ from sleuth.web import (
     SERVICES,
     Brave,
     Exa,
-    Fallback,
-    Merged,
+    FallbackService,
+    MergedService,
     SearXNG,
     WebRetriever,
     WebSearch,
@@ -196,10 +196,13 @@ def test_several_services_are_merged(
 def test_services_are_objects_too(servers: dict[str, SearchServer], server: TavilyServer) -> None:
     """Objects with keys of their own are combined as names are, and answers are cached under their labels."""
     brave = Brave("local", servers["brave"].url)
-    both = Merged((brave, SearXNG(None, servers["searxng"].url)))
-    assert Fallback((Exa("wrong", servers["exa"].url), both)).label.count("http://127.0.0.1") == 3
+    both = MergedService((brave, SearXNG(None, servers["searxng"].url)))
+    assert FallbackService((Exa("wrong", servers["exa"].url), both)).label.count("http://127.0.0.1") == 3
     assert search_web("tides", 5, service=both)["num_docs"] == 4
-    assert search_web("tides", 5, service=Fallback((Exa("wrong", servers["exa"].url), both)))["num_docs"] == 4
+    assert (
+        search_web("tides", 5, service=FallbackService((Exa("wrong", servers["exa"].url), both)))["num_docs"]
+        == 4
+    )
 
 
 def test_answers_of_services_are_cached_apart(servers: dict[str, SearchServer], tmp_path: Path) -> None:
@@ -232,7 +235,7 @@ def test_the_first_configured_service_is_the_default(
     ):
         open_service(None)
     monkeypatch.setenv("EXA_API_KEY", "local")
-    assert isinstance(open_service(None), Fallback)
+    assert isinstance(open_service(None), FallbackService)
 
 
 @pytest.mark.parametrize(

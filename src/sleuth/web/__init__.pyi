@@ -17,8 +17,8 @@ from sleuth.web.searxng import SearXNG as SearXNG
 from sleuth.web.service import Hit as Hit
 from sleuth.web.service import WebQuery as WebQuery
 from sleuth.web.service import WebService as WebService
-from sleuth.web.several import Fallback as Fallback
-from sleuth.web.several import Merged as Merged
+from sleuth.web.several import FallbackService as FallbackService
+from sleuth.web.several import MergedService as MergedService
 from sleuth.web.several import open_service as open_service
 from sleuth.web.tavily import Tavily as Tavily
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from sleuth.web.service import Call, Entry, RemoteService, WebQuery, shorten
+from sleuth.web.service import RemoteService, WebCall, WebEntry, WebQuery, shorten
 
 FRESHNESS = {"day": "pd", "week": "pw", "month": "pm", "year": "py"}
 
@@ -23,7 +23,7 @@ class Brave(RemoteService):
     public_base: ClassVar = "https://api.search.brave.com"
     where: ClassVar = "keys: https://brave.com/search/api"
 
-    def call(self, query: WebQuery) -> Call:
+    def call(self, query: WebQuery) -> WebCall:
         """Return the request. Domains are rules of a goggle, which is how this service filters sites."""
         rules = ["$discard", *(f"$site={domain}" for domain in query.include_domains)]
         rules = rules if query.include_domains else []
@@ -38,7 +38,7 @@ class Brave(RemoteService):
         if kind == "web":
             fields |= {"text_decorations": "false", "result_filter": "web"}
         parameters = urlencode({name: value for name, value in fields.items() if value})
-        return Call("GET", f"res/v1/{kind}/search?{parameters}", {"X-Subscription-Token": self.key or ""})
+        return WebCall("GET", f"res/v1/{kind}/search?{parameters}", {"X-Subscription-Token": self.key or ""})
 
     def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
         """Return the results of a search of the web or of news; an answer without any has no `web`."""
@@ -47,9 +47,9 @@ class Brave(RemoteService):
         web = answer.get("web") or ({"results": []} if answer.get("type") == "search" else None)
         return web.get("results") if isinstance(web, dict) else None
 
-    def entry(self, result: Mapping[str, Any]) -> Entry:
+    def entry(self, result: Mapping[str, Any]) -> WebEntry:
         """Return the fields of one result. Its text is the description with further snippets; it has no score."""
         more = result.get("extra_snippets")
         parts = [result.get("description"), *(more if isinstance(more, list) else ())]
         content = " ".join(part for part in parts if isinstance(part, str))
-        return Entry(result.get("url"), result.get("title"), content, None, result.get("page_age"))
+        return WebEntry(result.get("url"), result.get("title"), content, None, result.get("page_age"))

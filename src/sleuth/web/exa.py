@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
-from sleuth.web.service import Call, Entry, RemoteService, WebQuery, shorten
+from sleuth.web.service import RemoteService, WebCall, WebEntry, WebQuery, shorten
 
 DAYS = {"day": 1, "week": 7, "month": 31, "year": 365}
 CATEGORIES = {"news": "news", "finance": "financial report"}
@@ -25,7 +25,7 @@ class Exa(RemoteService):
     public_base: ClassVar = "https://api.exa.ai"
     where: ClassVar = "keys: https://exa.ai"
 
-    def call(self, query: WebQuery) -> Call:
+    def call(self, query: WebQuery) -> WebCall:
         """Return the request."""
         since = None
         if query.time_range is not None:
@@ -41,16 +41,16 @@ class Exa(RemoteService):
         body = {"query": shorten(query.text), "numResults": query.count, "contents": {"highlights": True}}
         body |= {name: value for name, value in settings.items() if value}
         headers = {"x-api-key": self.key or "", "Content-Type": "application/json"}
-        return Call("POST", "search", headers, json.dumps(body).encode())
+        return WebCall("POST", "search", headers, json.dumps(body).encode())
 
     def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
         """Return `results`."""
         return answer.get("results")
 
-    def entry(self, result: Mapping[str, Any]) -> Entry:
+    def entry(self, result: Mapping[str, Any]) -> WebEntry:
         """Return the fields of one result. Results come in order of relevance, mostly without a score."""
         highlights = result.get("highlights")
         parts = highlights if isinstance(highlights, list) else []
         content = " … ".join(part for part in parts if isinstance(part, str))
         fields = map(result.get, ("score", "publishedDate"))
-        return Entry(result.get("url"), result.get("title"), content or result.get("title"), *fields)
+        return WebEntry(result.get("url"), result.get("title"), content or result.get("title"), *fields)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-from sleuth.web.service import MAX_QUERY, Call, Entry, RemoteService, WebQuery, shorten
+from sleuth.web.service import MAX_QUERY, RemoteService, WebCall, WebEntry, WebQuery, shorten
 
 
 class SearXNG(RemoteService):
@@ -19,7 +19,7 @@ class SearXNG(RemoteService):
     base_name: ClassVar = "SEARXNG_BASE_URL"
     where: ClassVar = "the address of an instance with `json` among its formats"
 
-    def call(self, query: WebQuery) -> Call:
+    def call(self, query: WebQuery) -> WebCall:
         """Return the request. Domains are operators of the query, since the service has no field for them."""
         operators = " OR ".join(f"site:{domain}" for domain in query.include_domains)
         operators += "".join(f" -site:{domain}" for domain in query.exclude_domains)
@@ -31,14 +31,14 @@ class SearXNG(RemoteService):
             "time_range": query.time_range,
         }
         parameters = urlencode({name: value for name, value in fields.items() if value})
-        return Call("GET", f"search?{parameters}", {})
+        return WebCall("GET", f"search?{parameters}", {})
 
     def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
         """Return `results`."""
         return answer.get("results")
 
-    def entry(self, result: Mapping[str, Any]) -> Entry:
+    def entry(self, result: Mapping[str, Any]) -> WebEntry:
         """Return the fields of one result. Pages without a snippet are found by their title."""
         content = result.get("content") or result.get("title")
         published = result.get("publishedDate")
-        return Entry(result.get("url"), result.get("title"), content, result.get("score"), published)
+        return WebEntry(result.get("url"), result.get("title"), content, result.get("score"), published)

@@ -111,7 +111,7 @@ class MissingKeyError(WebError):
     """No key or address of a service is known."""
 
 
-class Call(NamedTuple):
+class WebCall(NamedTuple):
     """An HTTP request.
 
     Attributes:
@@ -124,7 +124,7 @@ class Call(NamedTuple):
     body: bytes | None = None
 
 
-class Entry(NamedTuple):
+class WebEntry(NamedTuple):
     """A result as the service sent it; any JSON value may stand in any place."""
 
     url: Any
@@ -191,7 +191,7 @@ class RemoteService(ABC):
         return f"{self.name} {self.base_url}"
 
     @abstractmethod
-    def call(self, query: WebQuery) -> Call:
+    def call(self, query: WebQuery) -> WebCall:
         """Return the request for a query."""
 
     @abstractmethod
@@ -199,7 +199,7 @@ class RemoteService(ABC):
         """Return the list of results in an answer, or None if the list is missing."""
 
     @abstractmethod
-    def entry(self, result: Mapping[str, Any]) -> Entry:
+    def entry(self, result: Mapping[str, Any]) -> WebEntry:
         """Return the fields of one result."""
 
     def search(self, query: WebQuery, deadline: Deadline) -> list[Hit]:
@@ -224,7 +224,7 @@ class RemoteService(ABC):
             return [hit for hit in hits if _is_wanted(hit, query)]
         raise BusyError(f"{self.name}: {late}", service=self.name, url=self.base_url, status=429)
 
-    def _attempt(self, call: Call, deadline: Deadline) -> list[Hit]:
+    def _attempt(self, call: WebCall, deadline: Deadline) -> list[Hit]:
         url = f"{self.base_url.rstrip('/')}/{call.path}"
         parts = split(url)
         own = deadline.within(ATTEMPT_TIMEOUT)
@@ -305,7 +305,7 @@ def _error_text(body: bytes) -> str:
     return clean(value) if isinstance(value, str) else ""
 
 
-def _hit(entry: Entry, rank: int) -> Hit | None:
+def _hit(entry: WebEntry, rank: int) -> Hit | None:
     if not isinstance(entry.url, str) or not isinstance(entry.content, str) or not domain_of(entry.url):
         return None
     text = clean(entry.content)

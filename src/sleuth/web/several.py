@@ -30,7 +30,7 @@ VARIABLE = "SLEUTH_WEB_SERVICES"
 
 
 @dataclass(frozen=True, slots=True)
-class Fallback:
+class FallbackService:
     """A service that asks others in turn, until one answers."""
 
     services: tuple[WebService, ...]
@@ -56,7 +56,7 @@ class Fallback:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedService:
     """A service that asks others at the same time, and ranks their hits by reciprocal rank."""
 
     services: tuple[WebService, ...]
@@ -142,8 +142,8 @@ def open_service(
     parts = []
     for alternative in names:
         services = tuple(_open_one(name, api_key, base_url) for name in alternative)
-        parts.append(services[0] if len(services) == 1 else Merged(services))
-    return parts[0] if len(parts) == 1 else Fallback(tuple(parts))
+        parts.append(services[0] if len(services) == 1 else MergedService(services))
+    return parts[0] if len(parts) == 1 else FallbackService(tuple(parts))
 
 
 def _open_one(name: str, api_key: str | None, base_url: str | None) -> WebService:

@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from sleuth.web.service import Call, Entry, RemoteService, WebQuery, shorten
+from sleuth.web.service import RemoteService, WebCall, WebEntry, WebQuery, shorten
 
 
 class Tavily(RemoteService):
@@ -21,7 +21,7 @@ class Tavily(RemoteService):
     public_base: ClassVar = "https://api.tavily.com"
     where: ClassVar = "free keys: https://tavily.com"
 
-    def call(self, query: WebQuery) -> Call:
+    def call(self, query: WebQuery) -> WebCall:
         """Return the request, without settings that are the service's defaults."""
         settings = {
             "search_depth": query.depth if query.depth != "basic" else None,
@@ -33,12 +33,12 @@ class Tavily(RemoteService):
         body = {"query": shorten(query.text), "max_results": query.count}
         body |= {name: value for name, value in settings.items() if value}
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-        return Call("POST", "search", headers, json.dumps(body).encode())
+        return WebCall("POST", "search", headers, json.dumps(body).encode())
 
     def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
         """Return `results`."""
         return answer.get("results")
 
-    def entry(self, result: Mapping[str, Any]) -> Entry:
+    def entry(self, result: Mapping[str, Any]) -> WebEntry:
         """Return the fields of one result."""
-        return Entry(*map(result.get, ("url", "title", "content", "score", "published_date")))
+        return WebEntry(*map(result.get, ("url", "title", "content", "score", "published_date")))
