@@ -48,8 +48,15 @@ class BaseRequest:
     counts: ClassVar[tuple[str, ...]] = ("k",)
     """Fields that are integers of 0 and more."""
 
-    query: Annotated[str, Field(max_length=MOST_QUERY, description="The question, or words.")]
-    k: Annotated[int, Field(ge=0, description="How many results.")] = DEFAULT_K
+    query: Annotated[
+        str,
+        Field(
+            max_length=MOST_QUERY,
+            description="The question, or words.",
+            examples=["how often are tokens refilled"],
+        ),
+    ]
+    k: Annotated[int, Field(ge=0, description="How many results.", examples=[10])] = DEFAULT_K
 
     def __post_init__(self) -> None:
         check_query(self.query)

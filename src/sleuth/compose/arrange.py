@@ -297,6 +297,10 @@ def folded(items: Iterable[RetrievedItem], key: str) -> list[RetrievedItem]:
 
 def values_of(item: RetrievedItem, key: str) -> list[Scalar]:
     """Return the values of a key in the metadata of a hit, dotted if it is nested."""
+    if "." not in key:  # no object holds it
+        value = item.metadata.get(key)
+        if value is None or isinstance(value, str):
+            return [] if value is None else [value]
     leaf = leaves(item.metadata).get(key)
     return leaf if isinstance(leaf, list) else [] if leaf is None else [leaf]
 

@@ -21,6 +21,7 @@ from sleuth.engine.selection import MetadataKey as MetadataKey
 from sleuth.engine.sources import Sources as Sources
 from sleuth.engine.sources import aopen_sources as aopen_sources
 from sleuth.engine.sources import open_sources as open_sources
+from sleuth.engine.suggesting import Suggestion as Suggestion
 
 __all__: list[str]
 
@@ -38,6 +39,7 @@ from sleuth.engine.codebase import code_status as code_status
 from sleuth.engine.codebase import embedder_for as embedder_for
 from sleuth.engine.codebase import has_code as has_code
 from sleuth.engine.codebase import repair_code as repair_code
+from sleuth.engine.completions import Completions as Completions
 from sleuth.engine.doctor import Diagnosis as Diagnosis
 from sleuth.engine.doctor import examine as examine
 from sleuth.engine.doctor import mend as mend

@@ -200,6 +200,8 @@ class Engine(Answering):
     afacets = async_twin(facets)
     metadata_keys = forwarded("_search", IndexSearch.metadata_keys)
     ametadata_keys = async_twin(metadata_keys)
+    suggest = forwarded("_search", IndexSearch.suggest)
+    asuggest = async_twin(suggest)
 
     add = forwarded("_documents", Documents.add)
     aadd = async_twin(add)

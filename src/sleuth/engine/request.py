@@ -42,7 +42,11 @@ class SearchRequest(BaseRequest):
     sources: Annotated[
         Sequence[str] | None,
         Wire(list[str] | None),
-        Field(max_length=20, description="Where to look: docs, code, code:REPOSITORY, web or kb:ID."),
+        Field(
+            max_length=20,
+            description="Where to look: docs, code, code:REPOSITORY, web or kb:ID.",
+            examples=[["docs"], ["docs", "code"]],
+        ),
     ] = None
     filter: Annotated[
         Filter | Mapping[str, Any] | str | None,
@@ -58,6 +62,7 @@ class SearchRequest(BaseRequest):
         Field(
             max_length=20,
             description="Search only by these legs, such as lexical (words) and dense (meaning).",
+            examples=[["lexical"]],
         ),
     ] = None
     fusion: Annotated[
@@ -72,27 +77,39 @@ class SearchRequest(BaseRequest):
     expand: Annotated[
         Expansion,
         Wire(_Count | Literal["section", "document"] | None),
-        Field(description="Give each passage with its neighbours (1, 2 …), section or document."),
+        Field(
+            description="Give each passage with its neighbours (1, 2 …), section or document.",
+            examples=["section", 1],
+        ),
     ] = None
-    explain: Annotated[bool, Field(description="Say how each score comes about.")] = False
-    exact: Annotated[bool, Field(description="Give up no passage by an estimate of its score.")] = False
+    explain: Annotated[bool, Field(description="Say how each score comes about.", examples=[True])] = False
+    exact: Annotated[
+        bool, Field(description="Give up no passage by an estimate of its score.", examples=[True])
+    ] = False
     deadline: Annotated[
-        float | None, Field(gt=0, description="Seconds that the search may take; late legs are left out.")
+        float | None,
+        Field(gt=0, description="Seconds that the search may take; late legs are left out.", examples=[2.5]),
     ] = None
-    syntax: Annotated[bool, Field(description='Read "phrases", -word and field:word in the query.')] = False
+    syntax: Annotated[
+        bool, Field(description='Read "phrases", -word and field:word in the query.', examples=[True])
+    ] = False
     min_score: Annotated[
         float | None,
         Field(
             ge=0,
             le=1,
             description="Omit passages with less in common with the query, from 0 (nothing) to 1 (all words).",
+            examples=[0.3],
         ),
     ] = None
     all_copies: Annotated[
-        bool, Field(description="Show also passages that repeat the text of a better one.")
+        bool, Field(description="Show also passages that repeat the text of a better one.", examples=[True])
     ] = False
     per_document: Annotated[
-        int, Field(ge=0, description="Passages of one document among the first ten; 0 for no limit.")
+        int,
+        Field(
+            ge=0, description="Passages of one document among the first ten; 0 for no limit.", examples=[1]
+        ),
     ] = PER_DOCUMENT
     rerank: Annotated[
         Reranker | str | None,
@@ -100,6 +117,7 @@ class SearchRequest(BaseRequest):
         Field(
             max_length=200,
             description='Model that orders the best again; "" for none.',
+            examples=["ms-marco-MiniLM-L6-v2"],
         ),
     ] = None
 

@@ -24,6 +24,7 @@ from sleuth.types import Explanation, PartReport
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from sleuth.engine.completions import Completions
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.selection import MetadataKey, Selection
     from sleuth.filters import Filter
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         LegSearcher,
         RankingLeg,
         RowMatcher,
+        Tally,
     )
     from sleuth.types import RetrievedItem
 
@@ -58,6 +60,7 @@ class Searchers:
         matchers: what compares the best rows of a fused ranking once more, by the leg that has it.
         word_leg, words: the leg that knows which words rows hold, and its searcher.
         columns: filters rows.
+        completions: what is completed; None until that is asked for.
         alone: the searchers that score with the numbers of this index alone; these themselves where they are.
     """
 
@@ -96,6 +99,7 @@ class Searchers:
         self._aligned: dict[tuple[Filter, str], list[Bitmap]] = {}
         self._fulfilled: dict[tuple[QueryCondition, ...], NDArray[np.int64]] = {}
         self._key_names: frozenset[str] | None = None
+        self.completions: Completions | None = None
         self._metadata_keys: dict[Filter | None, list[MetadataKey]] = {}
         self._documents: NDArray[np.int64] | None = None
         self.alone = self
@@ -263,10 +267,18 @@ class Searchers:
         """Return how rare each token is that the text of a row holds; the other tokens are left out."""
         return self.words.held(tokens)
 
-    def best_with(self, token: str, k: int, snapshot: IndexSnapshot) -> list[int]:
-        """Return the keys of the best `k` rows whose text holds a token."""
+    def beginning_with(self, prefix: str, most: int, snapshot: IndexSnapshot) -> Tally:
+        """Return the words that begin with a text, by group, with the rows that hold each."""
+        return self.words.beginning_with(prefix, most)
+
+    def near(self, word: str, edits: int, most: int, snapshot: IndexSnapshot) -> Tally:
+        """Return the words that differ from one by at most so many edits, by group, with the rows that hold each."""
+        return self.words.near(word, edits, most)
+
+    def best_with(self, token: str, k: int, snapshot: IndexSnapshot, group: str = "") -> list[int]:
+        """Return the keys of the best `k` rows whose text holds a token of a group of words."""
         request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
-        hits = self.search_legs({self.word_leg: self.words.word(token)}, request, snapshot)
+        hits = self.search_legs({self.word_leg: self.words.word(token, group)}, request, snapshot)
         return hits[self.word_leg].keys.tolist()  # type: ignore[no-any-return]
 
     def lookup(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sleuth.engine.backend import IndexView
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.selection import Count, Facet, MetadataKey
+    from sleuth.engine.suggesting import Suggestion
     from sleuth.filters import Filter
 
     FilterForm = Filter | Mapping[str, Any] | str | None
@@ -115,6 +116,22 @@ class IndexSearch:
         with self._view.store.reader() as snapshot:
             selection = self._view.backend.searchers_of(snapshot).select(snapshot, tree, query=query)
             return {name: selection.facets(name, limit) for name in names}
+
+    def suggest(self, query: str, k: int = 8) -> list[Suggestion]:
+        """Return completions of what somebody types: words of passages, titles and headings.
+
+        With a scope they come from its passages alone. Words are completed by how many passages hold them.
+
+        Args:
+            query: what is typed; its last word is completed. More than 200 characters have no completion.
+            k: completions at most.
+
+        Raises:
+            ArgumentError: a query that is not a string, or a k that is negative or not an int.
+        """
+        from sleuth.engine.suggesting import suggest
+
+        return suggest(self._view, check_query(query), check_count(k))
 
     def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
         """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""

@@ -151,11 +151,21 @@ def _as_written(
     """Return a term as the best passages spell it, where that resembles a word: terms of the index may be stems."""
     from difflib import get_close_matches
 
-    spelt_words = {
+    return next(iter(get_close_matches(like, spellings(token, searchers, snapshot, analyzer), 1, _LIKE)), "")
+
+
+def spellings(
+    token: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer, group: str = ""
+) -> set[str]:
+    """Return the words of the best passages with a term that are written differently and have this term.
+
+    Args:
+        group: of the term, such as those of a language; "" for the words of no language.
+    """
+    return {
         text[start:end].casefold()
-        for row in snapshot.rows(searchers.best_with(token, _PASSAGES, snapshot))
+        for row in snapshot.rows(searchers.best_with(token, _PASSAGES, snapshot, group))
         for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
         for start, end, other in analyzer.spans(text)
         if other == token
     }
-    return next(iter(get_close_matches(like, spelt_words, 1, _LIKE)), "")

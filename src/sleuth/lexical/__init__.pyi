@@ -22,3 +22,4 @@ from sleuth.lexical.scoring import bm25_idf as bm25_idf
 from sleuth.lexical.terms import FieldIndex as FieldIndex
 from sleuth.lexical.terms import Found as Found
 from sleuth.lexical.validity import validate_field as validate_field
+from sleuth.lexical.vocabulary import distances as distances

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
-from sleuth.lexical import scoring
+from sleuth.lexical import scoring, vocabulary
 from sleuth.lexical.by_language import analyzer_of, base_field
 from sleuth.lexical.postings import FieldPostings, is_dense
 from sleuth.lexical.query_terms import QueryTerms, Terms
@@ -196,9 +196,31 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Cuts the text of rows into tokens."""
         return self._analyzers[next(iter(self.leg.fields))]
 
-    def word(self, token: str) -> Terms:
+    def word(self, token: str, group: str = "") -> Terms:
         """Return the query that finds the rows whose text holds a token."""
-        return {next(iter(self.leg.fields)): {token: 1.0}}
+        return {group or next(iter(self.leg.fields)): {token: 1.0}}
+
+    def analyzer_of(self, group: str) -> Analyzer:
+        """Return what cuts the texts of a field into tokens."""
+        return self._analyzers[group]
+
+    def beginning_with(self, prefix: str, most: int) -> Tally:
+        """Return the tokens that begin with a text, by field, with the live rows that hold each."""
+        return self._most_frequent(lambda postings: vocabulary.beginning_with(postings, prefix), most)
+
+    def near(self, word: str, edits: int, most: int) -> Tally:
+        """Return the tokens that differ from a word by at most so many edits, by field, with the live rows."""
+        return self._most_frequent(lambda postings: vocabulary.near(postings, word, edits), most)
+
+    def _most_frequent(self, terms_in: Callable[[FieldPostings], Mapping[str, int]], most: int) -> Tally:
+        return {
+            name: vocabulary.most_frequent(
+                self._indexes[name],
+                [terms_in(segment.postings[name]) for segment in self._segments if name in segment.postings],
+                most,
+            )
+            for name in self._names
+        }
 
     def held(self, tokens: Iterable[str]) -> dict[str, float]:
         """Return BM25's idf of each token that the text of a row holds; the other tokens are left out."""

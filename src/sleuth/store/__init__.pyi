@@ -67,6 +67,7 @@ from sleuth.store.legs.searching import RankingLeg as RankingLeg
 from sleuth.store.legs.searching import RowMatcher as RowMatcher
 from sleuth.store.legs.searching import Tally as Tally
 from sleuth.store.legs.searching import TermSearcher as TermSearcher
+from sleuth.store.legs.searching import greatest as greatest
 from sleuth.store.reading.snapshot import IndexSnapshot as IndexSnapshot
 from sleuth.store.record.batch import DocumentBatch as DocumentBatch
 from sleuth.store.record.batch import DocumentFacts as DocumentFacts

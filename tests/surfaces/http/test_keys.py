@@ -240,6 +240,25 @@ def test_sources_of_a_tenant(tmp_path: Path) -> None:
         assert (refused.status_code, refused.json()["code"]) == (403, "ScopeError")
 
 
+def test_completions_of_a_tenant(tmp_path: Path) -> None:
+    """A key with a filter completes words of its own documents; without documents nothing is completed."""
+    file = tmp_path / "keys.json"
+    keys = {name: add_key(file, name, filter=f"tenant:{name}") for name in ("acme", "zoo")}
+    with serving(make_index(tmp_path / "index"), keys=file) as started:
+        texts = {
+            name: [
+                each["text"]
+                for each in ask((started, keys), name, "GET", "/v1/suggest?q=c").json()["suggestions"]
+            ]
+            for name in keys
+        }
+        assert "cats" in " ".join(texts["zoo"])
+        assert "cats" not in " ".join(texts["acme"])
+        assert started.client.get("/v1/suggest?q=c").status_code == 401
+    with serving(tmp_path / "index", sources=("web",)) as started:
+        assert started.client.get("/v1/suggest?q=c").json() == {"suggestions": []}
+
+
 def test_a_key_ends(tmp_path: Path) -> None:
     """A key is refused from its end on; a session of it ends as well. A time that is none is refused."""
     file = tmp_path / "keys.json"

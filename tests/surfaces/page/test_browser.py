@@ -62,6 +62,37 @@ def test_the_keyboard_alone(look: Any) -> None:
     assert "q=token+bucket" in page.url
 
 
+def test_the_question_is_completed(look: Any) -> None:
+    """Arrows choose a completion and Enter asks it; Escape closes the list, and the field keeps what was typed."""
+    page = look().open("/")
+    field, options = page.locator("#q"), page.locator("#suggestions [role=option]")
+    page.keyboard.type("refi")
+    options.first.wait_for()
+    assert field.get_attribute("role") == "combobox"
+    assert field.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("ArrowDown")
+    chosen = page.locator("#suggestions [aria-selected=true]")
+    assert chosen.count() == 1
+    assert field.get_attribute("aria-activedescendant") == chosen.get_attribute("id")
+    page.keyboard.press("ArrowUp")
+    assert chosen.count() == 0
+    page.keyboard.press("Escape")
+    assert not options.first.is_visible()
+    assert field.input_value() == "refi"
+    page.keyboard.type("l")
+    options.first.wait_for()
+    text = options.first.locator("bdi").inner_text()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".hit")
+    assert page.locator("#q").input_value() == text
+    assert page.locator("#suggestions").count() == 0
+    page.locator("#q").fill("tok")
+    options.first.wait_for()
+    options.first.click()
+    page.wait_for_function("document.querySelector('#q').value !== 'tok'")
+
+
 def test_a_source_opens_at_the_cited_lines(look: Any) -> None:
     """The source view shows the whole file with line numbers; the cited lines are marked and in sight."""
     page = look().open("/?q=refill+seconds&in=code")

@@ -34,6 +34,7 @@ def test_strangers_see_the_form_and_nothing_else(keyed: tuple[str, str]) -> None
             assert "Sign in" in response.text
             assert "Quotas" not in response.text
         assert client.get("/answer?q=quotas").status_code == 401
+        assert client.get("/suggest?q=quot").status_code == 401
         assert client.post("/mcp", json={}).status_code == 401
 
 

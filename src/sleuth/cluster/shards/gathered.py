@@ -28,14 +28,14 @@ from sleuth.engine import (
     vector_leg,
     words_among,
 )
-from sleuth.store import Corpus, Hits, Tally, best_hits
+from sleuth.store import Corpus, Hits, Tally, best_hits, greatest
 from sleuth.types import PartReport
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
-    from sleuth.engine import MetadataKey, QueryCondition
+    from sleuth.engine import Completions, MetadataKey, QueryCondition
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.store import IndexLeg, LegSearcher, RankingLeg, RowMatcher
@@ -67,7 +67,8 @@ class GatheredSearchers:
         by_leg: searchers without segments, which turn queries into the form that shards are asked in.
         matchers: what compares the best rows of a fused ranking once more, by the leg that has it.
         corpora: by leg, the numbers of all shards.
-        word_leg: the leg that knows which words rows hold.
+        word_leg, words: the leg that knows which words rows hold, and its searcher without segments.
+        completions: what is completed; None until that is asked for.
     """
 
     def __init__(self, snapshot: GatheredSnapshot, legs: Sequence[IndexLeg]) -> None:
@@ -86,10 +87,11 @@ class GatheredSearchers:
             name: leg.searcher([], corpus=self.corpora[name]) for name, leg in self.legs.items()
         }
         self.matchers = matchers_of(self.by_leg)
-        self.word_leg, self._words = words_among(self.by_leg)
+        self.word_leg, self.words = words_among(self.by_leg)
         self._without_words = {leg: Corpus(corpus.totals) for leg, corpus in self.corpora.items()}
         self._name = uuid.uuid4().hex
         self._key_names: frozenset[str] | None = None
+        self.completions: Completions | None = None
 
     def show(self, snapshot: GatheredSnapshot) -> bool:
         """Return whether these are the searchers of a snapshot, with the numbers of all its shards."""
@@ -144,17 +146,29 @@ class GatheredSearchers:
         """Return how rare each token is that the text of a row holds; the other tokens are left out."""
         return self.idf(sorted(set[str]().union(*snapshot.ask_all("held", list(tokens)))), snapshot)
 
-    def best_with(self, token: str, k: int, snapshot: GatheredSnapshot) -> list[int]:
-        """Return the keys of the best `k` rows of all shards whose text holds a token."""
+    def beginning_with(self, prefix: str, most: int, snapshot: GatheredSnapshot) -> Tally:
+        """Return the words that begin with a text, by group, with the rows of all shards that hold each."""
+        totals = summed(snapshot.ask_all("beginning_with", prefix, most))
+        return {group: greatest(numbers, most) for group, numbers in totals.items()}
+
+    def near(self, word: str, edits: int, most: int, snapshot: GatheredSnapshot) -> Tally:
+        """Return the words that differ from one by at most so many edits, by group, with the rows of all shards."""
+        totals = summed(snapshot.ask_all("near", word, edits, most))
+        return {group: greatest(numbers, most) for group, numbers in totals.items()}
+
+    def best_with(self, token: str, k: int, snapshot: GatheredSnapshot, group: str = "") -> list[int]:
+        """Return the keys of the best `k` rows of all shards whose text holds a token of a group of words."""
         request = PoolRequest(k, None, pooled=False, ordered=False, exact=False)
-        keys: list[int] = self._alone(self.word_leg, self._words.word(token), request, snapshot).keys.tolist()
+        keys: list[int] = self._alone(
+            self.word_leg, self.words.word(token, group), request, snapshot
+        ).keys.tolist()
         return keys
 
     def idf(self, terms: Iterable[str], snapshot: GatheredSnapshot) -> dict[str, float]:
         """Return how rare each term is among the rows of all shards."""
         names = list(terms)
-        self._count({self.word_leg: dict.fromkeys(self._words.groups(), names)}, snapshot)
-        return self._words.idf(names)
+        self._count({self.word_leg: dict.fromkeys(self.words.groups(), names)}, snapshot)
+        return self.words.idf(names)
 
     def select(
         self, snapshot: GatheredSnapshot, tree: Filter | None, *, query: str | None = None

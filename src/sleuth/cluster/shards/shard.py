@@ -51,7 +51,7 @@ READS: Final = frozenset(
 )
 """Questions about rows and documents: what the method of `IndexSnapshot` with this name returns."""
 
-FINDS: Final = frozenset({"fulfils", "held", "key_names", "lookup", "match"})
+FINDS: Final = frozenset({"beginning_with", "fulfils", "held", "key_names", "lookup", "match", "near"})
 """Questions that need the shard's own searchers: what the method of `Searchers` with this name returns."""
 
 

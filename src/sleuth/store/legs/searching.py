@@ -34,6 +34,12 @@ Tally: TypeAlias = Mapping[str, Mapping[str, int]]
 """Numbers by group and name, such as rows by field and term; those of the parts of an index add up."""
 
 
+def greatest(numbers: Mapping[str, int], most: int) -> dict[str, int]:
+    """Return the names with the greatest numbers, the greatest first, ties by name."""
+    names = sorted(numbers, key=lambda name: (-numbers[name], name))
+    return {name: numbers[name] for name in names[:most]}
+
+
 class EncodingCache(Protocol):
     """What a model made of texts before, as bytes, by fingerprint of the model and hash of the text."""
 
@@ -200,8 +206,24 @@ class TermSearcher(LegSearcher[Q]):
         """Return how rare each token is that the text of a row holds; the other tokens are left out."""
 
     @abstractmethod
-    def word(self, token: str) -> Q:
-        """Return the query that finds the rows whose text holds a token."""
+    def word(self, token: str, group: str = "") -> Q:
+        """Return the query that finds the rows whose text holds a token, of a group that is counted by itself."""
+
+    @abstractmethod
+    def analyzer_of(self, group: str) -> Analyzer:
+        """Return what cuts the texts of a group into words."""
+
+    @abstractmethod
+    def beginning_with(self, prefix: str, most: int) -> Tally:
+        """Return the words that begin with a text, by group, with the rows that hold each.
+
+        Args:
+            most: words of each group, those in the most rows.
+        """
+
+    @abstractmethod
+    def near(self, word: str, edits: int, most: int) -> Tally:
+        """Return the words that differ from one by at most so many edits, as `beginning_with` does."""
 
     @abstractmethod
     def groups(self) -> Collection[str]:

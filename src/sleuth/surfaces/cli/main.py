@@ -25,6 +25,7 @@ COMMANDS = {
     "show": "show",
     "list": "list",
     "facets": "facets",
+    "suggest": "suggest",
     "open": "open",
     "delete": "delete",
     "move": "move",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from sleuth.engine import Engine, IndexBackend, SearchRequest
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces import cursors
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
 
@@ -113,6 +113,37 @@ async def search(body: SearchBody, call: CurrentCall) -> Response:
     if cache_entry is not None and page.is_whole:
         cache_entry.write(page.json)
     return Response(page.json, media_type="application/json")
+
+
+class Completion(BaseModel):
+    """A completion of what was typed, and whether a word is completed or a title holds it."""
+
+    text: str
+    kind: Literal["word", "title"]
+
+
+class SuggestResponse(BaseModel):
+    """Completions, the best first."""
+
+    suggestions: list[Completion]
+
+
+@router.get("/v1/suggest", response_model=SuggestResponse, responses=PROBLEMS)
+async def suggest(
+    call: CurrentCall,
+    q: Annotated[str, Query(max_length=200, description="What somebody types.", examples=["token buc"])],
+    k: Annotated[int, Query(ge=0, le=50, description="Completions at most.")] = 8,
+) -> Response:
+    """Complete what somebody types: with words of the documents, and with their titles and headings."""
+    call.require("read")
+    return json_response({"suggestions": await call.read(completions, call, q, k)})
+
+
+def completions(call: Call, prefix: str, k: int) -> list[dict[str, str]]:
+    """Return completions from the documents that a caller may see; none where documents are not offered."""
+    if "docs" not in call.sources:
+        return []
+    return [{"text": each.text, "kind": each.kind} for each in call.engine.suggest(prefix, k)]
 
 
 def _is_plain(body: SearchBody, call: Call) -> bool:

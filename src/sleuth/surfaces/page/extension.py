@@ -19,7 +19,18 @@ if TYPE_CHECKING:
 
 METHODS = {
     **dict.fromkeys(
-        ("/", "/browse", "/contents", "/docs", "/source", "/symbol", "/original", "/picture", "/answer"),
+        (
+            "/",
+            "/browse",
+            "/contents",
+            "/docs",
+            "/source",
+            "/symbol",
+            "/original",
+            "/picture",
+            "/answer",
+            "/suggest",
+        ),
         "GET",
     ),
     **dict.fromkeys(("/change", "/sign-in", "/sign-out"), "POST"),

@@ -14,7 +14,7 @@ _TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 _NAMES = (
     "page.css",
     "page.js",
-    *(f"{name}.js" for name in ("answer", "chrome", "keyboard", "navigate", "preview", "theme")),
+    *(f"{name}.js" for name in ("answer", "chrome", "keyboard", "navigate", "preview", "suggest", "theme")),
     "icon.svg",
 )
 _CONTENTS = {name: (resources_of("sleuth.surfaces.page") / "static" / name).read_bytes() for name in _NAMES}

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+    StreamingResponse,
+)
 
 from sleuth.errors import SleuthError
 from sleuth.ingest import Extractors, ReadOptions
@@ -20,6 +27,10 @@ from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
 from sleuth.surfaces.page.state import OPTIONS, PageState
 from sleuth.text import escape_text
 
+LONGEST = 200
+"""Characters of a question that are completed."""
+
+MOST_SUGGESTIONS = 8
 MOST_FILES = 100
 """Files that a form adds at a time."""
 
@@ -161,6 +172,17 @@ class PageHandlers:
         return StreamingResponse(
             events_of(call, state), media_type="text/event-stream", headers=HEADERS | NO_BUFFER
         )
+
+    async def suggest(self, request: Request) -> Response:
+        """Answer with completions of what a reader types."""
+        from sleuth.surfaces.http.search import completions
+
+        call = call_of(request)
+        if not admit(request, call):
+            raise Refusal(401, "KeyMissingError", "sign in first")
+        prefix = request.query_params.get("q", "")[:LONGEST]
+        suggestions = await call.read(completions, call, prefix, MOST_SUGGESTIONS)
+        return JSONResponse({"suggestions": suggestions}, headers=HEADERS)
 
     async def sign_in(self, request: Request) -> Response:
         """Begin the session of a reader who has a key."""

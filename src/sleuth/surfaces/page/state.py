@@ -144,10 +144,9 @@ class PageState:
         """Return this state with the results that one stands for: those that match a filter, none of them folded."""
         return self.toggled(text).with_option("collapse", "")
 
-    @property
-    def sort(self) -> str:
-        """The key that orders the results, with its sign; "" for the score."""
-        return next((text for name, text in self.options if name == "sort"), "")
+    def option(self, name: str) -> str:
+        """Return the value of an option as the address writes it; "" without the option."""
+        return next((text for other, text in self.options if other == name), "")
 
     def answered(self) -> PageState:
         """Return this state with the answer written into the page."""

@@ -3,7 +3,9 @@ import { showAnswer } from "./answer.js";
 import { forget, listenToButtons, rememberQuestions, showTheme } from "./chrome.js";
 import { listenToKeys } from "./keyboard.js";
 import { navigateInPlace } from "./navigate.js";
+import { completeQuestions } from "./suggest.js";
 
+completeQuestions();
 listenToKeys(document);
 listenToButtons();
 navigateInPlace((signal) => {

@@ -1,0 +1,102 @@
+"""Completes what somebody types: with words that passages hold, and with titles and headings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from sleuth.engine.completions import Completions, plain_words
+from sleuth.engine.spelling import spellings
+from sleuth.text import get_analyzer
+
+if TYPE_CHECKING:
+    from sleuth.engine.backend import IndexView
+    from sleuth.engine.search import Searchers
+    from sleuth.store import IndexSnapshot
+    from sleuth.text import Analyzer
+
+MOST_TITLES: Final = 20_000
+"""Titles, and as many headings, among which completions are looked for: those of the most documents."""
+LONGEST: Final = 200
+"""Characters of what is typed; longer texts have no completion."""
+_LONGEST_TITLE: Final = 120
+_LEAST_STEM: Final = 3
+_word = re.compile(r"\w+")
+_last_word = re.compile(r"\w+$")
+
+
+class Suggestion(NamedTuple):
+    """A completion of what was typed.
+
+    Attributes:
+        text: the whole of it.
+        kind: whether the last word is completed, or a title or heading holds what was typed.
+    """
+
+    text: str
+    kind: Literal["word", "title"]
+
+
+def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
+    """Return completions of what was typed, the best first; see `Engine.suggest`."""
+    words = plain_words(prefix)
+    if not words or not k or len(prefix) > LONGEST:
+        return []
+    with view.store.reader() as snapshot:
+        searchers = view.backend.searchers_of(snapshot)
+        if searchers.completions is None:
+            searchers.completions = Completions(_titles(searchers, snapshot))
+        first, further = searchers.completions.titles_with(words, k)
+        analyzer = get_analyzer(view.backend.settings.analyzer)
+        completions = list(_words(prefix, k, searchers, snapshot, analyzer))
+    half = (k + 1) // 2
+    titles = [Suggestion(title, "title") for title in (*first[:half], *further)]
+    rest = [Suggestion(title, "title") for title in first[half:]]
+    room = max(half, k - len(titles))
+    every = [*titles[: len(first[:half])], *completions[:room], *titles[len(first[:half]) :], *rest]
+    return list({each.text.casefold(): each for each in reversed(every)}.values())[::-1][:k]
+
+
+def _titles(searchers: Searchers, snapshot: IndexSnapshot) -> Iterator[str]:
+    """Yield titles, then headings without those above them, each once."""
+    selection = searchers.select(snapshot, None)
+    texts = dict.fromkeys(
+        " ".join(facet.value.rpartition(" > ")[2].split())
+        for key in ("title", "heading")
+        for facet in selection.facets(key, MOST_TITLES)
+        if isinstance(facet.value, str)
+    )
+    yield from (text for text in texts if _word.search(text) and len(text) <= _LONGEST_TITLE)
+
+
+def _words(
+    prefix: str, k: int, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
+) -> Iterator[Suggestion]:
+    """Yield what was typed with its last word completed, by the number of passages that hold the word."""
+    match = _last_word.search(prefix)
+    if match is None:
+        return
+    typed = match[0].casefold()
+    terms: dict[tuple[str, str], int] = {}
+    for group, counts in searchers.beginning_with(typed, k, snapshot).items():
+        terms |= {(group, token): count for token, count in counts.items()}
+    # Terms are stems: one may be shorter than what was typed of the word.
+    stems = searchers.held([typed[:end] for end in range(_LEAST_STEM, len(typed))], snapshot)
+    main = next(iter(searchers.words.groups()), "")
+    terms |= {(main, token): 0 for token in stems}
+    seen: set[str] = set()
+    known = {} if searchers.completions is None else searchers.completions.spellings
+    for group, token in sorted(terms, key=lambda term: (-terms[term], term))[: 2 * k]:
+        if (group, token) not in known:
+            language = searchers.words.analyzer_of(group) if group != main else analyzer
+            known[group, token] = spellings(token, searchers, snapshot, language, group)
+        longer = (
+            word
+            for word in known[group, token]
+            if word.startswith(typed) and word != typed and " " not in word
+        )
+        word = min(longer, key=lambda word: (len(word), word), default="")
+        if word and word not in seen:
+            seen.add(word)
+            yield Suggestion(prefix[: match.start()] + match[0] + word[len(typed) :], "word")

@@ -1,0 +1,102 @@
+"""Completions of what somebody types, over each kind of index and within a scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.cluster import ShardedEngine
+from sleuth.errors import ArgumentError
+
+SECTIONS = (
+    f"# {title}\n\n{title}. {'Words about buckets. ' * 40}" for title in ("Token buckets", "Leaky buckets")
+)
+GERMAN = "Der Eimer und die Eimerkette sind alt und sehr schön."
+DOCUMENTS = [
+    Document(
+        "\n\n".join(SECTIONS),
+        {"source": "guide.md", "title": "Rate limits", "type": "markdown", "tenant": "a"},
+    ),
+    Document("A token bucket is refilled every second.", {"source": "a.md", "tenant": "a"}),
+    Document("Buckets hold tokens, and refilling takes time.", {"source": "b.md", "tenant": "a"}),
+    Document(
+        "The bucketeers keep secrets.",
+        {"source": "s.md", "title": "Budget of the secret project", "tenant": "b"},
+    ),
+    Document(GERMAN, {"source": "de.md", "language": "de", "tenant": "a"}),
+]
+
+
+@pytest.fixture(scope="module", params=["one", "shards"])
+def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Return an index of two tenants."""
+    kind = ShardedEngine if request.param == "shards" else Engine
+    more: dict[str, Any] = {"shards": 3} if request.param == "shards" else {}
+    settings = {"chunk_size": 100}
+    with kind.open(tmp_path_factory.mktemp("index") / "i", create=True, settings=settings, **more) as engine:
+        engine.add(DOCUMENTS)
+        yield engine
+
+
+def texts(engine: Engine, query: str, k: int = 8) -> list[str]:
+    """Return completions without their kind."""
+    return [each.text for each in engine.suggest(query, k)]
+
+
+def test_words_are_completed_as_passages_spell_them(engine: Engine) -> None:
+    """Terms of the index are stems, in the language of each passage; completions are words, and keep what was typed."""
+    assert "bucket" in texts(engine, "buck")
+    assert texts(engine, "how is a Tok")[0] == "how is a Token"
+    assert texts(engine, "refilli") == ["refilling"]
+    assert texts(engine, "eim") == ["eimer", "eimerkette"]
+    assert texts(engine, "bucketee") == ["bucketeers"]
+
+
+def test_titles_and_headings_are_completed(engine: Engine) -> None:
+    """A title comes where it holds what was typed, those that begin with it first."""
+    assert [(each.text, each.kind) for each in engine.suggest("rate lim")] == [("Rate limits", "title")]
+    assert texts(engine, "leaky bu")[:2] == ["Leaky buckets", "leaky bucket"]
+    assert set(texts(engine, "buckets ")) == {"Token buckets", "Leaky buckets"}
+
+
+def test_a_tenant_sees_no_words_and_no_titles_of_another(engine: Engine) -> None:
+    """Every beginning of every word and title of the other tenant completes to nothing of theirs."""
+    with engine.scoped("tenant:a") as view, engine.scoped("tenant:b") as other:
+        for typed in ("b", "bu", "buc", "bucketee", "budget", "sec", "the sec", "k", "p"):
+            assert not [text for text in texts(view, typed, 50) if "bucketeer" in text or "ecret" in text]
+        assert "bucketeers" in texts(other, "bu")
+        assert "bucket" not in texts(other, "bu")
+
+
+def test_completions_follow_the_index(tmp_path: Path) -> None:
+    """A word is completed once a passage with it is committed, and no longer once it is deleted."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        assert texts(engine, "zeb") == []
+        engine.add([Document("Zebras graze.", {"source": "z.md", "title": "Zebra guide"})])
+        assert texts(engine, "zeb") == ["Zebra guide", "zebra"]
+        engine.delete(["z.md"])
+        assert texts(engine, "zeb") == []
+
+
+@pytest.mark.parametrize(
+    "typed", ["", " ", "?!", "x" * 201, "\n \x00", "(((", "*", "-", "\U0001f600", "a\n b"]
+)
+def test_whatever_is_typed_is_answered(engine: Engine, typed: str) -> None:
+    """Texts without a word, long ones and strange ones complete to few things or nothing."""
+    assert len(engine.suggest(typed, 3)) <= 3
+    assert engine.suggest(typed, 0) == []
+
+
+def test_the_twin_gives_the_same(engine: Engine) -> None:
+    import asyncio
+
+    assert asyncio.run(engine.asuggest("buck")) == engine.suggest("buck")
+
+
+def test_what_is_no_text_is_refused(engine: Engine) -> None:
+    with pytest.raises(ArgumentError, match="query must be a string"):
+        engine.suggest(3)  # type: ignore[arg-type]
