@@ -120,8 +120,29 @@ class Asked:
 
 
 def ndcg(collection: Collection, engine: Engine, **options: Any) -> float:
+    return float(ndcg_by_query(collection, engine, **options).mean())
+
+
+def ndcg_by_query(collection: Collection, engine: Engine, **options: Any) -> NDArray[np.float64]:
+    """Return nDCG@10 of each query, in the order of the judgements; shape (queries,)."""
     run = make_run(Asked(engine, **options), collection.queries, k=50)
-    return score(run, collection.qrels, [MEASURE]).means[MEASURE]
+    return np.array(list(score(run, collection.qrels, [MEASURE]).per_query[MEASURE].values()))
+
+
+def chosen_by_half(values: NDArray[np.float64], splits: int = 40) -> float:
+    """Return the mean of the weight that is best for half of the queries, over the other half.
+
+    Args:
+        values: shape (weights, queries).
+    """
+    chance = np.random.default_rng(1)
+    means = []
+    for _ in range(splits):
+        order = chance.permutation(values.shape[1])
+        one, other = order[: len(order) // 2], order[len(order) // 2 :]
+        for half, rest in ((one, other), (other, one)):
+            means.append(values[values[:, half].mean(axis=1).argmax()][rest].mean())
+    return float(np.mean(means))
 
 
 def systems(collection: Collection, documents: Sequence[Document], model: Kept) -> dict[str, float]:
@@ -140,7 +161,10 @@ def systems(collection: Collection, documents: Sequence[Document], model: Kept) 
 def by_weight(
     collection: Collection, documents: Sequence[Document], model: Kept
 ) -> dict[str, dict[str, float]]:
-    """Return nDCG@10 by embedder and weight; "estimated", "alone" and the estimate itself among them."""
+    """Return nDCG@10 by embedder and weight; "estimated", "alone" and the estimate itself among them.
+
+    "own best" is the best weight for these very queries, "own, by half" what half of them choose for the other half.
+    """
     values: dict[str, dict[str, float]] = {}
     for name, embedder in embedders(model).items():
         with index_of(documents, embedder) as engine:
@@ -148,9 +172,12 @@ def by_weight(
             assert isinstance(leg, DenseLeg)
             row = values[name] = {"weight": leg.weight, "estimated": ndcg(collection, engine)}
             row["alone"] = ndcg(collection, engine, legs=["dense"])
+            grid = []
             for weight in WEIGHTS:
                 leg.weight = weight
-                row[f"{weight:g}"] = ndcg(collection, engine)
+                grid.append(ndcg_by_query(collection, engine))
+                row[f"{weight:g}"] = float(grid[-1].mean())
+            row["own best"], row["own, by half"] = max(map(np.mean, grid)), chosen_by_half(np.stack(grid))
     return values
 
 
@@ -199,7 +226,7 @@ def main() -> None:
         differences = {of: row["estimated"] - row["0"] for of, row in rows.items()}
         gains[name] = {
             key: statistics.fmean(row[key] - row["0"] for row in rows.values())
-            for key in [*map("{:g}".format, WEIGHTS[1:]), "alone", "estimated"]
+            for key in [*map("{:g}".format, WEIGHTS[1:]), "alone", "estimated", "own best", "own, by half"]
         } | {"worst": min(differences.values())}
     print(table(gains, "+.4f"))
 
