@@ -177,7 +177,8 @@ def by_weight(
                 leg.weight = weight
                 grid.append(ndcg_by_query(collection, engine))
                 row[f"{weight:g}"] = float(grid[-1].mean())
-            row["own best"], row["own, by half"] = max(map(np.mean, grid)), chosen_by_half(np.stack(grid))
+            row["own best"] = max(float(queries.mean()) for queries in grid)
+            row["own, by half"] = chosen_by_half(np.stack(grid))
     return values
 
 
