@@ -27,7 +27,7 @@ from sleuth.code import Snapshot
 from sleuth.code.graph import CERTAIN, resolver_of
 from sleuth.code.parsing import Reference
 from sleuth.code.repository import FolderSource
-from sleuth.code.snapshots import FileRow, index_source
+from sleuth.code.snapshots import Definition, FileRow, index_source
 from sleuth.engine import open_code
 
 
@@ -134,6 +134,20 @@ def places(
     return candidates[:sample]
 
 
+def implements(snapshot: Snapshot, definition: Definition, expected: tuple[str, int] | str) -> bool:
+    """Return whether a method of an `impl` of Rust is that of its type for a method of a trait, which rustc names."""
+    at = definition.symbol.parent
+    symbols = snapshot.detail(definition.file).symbols
+    if at < 0 or symbols[at].kind != "impl":
+        return False
+    block = Definition(definition.file, at, symbols[at])
+    traits = [base for base in resolver_of(snapshot).bases(block) if base.symbol.kind == "trait"]
+    if not isinstance(expected, tuple):
+        return not traits and " for " in symbols[at].signature
+    path, line = expected
+    return any(path == base.file.path and base.symbol.start <= line <= base.symbol.end for base in traits)
+
+
 def judge(
     root: Path, work: Path, sample: int, truth_of: Truth, languages: Set[str]
 ) -> tuple[Counter[str], Counter[float], Counter[float]]:
@@ -162,6 +176,7 @@ def judge(
                 and expected[0] == ours.definition.file.path
                 and symbol.start <= int(expected[1]) <= symbol.end
             )
+            same = same or implements(snapshot, ours.definition, expected)
             outcome["resolved"] += 1
             outcome["right"] += same
             counts[ours.confidence] += 1

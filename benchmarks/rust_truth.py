@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import posixpath
+import re
 import subprocess
 import sys
 import tempfile
@@ -54,11 +55,19 @@ def document(crate: Path, out: Path) -> str:
     return name
 
 
+def is_local(text: str, name: str) -> bool:
+    """Return whether a line binds a name as a variable or a parameter, which an index of definitions leaves out."""
+    item = rf"\b(?:fn|struct|enum|trait|type|const|static|mod|union|macro_rules!)\s+{re.escape(name)}\b"
+    local = rf"\blet\b.*\b{re.escape(name)}\b|[(|,\s]{re.escape(name)}\s*:(?!:)|\|[^|]*\b{re.escape(name)}\b"
+    return re.search(item, text) is None and re.search(local, text) is not None
+
+
 class Page(HTMLParser):
     """Reads the links of one page of a source."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, crate: Path, path: str) -> None:
         super().__init__()
+        self.crate = crate
         self.path = path
         self.line = 0
         self._target = ""
@@ -89,7 +98,11 @@ class Page(HTMLParser):
             home = (
                 posixpath.normpath(posixpath.join(posixpath.dirname(self.path), page)) if page else self.path
             )
-            print(json.dumps([self.path, self.line, name, home.removesuffix(".html"), int(first)]))
+            home = home.removesuffix(".html")
+            text = (self.crate / home).read_text("utf8").splitlines()[int(first) - 1]
+            print(
+                json.dumps([self.path, self.line, name, None if is_local(text, name) else home, int(first)])
+            )
         self._target = ""
 
 
@@ -100,7 +113,7 @@ def main() -> None:
         pages = Path(work) / "src" / document(crate, Path(work))
         for page in sorted(pages.rglob("*.rs.html")):
             path = f"src/{page.relative_to(pages).as_posix().removesuffix('.html')}"
-            Page(path).feed(page.read_text("utf8"))
+            Page(crate, path).feed(page.read_text("utf8"))
 
 
 if __name__ == "__main__":

@@ -93,6 +93,52 @@ def test_type_parameters_stand_for_arguments(
     assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
 
 
+def test_paths_types_and_variants_of_rust(storage: CodeStorage, tmp_path: Path) -> None:
+    """A path leads from the crate or a module to a name of it; a type is its struct and not an `impl` of it."""
+    files = {
+        "src/lib.rs": "mod far;\nmod near;\npub use near::Near;\n",
+        "src/far/mod.rs": "pub mod deep;\npub fn make() -> u8 { 0 }\npub struct Far;\nimpl Far {\n    pub fn make() -> Self { Far }\n    pub fn go(&self) {}\n}\n",
+        "src/far/deep.rs": "pub fn make() -> u8 { 0 }\npub struct Far;\n",
+        "src/near.rs": "pub struct Near;\nimpl Near {\n    pub fn make() -> Option<Self> { None }\n    pub fn go(&self) {}\n}\n",
+        "src/use.rs": """use crate::far;
+type Alias = far::Far;
+enum Shape { Dot(u8), Line { long: u8 } }
+impl Shape { fn area(&self) {} }
+trait Stream { fn pull(&self); }
+struct Holder<I> { input: I }
+impl<I> Holder<I> where I: Stream {
+    fn run<T: Stream>(&self, one: T) {
+        self.input.pull();
+        one.pull();
+    }
+}
+fn run() {
+    far::make();
+    far::Far::make();
+    crate::far::deep::make();
+    super::near::Near::make().unwrap().go();
+    crate::Near::make();
+    let held = Alias::make();
+    held.go();
+    Shape::Dot(1).area();
+    let line = Shape::Line { long: 1 };
+    line.area();
+    Ok(Holder { input: 1 })
+}
+""",
+    }
+    targets = resolved(open_project(storage, tmp_path / "crate", files), "src/use.rs")
+    expected = {
+        "far.make": "src/far/mod.rs:make", "far.Far.make": "src/far/mod.rs:Far.make", "crate.far.deep.make": "src/far/deep.rs:make",
+        "super.near.Near.make": "src/near.rs:Near.make", "super.near.Near.make().unwrap().go": "src/near.rs:Near.go",
+        "crate.Near.make": "src/near.rs:Near.make", "Alias.make": "src/far/mod.rs:Far.make", "held.go": "src/far/mod.rs:Far.go",
+        "Shape.Dot": "src/use.rs:Shape.Dot", "Shape.Dot(1).area": "src/use.rs:Shape.area", "line.area": "src/use.rs:Shape.area",
+        "self.input.pull": "src/use.rs:Stream.pull", "one.pull": "src/use.rs:Stream.pull", "Holder": "src/use.rs:Holder",
+    }  # fmt: skip
+    targets = {name.replace("::", "."): target for name, target in targets.items()}
+    assert {name: targets.get(name, "no use") for name in expected} == expected
+
+
 def test_fields_of_object_types_and_choices_are_followed(storage: CodeStorage, tmp_path: Path) -> None:
     """Parts of an object type that a function returns have types; a value that is chosen is one of two."""
     source = "class A { go() {} }\nclass B { go() {} }\ntype Both = { one: A; two?: B }\nfunction make(): { one: A; two: B } {}\nfunction run(both: Both, flag: boolean) {\n  const { one, two } = make()\n  one.go()\n  two.go()\n  both.two.go()\n  const three = flag ? new B() : null\n  three.go()\n}\n"

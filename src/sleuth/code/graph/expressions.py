@@ -172,7 +172,7 @@ def read_chain(text: str) -> list[Step]:
         is_called = is_indexed = False
         while (
             at < len(text)
-            and (at := _before_body(text, at, is_called)) < len(text)
+            and (at := _before_body(text, at, is_called or name_match[0][0].isupper())) < len(text)
             and (text[at] in "([{?!)" or _generic(text, at))
         ):
             if text[at] in "?!" and _SEPARATOR.match(text, at):
@@ -191,10 +191,10 @@ def read_chain(text: str) -> list[Step]:
     return []
 
 
-def _before_body(text: str, at: int, is_called: bool) -> int:
-    """Return where the body of an anonymous class begins, as in `new A() {}`, or the place itself."""
+def _before_body(text: str, at: int, may_begin: bool) -> int:
+    """Return where the body of a class or a struct begins, as in `new A() {}` and `A { b: 1 }`, or the place itself."""
     body = len(text) - len(text[at:].lstrip())
-    return body if is_called and text[body : body + 1] == "{" else at
+    return body if may_begin and text[body : body + 1] == "{" else at
 
 
 def _generic(text: str, at: int) -> bool:

@@ -40,6 +40,12 @@ _APART: Final = frozenset({"member", "generic"})
 """Bindings that are no variables."""
 _CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()]*\))?\)$")
 """A value in brackets that is cast to a class: `((Name) value)`."""
+_PASSING_NAMES: Final = """
+unwrap expect unwrap_or unwrap_or_default unwrap_or_else clone cloned copied to_owned as_ref as_mut as_deref borrow
+borrow_mut lock read write get_mut into_inner iter iter_mut into_iter ok ok_or ok_or_else map_err
+"""
+_PASSING: Final = frozenset(_PASSING_NAMES.split())
+"""Methods of Rust's own types that return what is inside, or the same again."""
 _DEPTH: Final = 6
 _LEVELS: Final = 4
 """How many classes up the arguments of a base are looked for."""
@@ -109,6 +115,12 @@ class Inference:
                 return inferred
         return None
 
+    def path_type(self, path: str, site: Site) -> Type | None:
+        """Return the type that a path of Rust begins with: `T` of `T::make()`, where it names one."""
+        whole = Type(path.partition("::<")[0], site)
+        is_path = type_name(whole.text) and "." not in path and path != "self"
+        return whole if is_path and self.class_of(whole) is not None else None
+
     def class_of(self, inferred: Type | None, depth: int = _DEPTH) -> Definition | None:
         """Return the class of a type, or that of its bound or alias; None where it is not of the repository."""
         if inferred is None or inferred.owner is not None:
@@ -146,9 +158,9 @@ class Inference:
         generics = [binding for binding in detail.bindings.get(name, ()) if binding.kind == "generic"]
         at = site.symbol
         while generics and at >= 0:
-            for binding in generics:
-                if binding.symbol == at:
-                    return binding
+            here = [binding for binding in generics if binding.symbol == at]
+            if here:  # a bound may come later, behind `where`
+                return next((binding for binding in here if binding.type), here[0])
             at = detail.symbols[at].parent
         return None
 
@@ -179,7 +191,9 @@ class Inference:
         if (owner.file.key, owner.index) == (ancestor.file.key, ancestor.index):
             return inferred
         site = Site(owner.file, owner.index, owner.symbol.line)
-        heritage = heritage_of(owner.symbol.signature, owner.symbol.name)
+        heritage = owner.symbol.signature
+        if owner.symbol.kind != "impl":  # whose type is after its bounds and its trait
+            heritage = heritage_of(heritage, owner.symbol.name)
         for base in self._names.bases(owner):
             level = self._level(Type(heritage, site, base, inferred), ancestor, depth - 1)
             if level is not None:
@@ -199,14 +213,19 @@ class Inference:
             return None
         inferred = self._first(steps[0], site, depth)
         rest = steps[1:]
-        if inferred is None and rest and not steps[0].is_called and not self.is_bound(steps[0].name, site):
-            # The first name may be a module: what it holds is resolved as a whole.
-            inferred = self._named(rest[0], steps[0].name, site, depth)
-            rest = rest[1:]
+        path, is_open = steps[0].name, not steps[0].is_called and not self.is_bound(steps[0].name, site)
+        while inferred is None and rest and is_open:
+            # The first names may be modules: what they hold is resolved as a whole.
+            step, *rest = rest
+            inferred = self._named(step, path, site, depth)
+            path = f"{path}{'::' if site.file.language == 'rust' else '.'}{step.name}"
+            is_open = not step.is_called
         for step in rest:
             if inferred is None:
                 return None
-            inferred = self._part(inferred, step, depth)
+            part = self._part(inferred, step, depth)
+            passes = site.file.language == "rust" and step.name in _PASSING
+            inferred = inferred if part is None and passes else part
         return inferred
 
     def _part(self, inferred: Type, step: Step, depth: int) -> Type | None:
@@ -331,7 +350,8 @@ class Inference:
             inferred = self._of_definition(target.definition, depth)
             if inferred is not None and type_name(inferred.text) in _ITSELF:
                 inferred = Type("", inferred.site, owner)
-            if inferred is None and step.name == "new":
+            is_variant = owner.symbol.kind == "enum" and target.definition.symbol.kind == "attribute"
+            if inferred is None and (step.name == "new" or is_variant):
                 return Type("", Site(owner.file, owner.index, owner.symbol.line), owner)
             if inferred is not None:
                 return self._stepped(_of(inferred, receiver), step)

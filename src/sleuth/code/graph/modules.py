@@ -192,6 +192,43 @@ def _folder(snapshot: Snapshot, path: str) -> list[int]:
 
 
 def _rust(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
+    home = _rust_module(file.path)
+    root = next(
+        (home[:size] for size in range(len(home), -1, -1) if _rust_file(snapshot, home[:size], _ROOTS)), []
+    )
+    path = [*(step for step in item.module.split("::") if step), item.name]
+    up = next((i for i, step in enumerate(path) if step != "super"), len(path))
+    if path[0] == "crate":
+        bases, path = [root], path[1:]
+    elif path[0] == "self" or up:
+        bases, path = [home[: len(home) - up]], path[max(up, 1) :]
+    else:
+        bases = [home, root]
+    for base in bases:
+        for steps, name in (([*base, *path], ""), ([*base, *path[:-1]], path[-1] if path else "")):
+            if files := _rust_file(snapshot, steps, _MODULE_FILES):
+                return files, name
+    return _rust_ending(snapshot, file, item)
+
+
+_ROOTS = ("/lib.rs", "/main.rs")
+_MODULE_FILES = (".rs", "/mod.rs", *_ROOTS)
+
+
+def _rust_module(path: str) -> list[str]:
+    """Return the folders and the name of the module that a file of Rust is."""
+    *folders, name = path.removesuffix(".rs").split("/")
+    return folders if name in ("mod", "lib", "main") else [*folders, name]
+
+
+def _rust_file(snapshot: Snapshot, steps: list[str], endings: Sequence[str]) -> list[int]:
+    """Return the position of the file of a module."""
+    names = ("/".join(steps) + ending for ending in endings)
+    return [snapshot.by_path[name.lstrip("/")] for name in names if name.lstrip("/") in snapshot.by_path][:1]
+
+
+def _rust_ending(snapshot: Snapshot, file: FileRow, item: Import) -> tuple[list[int], str]:
+    """Return the files of a module of another crate, or below a folder that is not the crate's."""
     steps = [s for s in item.module.split("::") if s not in ("crate", "self", "super", "")]
     for path, name in ((".".join([*steps, item.name]), ""), (".".join(steps), item.name)):
         if path and (files := snapshot.modules.get(path, [])):

@@ -23,13 +23,13 @@ from sleuth.code.graph.bindings import is_variable, may_mean
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Resolved, Site
 from sleuth.code.graph.modules import files_of, nearest, package_folder
 from sleuth.code.parsing.detail import Reference
+from sleuth.code.parsing.imports import Import
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.parsing.languages import SCRIPTS
 from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
     from sleuth.code.parsing.detail import Symbol
-    from sleuth.code.parsing.imports import Import
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -47,10 +47,11 @@ _STYLED = frozenset({"css", "html", "vue", "svelte"})
 """Pages use the names that styles define."""
 _MODULES = frozenset({"python", "javascript", "typescript", "tsx"})
 """Languages whose modules export the names at the top of their files."""
-_CLOSED = frozenset({"python", "go", "java"})
+_CLOSED = frozenset({"python", "go", "java", "rust"})
 """Languages whose files see no names but their own, their package's, imported ones and those of the language."""
 CERTAIN = 0.5
 """Least confidence of a target that is more than a guess by a method's name."""
+_RUST_ROOTS = frozenset({"crate", "self", "super"})
 _CALLING = frozenset({"call", "instantiation"})
 _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 """A value that is the name of something, or of a member of it."""
@@ -70,7 +71,7 @@ class Resolver:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._by_name = lru_cache(maxsize=20_000)(snapshot.definitions)
+        self._by_name = lru_cache(maxsize=20_000)(self._definitions_named)
         self._targets = lru_cache(maxsize=50_000)(self._imported)
         self._known: dict[tuple[int, Reference], Resolved | None] = {}
         self._local = threading.local()
@@ -109,6 +110,10 @@ class Resolver:
                 self._known.clear()
             self._known[key] = target
         return target
+
+    def _definitions_named(self, name: str) -> list[Definition]:
+        """Return what a name can mean: an `impl` has the name of its type, and is never meant by it."""
+        return [each for each in self._snapshot.definitions(name) if each.symbol.kind != "impl"]
 
     def _under_way(self) -> set[tuple[int, Reference]]:
         """Return the references that this thread is resolving."""
@@ -151,6 +156,8 @@ class Resolver:
         name, qualifier = reference.name, reference.qualifier
         site = Site(file, reference.symbol, reference.line)
         receiver = self._inference.type_of(qualifier, site)
+        if receiver is None and file.language == "rust":
+            receiver = self._inference.path_type(head, site)
         owner = self._inference.class_of(receiver)
         if owner is not None:
             member = self.member(owner, name, reference.role)
@@ -241,7 +248,8 @@ class Resolver:
                 self._places.clear()
             places = self._places[file.key] = {}
             for i, symbol in enumerate(self._snapshot.detail(file).symbols):
-                places.setdefault(symbol.name, []).append(i)
+                if symbol.kind != "impl":
+                    places.setdefault(symbol.name, []).append(i)
         return places
 
     def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
@@ -278,10 +286,13 @@ class Resolver:
         return None
 
     def _globally(self, file: FileRow, name: str) -> Resolved | None:
-        if name in _BUILTIN or self._is_module(file):
+        candidates = [d for d in self._by_name(name) if d.symbol.kind != "attribute"]
+        if file.language == "rust":
+            candidates = [d for d in candidates if d.symbol.kind == "macro"]
+        elif name in _BUILTIN or self._is_module(file):
             # A module has no names without a definition or an import: everything else is a local or a builtin.
             return None
-        return self._only(file, [d for d in self._by_name(name) if d.symbol.kind != "attribute"], 0.5)
+        return self._only(file, candidates, 0.5)
 
     def _is_module(self, file: FileRow) -> bool:
         """Return whether all names of a file are its own, imported, or of the language."""
@@ -360,6 +371,10 @@ class Resolver:
         steps = [step for step in re.split(r"\.|::|->|\\", called.removeprefix("new ")) if step]
         if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
             return None
+        own = head == "self" and self._inference.is_bound(head, Site(file, reference.symbol, reference.line))
+        if file.language == "rust" and steps[0] in _RUST_ROOTS and "." not in head and not own:
+            positions, inside = self._rust_module(file, steps)
+            return self._in_files(file, positions, inside, reference)
         for item in self._snapshot.detail(file).imports:
             module = item.module if not item.name else ""
             dotted = module and head.startswith(module) and (item.alias == module)
@@ -368,13 +383,30 @@ class Resolver:
                 inside = steps[module.count(".") + 1 if dotted else 1 :]
                 while inside and (deeper := self._module_in(file, positions, inside[0], _REEXPORTS)):
                     positions, inside = deeper, inside[1:]
-                whole = not inside or head in (item.alias, module)
-                definitions = self._behind(file, positions, reference.name, _REEXPORTS if whole else 0)
-                if definitions:
-                    return Resolved(definitions[0], 0.9)
-                if inside and (owners := self._behind(file, positions, inside[0], _REEXPORTS)):
-                    return self._along(Resolved(owners[0], 0.9), inside[1:], reference)
+                target = self._in_files(file, positions, inside, reference)
+                if target is not None:
+                    return target
         return None
+
+    def _in_files(
+        self, file: FileRow, positions: list[int], inside: list[str], use: Reference
+    ) -> Resolved | None:
+        """Return what the files of a module define under a name, or inside of the definitions `inside`."""
+        if inside and (owners := self._behind(file, positions, inside[0], _REEXPORTS)):
+            return self._along(Resolved(owners[0], 0.9), inside[1:], use)
+        for definition in self._behind(file, positions, use.name, 0 if inside else _REEXPORTS):
+            if may_mean(definition.symbol, use, definition.file.language, inside=True):
+                return Resolved(definition, 0.9)
+        return None
+
+    def _rust_module(self, file: FileRow, steps: list[str]) -> tuple[list[int], list[str]]:
+        """Return the files of the longest module that a path of Rust begins with, and the rest of the path."""
+        for size in range(len(steps), 0, -1):
+            item = Import("::".join(steps[: size - 1]), steps[size - 1], "")
+            positions, name = files_of(self._snapshot, file, item)
+            if positions:
+                return positions, steps[size - 1 :] if name else steps[size:]
+        return [], []
 
     def _module(self, file: FileRow, item: Import, depth: int = _REEXPORTS) -> list[int]:
         """Positions of the files of the module that an import brings in, [] where it brings in something else."""
@@ -433,7 +465,15 @@ class Resolver:
         if not keys:
             return []
         definitions = [d for d in self._by_name(name) if d.file.key in keys]
-        return [d for d in definitions if d.symbol.parent < 0 or d.file.language not in _MODULES]
+        return [d for d in definitions if d.symbol.parent < 0 or not self._is_hidden(d)]
+
+    def _is_hidden(self, definition: Definition) -> bool:
+        """Return whether a definition is inside of another one and not offered by its module."""
+        language = definition.file.language
+        if language == "rust":
+            symbols = self._snapshot.detail(definition.file).symbols
+            return symbols[definition.symbol.parent].kind != "module"
+        return language in _MODULES
 
     def _snapshot_nearest(self, file: FileRow, candidates: list[Definition]) -> Definition:
         positions = [self._snapshot.by_path[d.file.path] for d in candidates]

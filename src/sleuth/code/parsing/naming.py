@@ -14,6 +14,8 @@ _OPERATOR = re.compile(
     r"((?:\w+(?:<[^<>]*>)?::)*)operator\b\s*(?:(\(\s*\)|[^\w\s(][^\w(]*)|([^(]+?)\s*(?:\(.*)?$)", re.S
 )
 """The part before `operator` in a name of C++, and the sign or the type after it."""
+_REFERRING = re.compile(r"^(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)+")
+"""The signs before the type of `impl Trait for &'a mut Type`."""
 _GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 _MAX_QUALIFIER = 80
 
@@ -63,6 +65,8 @@ def _split_name(name: str, language: str) -> tuple[str, str]:
         return ".".join(parts), f"operator{sign}"
     if language == "bash":
         return "", name  # `log::info` is one word there
+    if language == "rust":
+        name = _REFERRING.sub("", name)
     whole = name.strip("\"'`@")
     parts = [
         part

@@ -28,3 +28,7 @@
   (function_item name: (_) @name return_type: (_) @type)
   (function_signature_item name: (_) @name return_type: (_) @type)
 ] @binding.variable
+(type_item name: (_) @name type: (_) @type) @binding.variable
+(const_item name: (_) @name type: (_) @type) @binding.variable
+(type_parameter name: (type_identifier) @name bounds: (trait_bounds (_) @type)?) @binding.generic
+(where_predicate left: (type_identifier) @name bounds: (trait_bounds (_) @type)) @binding.generic

@@ -10,3 +10,4 @@
 (const_item name: (_) @name) @definition.constant
 (static_item name: (_) @name) @definition.constant
 (type_item name: (_) @name) @definition.type
+(enum_variant name: (_) @name) @definition.attribute
