@@ -162,6 +162,8 @@ def test_a_merge_in_pieces_is_the_merge_at_once(tmp_path: Path, monkeypatch: pyt
         whole = LEG.merge(views)
         with monkeypatch.context() as small:
             small.setattr(merging, "WINDOW", 500)
+            small.setattr(merging, "TERMS", 64)
+            small.setattr(merging, "TERMS_OF_A_TABLE", 100)
             small.setattr(scratch, "ROOM", 1000)
             pieces = LEG.merge(views, scratch.Scratch(tmp_path))
         assert list(tmp_path.iterdir()) == []

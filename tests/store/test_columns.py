@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import random
+import tracemalloc
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,8 +25,10 @@ from sleuth.store.columns import (
     FilterCache,
     kernels,
     lay_rows,
+    merge,
     read_column,
 )
+from sleuth.store.disk import scratch
 from sleuth.testing.filters import filters, metadata
 from tests.examples import examples
 
@@ -100,6 +104,48 @@ def test_merging_drops_dead_rows_and_nothing_else(
     fresh = built(rows)
     assert merge_result.arrays["columns"].tobytes() == fresh.arrays["columns"].tobytes()
     assert merge_result.meta == fresh.meta
+
+
+@pytest.mark.parametrize("live_share", [1.0, 0.7])
+def test_a_merge_in_windows_is_the_merge_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_share: float
+) -> None:
+    """A merge that reads few values at a time and writes them to files gives the same bytes."""
+    rng = random.Random(3)
+    segments = []
+    for seed, n in ((1, 300), (2, 40), (3, 500)):
+        rows = [{**row, "x": rng.random(), "n": rng.randrange(10**9)} for row in random_rows(seed, n)]
+        live = [rng.random() < live_share for _ in rows]
+        segments.append(built(rows, name=f"s{seed}", live=None if live_share == 1 else live))
+    whole = ColumnsLeg().merge(segments)
+    monkeypatch.setattr(merge, "_WINDOW", 7)
+    monkeypatch.setattr(merge, "PIECE", 50)
+    monkeypatch.setattr(scratch, "PIECE", 64)
+    monkeypatch.setattr(scratch, "ROOM", 100)
+    pieces = ColumnsLeg().merge(segments, scratch.Scratch(tmp_path))
+    assert pieces.arrays["columns"].tobytes() == whole.arrays["columns"].tobytes()
+    assert pieces.meta == whole.meta
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_merge_of_columns_holds_a_few_bytes_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values that differ in every row take 16 bytes of memory each while they are merged, however long they are."""
+    monkeypatch.setattr(merge, "_WINDOW", 1 << 10)
+    monkeypatch.setattr(merge, "PIECE", 1 << 16)
+    monkeypatch.setattr(scratch, "PIECE", 1 << 16)
+    monkeypatch.setattr(scratch, "ROOM", 1 << 16)
+    n = 20_000
+    segments = [
+        built([{"name": f"{i * 7919 % n:040}", "number": i * 7919**2, "x": i / 7 + part} for i in range(n)])
+        for part in range(2)
+    ]
+    tracemalloc.start()
+    try:
+        ColumnsLeg().merge(segments, scratch.Scratch(tmp_path))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 16 * 2 * n + (1 << 19)
 
 
 @settings(max_examples=examples(100))

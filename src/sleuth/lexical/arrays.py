@@ -15,7 +15,12 @@ Arrays = dict[str, NDArray[Any]]
 
 def dictionary(data: NDArray[np.uint8], starts: NDArray[np.int64]) -> Arrays:
     """Return the arrays of these terms, end to end, and where each begins and ends."""
-    if starts[-1] >= GONE:
-        raise ArgumentError(f"a segment must hold less than {GONE} bytes of distinct terms, got {starts[-1]}")
+    check_size(int(starts[-1]))
     short = starts.astype(np.uint32)
     return {"term_bytes": data, "term_starts": short, "slots": make_slots(data, short)}
+
+
+def check_size(size: int) -> None:
+    """Raises ArgumentError where the terms of a segment take too many bytes."""
+    if size >= GONE:
+        raise ArgumentError(f"a segment must hold less than {GONE} bytes of distinct terms, got {size}")

@@ -8,21 +8,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical.arrays import Arrays, dictionary
-from sleuth.lexical.postings import GONE, FieldPostings, PostingsWriter, is_dense, sizes_of, tally_segment
+from sleuth.lexical.arrays import Arrays, check_size
+from sleuth.lexical.postings import (
+    GONE,
+    FieldPostings,
+    PostingsWriter,
+    empty_slots,
+    fill_slots,
+    is_dense,
+    sizes_of,
+    tally_segment,
+)
 from sleuth.store import Growing, Scratch, SegmentView, let_go, unpack
-
-if TYPE_CHECKING:
-    from sleuth.text import TermTable
 
 WINDOW = 8 << 20
 """Bytes of postings that are made at a time, about."""
+_BYTES_OF_A_TERM = 48
+"""What a term takes beside its postings while they are made."""
+TERMS = 1 << 16
+"""Terms of a segment that are read at a time."""
+TERMS_OF_A_TABLE = 1 << 18
+"""Terms that are compared with each other at a time, about: of more, some are, by their hash."""
 
 Norm = Callable[[NDArray[np.uint32]], tuple[float, float]]
 
@@ -32,12 +43,12 @@ class Kept:
     """What is kept of a segment.
 
     Attributes:
-        rows: the new ordinal of each row, GONE where it is not live; uint32.
-        whole: whether all of them are live.
+        base: the new ordinal of its first live row.
+        rows: the new ordinal of each row, GONE where it is not live; uint32. None where all are live.
     """
 
-    rows: NDArray[np.uint32]
-    whole: bool
+    base: int
+    rows: NDArray[np.uint32] | None
 
 
 def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
@@ -46,14 +57,14 @@ def number_rows(segments: Iterable[SegmentView]) -> tuple[list[Kept], int]:
     n = 0
     for segment in segments:
         if segment.live is None:
-            live_rows.append(Kept(np.arange(n, n + len(segment), dtype=np.uint32), whole=True))
+            live_rows.append(Kept(n, None))
             n += len(segment)
         else:
             live = unpack(segment.live, len(segment))
             rows = np.full(len(segment), GONE, np.uint32)
             alive = int(np.count_nonzero(live))
             rows[live] = np.arange(n, n + alive, dtype=np.uint32)
-            live_rows.append(Kept(rows, whole=False))
+            live_rows.append(Kept(n, rows))
             n += alive
     return live_rows, n
 
@@ -68,17 +79,21 @@ def merge_field(
     """
     lengths = np.zeros(n, np.uint32)
     for part, its in zip(parts, rows, strict=True):
-        alive = its.rows != GONE
-        lengths[its.rows[alive]] = part.arrays["lengths"][alive]
+        own = part.arrays["lengths"]
+        if its.rows is None:
+            lengths[its.base : its.base + len(own)] = own
+        else:
+            alive = its.rows != GONE
+            lengths[its.rows[alive]] = own[alive]
     _let_go(parts)
     numbers, df, long_counts, words = _terms(parts, rows, n, scratch)
     output = _Joined(scratch)
     c0, c1 = norm(lengths)
-    for first, last in _windows(sizes_of(df, long_counts, n)):
+    for first, last in _windows(len(df), lambda some: sizes_of(df[some], long_counts[some], n)):
         writer = PostingsWriter(df[first:last], long_counts[first:last], lengths, c0, c1)
         for part, its, its_numbers in zip(parts, rows, numbers, strict=True):
-            writer.add_segment(part, its_numbers, its.rows, first)
-        _let_go(parts)
+            writer.add_segment(part, its_numbers, its.rows, its.base, first)
+            _let_go([part])
         output.add(writer.finish(), first)
     return {"lengths": scratch.keep(lengths), **output.arrays(), **words}
 
@@ -89,36 +104,65 @@ def _terms(
     """Per part the new number of each term, GONE where no row is left of it; rows and long counts of each term, as
     `PostingsWriter` takes them; and the arrays of the dictionary.
     """
-    numbers, table = _union(parts)
-    df, long_counts = _count(parts, live_rows, numbers, len(table), n)
+    numbers, n_terms = _number(parts)
+    df, long_counts = _count(parts, live_rows, numbers, n_terms, n)
     is_present = df > 0
-    data, starts = table.select(is_present.view(np.uint8))
-    del table
-    _let_go(parts)
-    words = dictionary(data, starts)
-    del data, starts
-    for name in words:
-        words[name] = scratch.keep(words[name])
     if not is_present.all():
         renumbered = np.full(len(is_present), GONE, np.uint32)
         renumbered[is_present] = np.arange(int(np.count_nonzero(is_present)), dtype=np.uint32)
         numbers = [renumbered[its] for its in numbers]
         df, long_counts = df[is_present], long_counts[is_present]
-    return numbers, df, long_counts, words
+    return numbers, df, long_counts, _dictionary(parts, numbers, len(df), scratch)
 
 
-def _union(parts: Sequence[FieldPostings]) -> tuple[list[NDArray[np.uint32]], TermTable]:
-    """Per part the number of each of its terms among all, and all."""
-    from sleuth.text import TermTable
+def _number(parts: Sequence[FieldPostings]) -> tuple[list[NDArray[np.uint32]], int]:
+    """Per part the number of each of its terms among all, in order of first appearance, and how many there are."""
+    from sleuth.text import TermTable, number_terms
 
-    table = TermTable()
-    numbers = []
-    for part in parts:
-        arrays = part.arrays
-        numbers.append(table.add(arrays["term_bytes"], arrays["term_starts"], arrays["slots"]))
-        if part is not parts[0]:  # whose terms are looked up further on
-            _let_go([part])
-    return numbers, table
+    ends = np.cumsum([part.n_terms for part in parts])
+    firsts = np.empty(int(ends[-1]), np.uint32)
+    shares = max(1, -(-len(firsts) // TERMS_OF_A_TABLE))
+    for share in range(shares):
+        table = TermTable(share, shares)
+        for part, end in zip(parts, ends.tolist(), strict=True):
+            for first, data, starts in _terms_of(part):
+                table.add(data, starts, firsts, end - part.n_terms + first)
+        del table
+    count = number_terms(firsts)
+    return np.split(firsts, ends[:-1]), count
+
+
+def _terms_of(part: FieldPostings) -> Iterator[tuple[int, NDArray[np.uint8], NDArray[np.uint32]]]:
+    """Yield terms some at a time: the number of the first, their bytes end to end, and where they begin and end."""
+    data, starts = part.arrays["term_bytes"], part.arrays["term_starts"]
+    for first in range(0, part.n_terms, TERMS):
+        some = starts[first : first + TERMS + 1]
+        yield first, data[some[0] : some[-1]], some
+        _let_go([part])
+
+
+def _dictionary(
+    parts: Sequence[FieldPostings], numbers: Sequence[NDArray[np.uint32]], n_terms: int, scratch: Scratch
+) -> Arrays:
+    """Return the arrays of the dictionary of so many terms, of which each part has those with these numbers."""
+    data, starts, slots = scratch.growing(np.uint8), scratch.growing(np.uint32), empty_slots(n_terms)
+    starts.append(np.zeros(1, np.uint32))
+    count = size = 0
+    for part, its in zip(parts, numbers, strict=True):
+        seen = count
+        for first, its_data, its_starts in _terms_of(part):
+            own, lengths = its[first : first + TERMS], np.diff(its_starts)
+            is_new = (own >= seen) & (own != GONE)
+            new_data = its_data[np.repeat(is_new, lengths)]
+            bounds = size + np.cumsum(np.append(0, lengths[is_new]))
+            size = int(bounds[-1])
+            check_size(size)
+            bounds_of_new = bounds.astype(np.uint32)
+            fill_slots(slots, new_data, bounds_of_new, count)
+            count += len(bounds) - 1
+            data.append(new_data)
+            starts.append(bounds_of_new[1:])
+    return {"term_bytes": data.array(), "term_starts": starts.array(), "slots": scratch.keep(slots)}
 
 
 def _count(
@@ -134,17 +178,14 @@ def _count(
     """
     df, long_counts = np.zeros(n_terms, np.uint32), np.zeros(n_terms, np.uint32)
     for part, its, terms in zip(parts, live_rows, numbers, strict=True):
-        if its.whole:
+        if its.rows is None:
             df[terms] += _rows_of(part)
-            continue
-        for first, last in _windows(4 * _rows_of(part).astype(np.int64)):
-            some = np.full(len(terms), GONE, np.uint32)
-            some[first:last] = terms[first:last]
-            tally_segment(part, some, its.rows, df, long_counts)
             _let_go([part])
+            continue
+        _tally_live(part, its.rows, terms, df, long_counts)
     dense = is_dense(df, n)
     for part, its, terms in zip(parts, live_rows, numbers, strict=True):
-        if not its.whole:
+        if its.rows is not None:
             continue
         own = part.arrays["dense_terms"]
         # In the stream of a dense term each long count takes a byte more.
@@ -160,6 +201,22 @@ def _count(
     return df, long_counts
 
 
+def _tally_live(
+    part: FieldPostings,
+    rows: NDArray[np.uint32],
+    terms: NDArray[np.uint32],
+    df: NDArray[np.uint32],
+    long_counts: NDArray[np.uint32],
+) -> None:
+    """Add the rows of each term, and its long counts, of a segment that has lost rows."""
+    rows_of_term = _rows_of(part)
+    for first, last in _windows(len(terms), lambda some: 4 * rows_of_term[some].astype(np.int64)):
+        some_terms = np.full(len(terms), GONE, np.uint32)
+        some_terms[first:last] = terms[first:last]
+        tally_segment(part, some_terms, rows, df, long_counts)
+        _let_go([part])
+
+
 def _rows_of(part: FieldPostings) -> NDArray[np.uint32]:
     """Return how many rows each term of a segment is in."""
     df: NDArray[np.uint32] = np.diff(part.arrays["list_starts"])
@@ -167,16 +224,21 @@ def _rows_of(part: FieldPostings) -> NDArray[np.uint32]:
     return df
 
 
-def _windows(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Half-open ranges of about WINDOW bytes that cover all; at least one."""
-    ends, first = np.cumsum(sizes), 0
-    while True:
-        before = int(ends[first - 1]) if first else 0
-        last = min(max(first + 1, int(np.searchsorted(ends, before + WINDOW))), len(sizes))
-        yield first, last
-        if last >= len(sizes):
-            return
-        first = last
+def _windows(count: int, sizes: Callable[[slice], NDArray[np.int64]]) -> Iterator[tuple[int, int]]:
+    """Half-open ranges of about WINDOW bytes that cover so many terms; at least one.
+
+    Args:
+        sizes: gives the bytes of the postings of some terms.
+    """
+    first = size = 0
+    for begin in range(0, count, TERMS):
+        ends, done = size + np.cumsum(sizes(slice(begin, begin + TERMS)) + _BYTES_OF_A_TERM), 0
+        while (place := int(np.searchsorted(ends, done + WINDOW))) < len(ends):
+            yield first, begin + place + 1
+            first, done = begin + place + 1, int(ends[place])
+        size = int(ends[-1]) - done
+    if first < count or not count:
+        yield first, count
 
 
 class _Joined:

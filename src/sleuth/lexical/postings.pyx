@@ -271,18 +271,30 @@ def sizes_of(df, long_counts, n_rows):
 
 def make_slots(const uint8_t[::1] data, const uint32_t[::1] starts):
     """Build a hash table over a dictionary: shape (a power of two,), uint32, term number + 1; 0 is free."""
-    cdef uint64_t n = starts.shape[0] - 1, room = 8, i, j
-    while room * 2 < n * 3:
+    slots = empty_slots(starts.shape[0] - 1)
+    fill_slots(slots, data, starts, 0)
+    return slots
+
+
+def empty_slots(n_terms):
+    """Return the hash table of a dictionary of so many terms, before they are put into it."""
+    room = 8
+    while room * 2 < n_terms * 3:
         room *= 2
-    slots_array = np.zeros(room, np.uint32)
-    cdef uint32_t[::1] slots = slots_array
+    return np.zeros(room, np.uint32)
+
+
+def fill_slots(uint32_t[::1] slots, const uint8_t[::1] data, const uint32_t[::1] starts, uint32_t first):
+    """Put terms into a hash table, which are the ones from number `first` on; `starts` may begin with any value."""
+    cdef uint64_t mask = slots.shape[0] - 1, i, j
+    cdef const uint8_t* term = &data[0] if data.shape[0] else NULL
     with nogil:
-        for i in range(n):
-            j = _hash(&data[0] + starts[i], starts[i + 1] - starts[i]) & (room - 1)
+        for i in range(<uint64_t>starts.shape[0] - 1):
+            j = _hash(term, starts[i + 1] - starts[i]) & mask
+            term += starts[i + 1] - starts[i]
             while slots[j]:
-                j = (j + 1) & (room - 1)
-            slots[j] = <uint32_t>(i + 1)
-    return slots_array
+                j = (j + 1) & mask
+            slots[j] = <uint32_t>(first + i + 1)
 
 
 cdef class PostingsWriter:
@@ -358,21 +370,31 @@ cdef class PostingsWriter:
                     j += 1
 
     def add_segment(
-        self, FieldPostings source not None, const uint32_t[::1] terms, const uint32_t[::1] rows, uint32_t first=0
+        self,
+        FieldPostings source not None,
+        const uint32_t[::1] terms,
+        const uint32_t[::1] rows,
+        uint32_t base=0,
+        uint32_t first=0,
     ):
         """Add postings of a segment whose term i and row j have the numbers terms[i] - first and rows[j] here.
 
-        A term of another number, and a row that is GONE, are left out.
+        A term of another number, and a row that is GONE, are left out. Where `rows` is None, row j is base + j.
         """
         cdef uint64_t number
         cdef uint32_t term, n = <uint32_t>(len(self.arrays["list_starts"]) - 1)
+        cdef const uint32_t* row_numbers = NULL
+        if rows is not None and rows.shape[0]:
+            row_numbers = &rows[0]
         with nogil:
             for number in range(source.n_terms):
                 term = terms[number] - first
                 if term < n:
-                    self._add_term(source, number, term, rows)
+                    self._add_term(source, number, term, row_numbers, base)
 
-    cdef int _add_term(self, FieldPostings source, uint64_t number, uint32_t term, const uint32_t[::1] rows) except -1 nogil:
+    cdef int _add_term(
+        self, FieldPostings source, uint64_t number, uint32_t term, const uint32_t* rows, uint32_t base
+    ) except -1 nogil:
         cdef Postings p
         cdef uint64_t i
         cdef uint32_t block, doc
@@ -380,14 +402,15 @@ cdef class PostingsWriter:
         cdef const uint8_t* end
         if not source.locate(<uint32_t>number, &p):
             for i in range(p.df):
-                self._move(rows[list_doc(p.entries[i])], term, list_count(&p, p.entries[i]))
+                doc = list_doc(p.entries[i])
+                self._move(rows[doc] if rows else base + doc, term, list_count(&p, p.entries[i]))
             return 0
         at = p.stream
         for block in range(p.blocks):
             end = at + p.sizes[block]
             while at < end:
                 i = read_dense(&p, &at, block * 16, &doc)
-                self._move(rows[doc], term, <uint32_t>i)
+                self._move(rows[doc] if rows else base + doc, term, <uint32_t>i)
         return 0
 
     cdef inline void _move(self, uint32_t row, uint32_t term, uint32_t count) noexcept nogil:

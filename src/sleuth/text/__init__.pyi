@@ -22,6 +22,7 @@ from sleuth.text.snippets import Snippet as Snippet
 from sleuth.text.snippets import snippet as snippet
 from sleuth.text.tokens import TermCounter as TermCounter
 from sleuth.text.tokens import TermTable as TermTable
+from sleuth.text.tokens import number_terms as number_terms
 
 __all__: list[str]
 

@@ -9,7 +9,7 @@ import numpy as np
 from cpython.unicode cimport PyUnicode_AsUTF8AndSize, PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)
@@ -298,93 +298,60 @@ cdef class TermCounter:
 
 
 cdef class TermTable:
-    """The union of dictionaries: terms numbered in order of first appearance.
+    """Finds the first place of each term, of one share of all terms by their hash.
 
-    The terms of the first dictionary keep their numbers, so it is read where it lies and not copied.
+    Args:
+        share, shares: which share, and how many there are.
     """
 
-    cdef StringTable table   # of the terms that are not in the first
-    cdef const uint8_t[::1] data
-    cdef const uint32_t[::1] starts, slots
-    cdef uint64_t n_first
-    cdef bint has_first
+    cdef StringTable table
+    cdef Numbers firsts
+    cdef uint64_t share, shares
 
-    def __cinit__(self):
+    def __cinit__(self, uint64_t share=0, uint64_t shares=1):
+        self.share, self.shares = share, shares
         if table_init(&self.table):
             raise MemoryError
 
     def __dealloc__(self):
         table_free(&self.table)
+        free(self.firsts.data)
 
-    def __len__(self):
-        return self.n_first + self.table.count
+    def add(self, const uint8_t[::1] data, const uint32_t[::1] starts, uint32_t[::1] firsts, uint32_t first):
+        """Set firsts[first + i] for each term i of this share: where the term came first, now or in a call before.
 
-    def add(self, const uint8_t[::1] data, const uint32_t[::1] starts, const uint32_t[::1] slots):
-        """Return the numbers, uint32, of the terms data[starts[i]:starts[i + 1]], whose hash table is `slots`."""
-        cdef int64_t i, n = starts.shape[0] - 1, number = 0
-        cdef const uint8_t* s
+        Args:
+            data: the terms, end to end.
+            starts: where they begin and end, shape (n + 1,), with any first value.
+        """
+        cdef int64_t i, number = 0
         cdef uint64_t size
+        cdef const uint8_t* s = &data[0] if data.shape[0] else NULL
         cdef uint32_t h
-        if not self.has_first:
-            self.data, self.starts, self.slots = data, starts, slots
-            self.n_first = n
-            self.has_first = True
-            return np.arange(n, dtype=np.uint32)
-        numbers_array = np.empty(n, np.uint32)
-        cdef uint32_t[::1] numbers = numbers_array
         with nogil:
-            for i in range(n):
-                s = &data[0] + starts[i]
+            for i in range(starts.shape[0] - 1):
                 size = starts[i + 1] - starts[i]
                 h = string_hash(s, size)
-                number = self._in_first(s, size, h)
-                if number < 0:
+                if h * self.shares >> 32 == self.share:
                     number = table_intern(&self.table, s, size, h)
-                    if number < 0:
+                    if number < 0 or number == self.firsts.used and numbers_push(&self.firsts, first + i):
+                        number = -1
                         break
-                    number += self.n_first
-                numbers[i] = <uint32_t>number
+                    firsts[first + i] = self.firsts.data[number]
+                s += size
         if number < 0:
             raise MemoryError
-        return numbers_array
 
-    cdef int64_t _in_first(self, const uint8_t* s, uint64_t size, uint32_t h) noexcept nogil:
-        cdef uint64_t mask = self.slots.shape[0] - 1, j = h & mask, i
-        while self.slots[j]:
-            i = self.slots[j] - 1
-            if self.starts[i + 1] - self.starts[i] == size and not memcmp(&self.data[0] + self.starts[i], s, size):
-                return i
-            j = (j + 1) & mask
-        return -1
 
-    def select(self, const uint8_t[::1] keep):
-        """Return (bytes, starts) of the terms i with keep[i], in order, as `TermCounter.dictionary` does."""
-        cdef uint64_t i, used = 0, n = 0
-        cdef const uint8_t* s
-        cdef uint64_t size = 0
-        for i in range(self.n_first + self.table.count):
-            if keep[i]:
-                self._term(i, &size)
+def number_terms(uint32_t[::1] firsts):
+    """Number terms in order of their first places: firsts[i] becomes the number of term i; return how many there are."""
+    cdef int64_t i
+    cdef uint32_t n = 0
+    with nogil:
+        for i in range(firsts.shape[0]):
+            if firsts[i] == i:
+                firsts[i] = n
                 n += 1
-                used += size
-        starts_array, data_array = np.zeros(n + 1, np.int64), np.empty(used, np.uint8)
-        cdef int64_t[::1] starts = starts_array
-        cdef uint8_t[::1] data = data_array
-        n, used = 0, 0
-        for i in range(self.n_first + self.table.count):
-            if keep[i]:
-                s = self._term(i, &size)
-                memcpy(&data[0] + used, s, size)
-                used += size
-                n += 1
-                starts[n] = used
-        return data_array, starts_array
-
-    cdef const uint8_t* _term(self, uint64_t number, uint64_t* size) noexcept nogil:
-        cdef uint64_t i
-        if number < self.n_first:
-            size[0] = self.starts[number + 1] - self.starts[number]
-            return &self.data[0] + self.starts[number]
-        i = number - self.n_first
-        size[0] = self.table.starts[i + 1] - self.table.starts[i]
-        return self.table.bytes + self.table.starts[i]
+            else:
+                firsts[i] = firsts[firsts[i]]
+    return n

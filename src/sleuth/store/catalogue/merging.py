@@ -125,9 +125,7 @@ def merge(
     Args:
         rank: gives the tie ranks of the keys that are left.
     """
-    masks = [None if view.live is None else unpack(view.live, len(view)) for view in views]
-    live = [view.keys if mask is None else view.keys[mask] for view, mask in zip(views, masks, strict=True)]
-    keys = np.concatenate(live)
+    keys = _live_keys(views)
     ties = rank(keys)
     first, last = entries[0].first, entries[-1].last
     if not len(keys):
@@ -139,6 +137,22 @@ def merge(
         del data, encoded
         trim()
     return Merged(tuple(entries), first, last, output)
+
+
+def _live_keys(views: Sequence[SegmentView]) -> NDArray[np.int64]:
+    """Return the keys of the live rows; those without a gap are shared with the segment to be."""
+    views = [view for view in views if len(view)]
+    rows = sum(map(len, views))
+    if (
+        rows
+        and views[-1].keys[-1] - views[0].keys[0] == rows - 1
+        and all(view.live is None for view in views)
+    ):
+        return segments.consecutive(int(views[0].keys[0]), rows)
+    return np.concatenate(
+        [np.zeros(0, np.int64)]
+        + [view.keys if view.live is None else view.keys[unpack(view.live, len(view))] for view in views]
+    )
 
 
 def publish(connection: Connection, merge_result: Merged) -> None:

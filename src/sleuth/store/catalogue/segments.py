@@ -240,7 +240,7 @@ def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: i
     if not 0 <= rows <= most_rows or not 0 <= start < 1 << 62:
         raise ValueError(f"{rows} rows from key {start} on")
     if array is None:
-        return _consecutive(start, rows)
+        return consecutive(start, rows)
     if array.dtype not in (np.uint32, np.int64) or array.shape != (rows,) or not rows:
         raise ValueError(f"keys of {array.dtype} and shape {array.shape} for {rows} rows")
     if array[0] or array[-1] >= 1 << 62 or not np.all(array[1:] > array[:-1]):
@@ -250,7 +250,7 @@ def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: i
     return keys
 
 
-def _consecutive(start: int, rows: int) -> NDArray[np.int64]:
+def consecutive(start: int, rows: int) -> NDArray[np.int64]:
     """Return keys without a gap, which the segments of all legs share."""
     keys = _SHARED_KEYS.get((start, rows))
     if keys is None:

@@ -23,7 +23,7 @@ from sleuth.store.record.layout import (
     document_checksum,
     has_checksum,
 )
-from sleuth.store.record.rows import rows_of, spread_ranks
+from sleuth.store.record.rows import rows_of
 
 BATCH_BYTES = 64 << 20
 """Characters of text in a batch of rows, about: bounds the memory of a rebuild and of a long commit."""
@@ -32,6 +32,10 @@ _MANY_OF = 8
 """Where this share of all rows is asked for, going through the whole index of ids costs less than sorting them."""
 _PAGE = 1 << 18
 """Keys that are read at once, at most: some 2 MB of text."""
+_SPREAD = 1 << 14
+"""Documents whose chunks are ranked at a time."""
+_NO_RANK = 0xFFFFFFFF
+"""Stands for the rank of a chunk that has none yet."""
 
 
 def rows_between(
@@ -93,39 +97,60 @@ def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray
     """
     if not len(keys):
         return None
-    by_id = _documents_by_id(connection, int(keys[0]), int(keys[-1]))
-    if np.all(by_id[1:] > by_id[:-1]):
-        return None
-    order = np.argsort(by_id)
-    starts = by_id[order]
-    if np.array_equal(starts, keys):  # a chunk each: less memory
-        return order.astype(np.uint32)
-    places = np.searchsorted(keys, starts)
-    counts = np.diff(places, append=len(keys))
-    if not np.array_equal(keys[places[counts > 0]], starts[counts > 0]) or places[0]:
+    ranks = np.full(len(keys), _NO_RANK, np.uint32)  # by first chunk the place of a document in order of id
+    documents, before, in_order = 0, -1, True
+    ends_of_empty: set[int] = set()  # where documents without chunks stand
+    for page in _documents_by_id(connection, int(keys[0]), int(keys[-1])):
+        in_order = in_order and bool(page[0] > before and np.all(page[1:] > page[:-1]))
+        before = int(page[-1])
+        places = np.searchsorted(keys, page)
+        has_chunks = keys[np.minimum(places, len(keys) - 1)] == page
+        ends_of_empty.update(places[~has_chunks].tolist())
+        places = places[has_chunks]
+        ranks[places] = np.arange(documents, documents + len(places), dtype=np.uint32)
+        documents += len(places)
+    if ranks[0] == _NO_RANK or any(ranks[end] == _NO_RANK for end in ends_of_empty - {len(keys)}):
         raise IndexDamagedError("the record holds other documents than segments do")
-    place = np.empty(len(order), np.int64)
-    place[order] = np.arange(len(order))
-    return spread_ranks(place, counts)
+    if in_order:
+        return None
+    if documents < len(keys):
+        _spread(ranks, documents)
+    return ranks
 
 
-def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> NDArray[np.int64]:
-    """Keys of the documents with keys in a range, in order of id: read off the index of ids where they are many."""
+def _spread(ranks: NDArray[np.uint32], documents: int) -> None:
+    """Give all chunks their ranks, in place; so far the first chunk of each document has the document's."""
+    starts = np.flatnonzero(ranks != _NO_RANK).astype(np.uint32)
+    counts = np.diff(starts, append=np.uint32(len(ranks)))
+    firsts = np.empty(documents + 1, np.uint32)  # by document in order of id, the rank of its first chunk
+    firsts[0] = 0
+    firsts[1 + ranks[starts]] = counts
+    np.cumsum(firsts, out=firsts)
+    for first in range(0, documents, _SPREAD):
+        some = slice(first, first + _SPREAD)
+        begin, end = int(starts[first]), int(starts[some][-1] + counts[some][-1])
+        shifts = firsts[ranks[starts[some]]] - starts[some]  # modulo 2^32, as is the sum
+        ranks[begin:end] = np.arange(begin, end, dtype=np.uint32) + np.repeat(shifts, counts[some])
+
+
+def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> Iterator[NDArray[np.int64]]:
+    """Yield keys of the documents with keys in a range, in order of id: off the index of ids where they are many."""
     total = connection.execute("SELECT chunks FROM state").fetchone()[0]
     how = f"INDEXED BY {IDS}" if last - first >= total // _MANY_OF else "NOT INDEXED"
     gathered = (
         "SELECT group_concat(key), max(id) FROM "
         f"(SELECT key, id FROM documents {how} WHERE id >= ? AND key BETWEEN ? AND ? ORDER BY id LIMIT ?)"
     )
-    pages: list[NDArray[np.int64]] = []
     least = ""
     while True:
         # A row that is stepped to costs three times what it costs in a list, and gives the interpreter's lock away.
         keys, greatest = connection.execute(gathered, (least, first, last, _PAGE)).fetchone()
-        pages.append(np.fromstring(keys, np.int64, sep=",") if keys else np.zeros(0, np.int64))
-        if len(pages[-1]) < _PAGE:
+        page = np.fromstring(keys, np.int64, sep=",") if keys else np.zeros(0, np.int64)
+        if len(page):
+            yield page
+        if len(page) < _PAGE:
             connection.execute("PRAGMA shrink_memory")  # the index of ids has filled its cache
-            return np.concatenate(pages)
+            return
         least = f"{greatest}\0"
 
 
