@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth.dense import ClusterLists, DenseLeg, DenseSearcher, codes, lists, lists_in
-from sleuth.store import IN_MEMORY, SegmentData, SegmentView, pack
+from sleuth.store import IN_MEMORY, Scratch, SegmentData, SegmentView, pack
+from sleuth.store.disk import scratch
 from sleuth.vectors import unit
 
 N, DIMENSION = 6_000, 40
@@ -78,7 +80,7 @@ def test_a_small_segment_has_no_lists(embedder: Clustered) -> None:
 def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(embedder: Clustered) -> None:
     """The kernel chooses the lists that the formula chooses among all centres, but for one row in twenty."""
     halves = embedder.rows.astype(np.float16)
-    middles = lists.cluster(halves, 100).astype(np.float16)
+    middles = lists.cluster(halves, 100)
     rows, centres = halves.astype(np.float32), middles.astype(np.float32)
     products = rows @ centres.T
     first, nearness = products.argmax(axis=1), products.max(axis=1)
@@ -89,11 +91,25 @@ def test_each_row_is_in_its_nearest_list_and_far_ones_in_one_apart(embedder: Clu
     errors[np.arange(N), first] = np.inf
     second = errors.argmin(axis=1)
     owners: list[set[int]] = [set() for _ in range(N)]
-    for row, owner in zip(*lists.assign(halves, middles), strict=True):
-        owners[row].add(int(owner))
+    for owner, members in enumerate(lists.assign(halves, middles)):
+        for row in members.tolist():
+            owners[row].add(owner)
     far = nearness < np.median(nearness)
     expected = [{int(first[i]), int(second[i])} if far[i] else {int(first[i])} for i in range(N)]
     assert sum(owners[i] == expected[i] for i in range(N)) >= 0.95 * N
+
+
+def test_lists_do_not_depend_on_how_many_rows_are_read_at_once(
+    segment_data: SegmentData, embedder: Clustered, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists that are made a few rows at a time, through files, are the same bytes."""
+    monkeypatch.setattr(lists, "ROWS_OF_A_LIST", N // 100)
+    for name, value in {"_BATCH": 500, "_GROUP_BYTES": 0, "_CLUSTERS": 3, "_ROWS": 700}.items():
+        monkeypatch.setattr(lists, name, value)
+    monkeypatch.setattr(scratch, "ROOM", 1000)
+    pieces, _ = lists.list_rows(embedder.rows.astype(np.float16), Scratch(tmp_path))
+    for name, array in pieces.arrays().items():
+        assert array.tobytes() == segment_data.arrays[name].tobytes()
 
 
 def test_the_centre_of_a_list_is_the_middle_of_its_rows(

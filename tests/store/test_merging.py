@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sleuth.store import IN_MEMORY, Store
 from sleuth.store.catalogue import merging
-from sleuth.store.record import ranks_of
+from sleuth.store.record import scan
 from tests.examples import examples
 from tests.store.passages import put_passages
 from tests.store.words import SumsLeg, contents, faults, put, read
@@ -248,7 +248,10 @@ def test_ties_of_merged_rows(tmp_path_factory, documents: list[tuple[str, int]],
             first, last = sorted(data.draw(st.tuples(*[st.integers(0, len(whole))] * 2)))
             merge = [row for row in rows if row[0] in whole[first:last]]
             order = sorted(range(len(merge)), key=lambda i: (merge[i][1], merge[i][3]))
-            ranks = ranks_of(connection, np.array([row[2] for row in merge], np.int64))
+            with pytest.MonkeyPatch.context() as small:
+                small.setattr(scan, "_PAGE", data.draw(st.sampled_from([1, 3, 100])))
+                small.setattr(scan, "_SPREAD", 2)
+                ranks = scan.ranks_of(connection, np.array([row[2] for row in merge], np.int64))
     if ranks is None:
         assert order == sorted(order)
     else:

@@ -154,7 +154,9 @@ def test_documents_by_id_are_read_in_pages(store: Store, monkeypatch: pytest.Mon
         keys = {name: snapshot.chunks_of(name)[0].key for name in names}
         for first, last in ((1, 10), (3, 8), (4, 4), (11, 20)):
             expected = [keys[name] for name in sorted(names) if first <= keys[name] <= last]
-            assert scan._documents_by_id(snapshot._connection, first, last).tolist() == expected
+            pages = list(scan._documents_by_id(snapshot._connection, first, last))
+            assert [key for some in pages for key in some.tolist()] == expected
+            assert all(0 < len(some) <= page for some in pages)
 
 
 @pytest.mark.parametrize("change", ["vector = x'00'", "vector = 7", "checksum = checksum + 1"])

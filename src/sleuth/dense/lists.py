@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.dense.encoding import BLOCK, encode, spread_of
-from sleuth.store import Scratch, let_go
+from sleuth.store import IN_MEMORY, Scratch, let_go
 from sleuth.vectors import unit
 
 Halves = NDArray[np.float16]
 Vectors = NDArray[np.float32]
+_Float = TypeVar("_Float", np.float16, np.float32)
 
 LISTED_FROM = 1 << 21
 """Rows from which a segment has lists (docs/decisions/lists-of-clusters.md has the measurements)."""
@@ -42,9 +43,17 @@ _SEED = 3
 _SAMPLED = 80
 """Rows of the sample for each group."""
 _ROUNDS = 6
-_BATCH = 1 << 16
+_BATCH = 1 << 14
 _GATHERED = 512
 """Rows that are read at a time where they lie apart: the system maps 64 kB around each."""
+_GROUP_BYTES = 1 << 25
+"""Most bytes of a group whose rows are held in single precision."""
+_CLUSTERS = 64
+"""Clusters whose rows are added up at a time."""
+_PRODUCTS = 1 << 20
+"""Products that are made at a time."""
+_ROWS = 1 << 18
+"""Rows that are put into lists at a time."""
 
 
 class ClusterLists(NamedTuple):
@@ -91,16 +100,13 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
 
     The error is the root mean square of the difference between a row and its code, per dimension.
     """
-    centres = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST)).astype(np.float16)
-    rows, owners = assign(vectors, centres)
-    order = rows[np.argsort(owners, kind="stable")]
-    ends = np.cumsum(np.bincount(owners, minlength=len(centres)))
+    centres = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST), scratch)
     signs, factors, places = (scratch.growing(kind) for kind in (np.uint8, np.float32, np.uint32))
     begins = np.zeros(len(centres) + 1, np.uint32)
     scales = np.zeros(len(centres), np.float32)
-    left_out = 0.0
-    for i, members in enumerate(np.split(order, ends[:-1])):
-        rows_of_list = _gather(vectors, members)
+    left_out, listed = 0.0, 0
+    for i, members in enumerate(assign(vectors, centres, scratch)):
+        rows_of_list = _gather(vectors, members, np.float16)
         if len(members):
             middle = rows_of_list.mean(axis=0, dtype=np.float32)
             centres[i] = unit(middle[None])[0]
@@ -109,6 +115,7 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
             rows_of_list.view(np.uint16), scales[i] * centres[i].astype(np.float32)
         )
         left_out += spread_of(residual, rows_of_list.size) ** 2 * len(members)
+        listed += len(members)
         begins[i + 1] = begins[i] + len(blocks)
         signs.append(blocks.ravel())
         factors.append(factor)
@@ -118,44 +125,97 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     lists = ClusterLists(
         signs_by_block, factors.array(), places.array(), begins, centres, scales, centre_codes, centre_factors
     )
-    return lists, math.sqrt(left_out / len(order))
+    return lists, math.sqrt(left_out / listed)
 
 
-def cluster(vectors: Halves, count: int) -> Vectors:
-    """Return about `count` clusters of these vectors."""
+def cluster(vectors: Halves, count: int, scratch: Scratch = IN_MEMORY) -> Halves:
+    """Return the centres of about `count` clusters of these vectors."""
     random = np.random.default_rng(_SEED)
     groups = round(math.sqrt(count))
     sample = np.sort(random.choice(len(vectors), min(len(vectors), _SAMPLED * groups), replace=False))
-    tops = _k_means(_gather(vectors, sample).astype(np.float32), groups, random)
-    owners = np.concatenate([_nearest(batch, tops) for batch in _batches(vectors)])
+    tops = _k_means(_gather(vectors, sample, np.float32), groups, random)
+    owners = np.empty(len(vectors), np.uint16)
+    for start in range(0, len(vectors), _BATCH):
+        owners[start : start + _BATCH] = _nearest(vectors[start : start + _BATCH], tops)
+        let_go(vectors)
     parts = []
     for group in range(groups):
         members = np.flatnonzero(owners == group)
         share = round(count * len(members) / len(vectors))
         if len(members):
-            parts.append(_k_means(_gather(vectors, members).astype(np.float32), max(1, share), random))
+            rows = _rows_of_group(vectors, members, scratch)
+            parts.append(_k_means(rows, max(1, share), random).astype(np.float16))
     return np.concatenate(parts)
 
 
-def assign(vectors: Halves, centres: Halves) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Return rows and their lists, shape (m,) each: the nearest list of each row, and a second one for the half of the
-    rows that lie farthest from theirs.
+def _rows_of_group(vectors: Halves, members: NDArray[np.integer[Any]], scratch: Scratch) -> Halves | Vectors:
+    """Return rows for k-means: in single precision, which costs less time, save those of a large group."""
+    if len(members) * vectors.shape[1] * 4 <= _GROUP_BYTES:
+        return _gather(vectors, members, np.float32)
+    rows = scratch.growing(np.float16)
+    for first in range(0, len(members), _GATHERED):
+        rows.append(vectors[members[first : first + _GATHERED]])
+        let_go(vectors)
+    return rows.array().reshape(-1, vectors.shape[1])
+
+
+def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> Iterator[NDArray[np.int32]]:
+    """Yield the rows of each list: the nearest list of each row has it, and a second one has it of the half of the rows
+    that lie farthest from theirs.
     """
     _, signs, factors, _ = encode(centres.view(np.uint16))
-    owners, products = np.empty((len(vectors), 2), np.int32), np.empty(len(vectors), np.float32)
+    growing = scratch.growing(np.int32), scratch.growing(np.int32), scratch.growing(np.float32)
     for start in range(0, len(vectors), _BATCH):
         batch = np.ascontiguousarray(vectors[start : start + _BATCH]).view(np.uint16)
-        end = start + len(batch)
-        owners[start:end], products[start:end] = codes.assign(batch, centres.view(np.uint16), signs, factors)
+        owners, nearness = codes.assign(batch, centres.view(np.uint16), signs, factors)
+        for target, values in zip(growing, (owners[:, 0], owners[:, 1], nearness), strict=True):
+            target.append(values)
         let_go(vectors)
-    far = np.flatnonzero(products < np.median(products)).astype(np.int32)
-    rows = np.concatenate([np.arange(len(vectors), dtype=np.int32), far])
-    return rows, np.concatenate([owners[:, 0], owners[far, 1]])
+    nearest, second, products = (target.array() for target in growing)
+    middle = np.median(products)
+    let_go(products)
+    sizes = np.zeros(len(centres), np.int64)
+    for first in range(0, len(vectors), _ROWS):
+        some = slice(first, first + _ROWS)
+        for owners in (nearest[some], second[some][products[some] < middle]):
+            sizes += np.bincount(owners, minlength=len(centres))
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(centres):
+        last = max(first + 1, int(np.searchsorted(ends, ends[first] + _ROWS)))
+        yield from _members(nearest, second, products, middle, range(first, min(last, len(centres))))
+        first = last
 
 
-def _gather(vectors: Halves, members: NDArray[np.integer[Any]]) -> Halves:
+def _members(
+    nearest: NDArray[np.int32],
+    second: NDArray[np.int32],
+    products: NDArray[np.float32],
+    middle: np.float32,
+    lists: range,
+) -> Iterator[NDArray[np.int32]]:
+    """Yield the rows of some lists: those that are nearest to it, and then those that are second, each in order."""
+    rows, owners = [], []
+    for choice in (nearest, second):
+        for start in range(0, len(choice), _ROWS):
+            some = slice(start, start + _ROWS)
+            is_listed = (choice[some] >= lists.start) & (choice[some] < lists.stop)
+            if choice is second:
+                is_listed &= products[some] < middle
+            places = np.flatnonzero(is_listed)
+            rows.append((start + places).astype(np.int32))
+            owners.append(choice[some][places])
+            let_go(choice)
+            let_go(products)
+    all_owners = np.concatenate(owners)
+    order = np.argsort(all_owners, kind="stable")
+    ends = np.cumsum(np.bincount(all_owners - lists.start, minlength=len(lists)))
+    yield from np.split(np.concatenate(rows)[order], ends[:-1])
+
+
+def _gather(vectors: Halves, members: NDArray[np.integer[Any]], dtype: type[_Float]) -> NDArray[_Float]:
     """Return rows that lie apart; the memory of the file behind them is let go in between."""
-    rows = np.empty((len(members), vectors.shape[1]), np.float16)
+    rows = np.empty((len(members), vectors.shape[1]), dtype)
     for first in range(0, len(members), _GATHERED):
         places = slice(first, first + _GATHERED)
         rows[places] = vectors[members[places]]
@@ -163,25 +223,32 @@ def _gather(vectors: Halves, members: NDArray[np.integer[Any]]) -> Halves:
     return rows
 
 
-def _batches(vectors: Halves) -> Iterator[Vectors]:
-    for i in range(0, len(vectors), _BATCH):
-        yield vectors[i : i + _BATCH].astype(np.float32)
-        let_go(vectors)
+def _nearest(rows: Halves | Vectors, centres: Vectors) -> NDArray[np.intp]:
+    """Return the nearest centre of each row. The rows of a product do not depend on how many are multiplied at once."""
+    nearest = np.empty(len(rows), np.intp)
+    step = min(max(_PRODUCTS // len(centres), 256), 1 << 12)
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step].astype(np.float32, copy=False)
+        nearest[start : start + step] = (some @ centres.T).argmax(axis=1)
+        let_go(rows)
+    return nearest
 
 
-def _nearest(rows: Vectors, centres: Vectors) -> NDArray[np.intp]:
-    """Return the nearest centre of each row."""
-    return np.asarray((rows @ centres.T).argmax(axis=1))
-
-
-def _k_means(rows: Vectors, count: int, random: np.random.Generator) -> Vectors:
+def _k_means(rows: Halves | Vectors, count: int, random: np.random.Generator) -> Vectors:
     """Return at most `count` centres of length 1."""
-    centres = rows[random.choice(len(rows), min(count, len(rows)), replace=False)]
+    centres = rows[random.choice(len(rows), min(count, len(rows)), replace=False)].astype(np.float32)
     for _ in range(_ROUNDS):
         owners = _nearest(rows, centres)
         order = np.argsort(owners, kind="stable")
         begins = np.flatnonzero(np.diff(owners[order], prepend=-1))
+        ends = np.append(begins[1:], len(rows))
         centres = centres.copy()
-        centres[owners[order][begins]] = np.add.reduceat(rows[order], begins, axis=0)
+        for first in range(0, len(begins), _CLUSTERS):
+            some = begins[first : first + _CLUSTERS]
+            its_rows = rows[order[some[0] : ends[first : first + _CLUSTERS][-1]]].astype(
+                np.float32, copy=False
+            )
+            centres[owners[order[some]]] = np.add.reduceat(its_rows, some - some[0], axis=0)
+            let_go(rows)
         centres = unit(centres)
     return centres

@@ -225,7 +225,7 @@ def _read(
     only: Collection[str] | None,
 ) -> Iterator[_Record]:
     """Yield the records of all readings, those with the same options together."""
-    names_so_far: set[str] = set()
+    names_so_far: set[str] | None = set() if len(readings) > 1 else None
     files = size = 0
     for options, alike in _by_options(readings):
         now = Progress(0, 0)

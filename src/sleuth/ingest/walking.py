@@ -47,7 +47,8 @@ class WalkScope:
         anchors: by root, the folder above it that `include` and `exclude` are relative to, if not the root.
         index: the folder of the index itself, which is not walked; "" for none.
         apart: files and folders that are read with other options, and not walked here.
-        seen: names of files that were yielded; a file is yielded once.
+        seen: names of files that were yielded, where a root may be below another: a file is yielded once. None where
+            that cannot be.
         only: absolute paths, links resolved; if not None, nothing is looked at but these, what is below them and the
             folders that lead there.
     """
@@ -56,7 +57,7 @@ class WalkScope:
     anchors: Mapping[str, str] = field(default_factory=dict)
     index: str | Path = ""
     apart: Collection[str] = ()
-    seen: set[str] = field(default_factory=set)
+    seen: set[str] | None = field(default_factory=set)
     only: Collection[str] | None = None
 
 
@@ -196,9 +197,10 @@ class _Walk:
         yield from self._file(entry.path, name, status)
 
     def _file(self, path: str, source: str, status: os.stat_result) -> Iterator[Found]:
-        if source in self.seen:
-            return
-        self.seen.add(source)
+        if self.seen is not None:
+            if source in self.seen:
+                return
+            self.seen.add(source)
         if not stat.S_ISREG(status.st_mode):
             yield Skipped(source, f"not a file: {_kind(status.st_mode)}", "special")
         elif status.st_size > self.options.max_bytes and kind_of_name(path) not in _UNBOUNDED:

@@ -127,8 +127,8 @@ def _spread(ranks: NDArray[np.uint32], documents: int) -> None:
     firsts[1 + ranks[starts]] = counts
     np.cumsum(firsts, out=firsts)
     for first in range(0, documents, _SPREAD):
-        some = slice(first, first + _SPREAD)
-        begin, end = int(starts[first]), int(starts[some][-1] + counts[some][-1])
+        last = min(first + _SPREAD, documents) - 1
+        some, begin, end = slice(first, last + 1), int(starts[first]), int(starts[last] + counts[last])
         shifts = firsts[ranks[starts[some]]] - starts[some]  # modulo 2^32, as is the sum
         ranks[begin:end] = np.arange(begin, end, dtype=np.uint32) + np.repeat(shifts, counts[some])
 
