@@ -10,42 +10,44 @@ import yaml
 
 HOME = Path(__file__).parents[1]
 SITE = runpy.run_path(str(HOME / "tools" / "site.py"))
-GENERATED = {"plots.md"}
 
 
-def pages() -> list[Path]:
-    """Return the pages that people write."""
-    return [*HOME.glob("*.md"), *(HOME / "docs").rglob("*.md")]
+def contents() -> dict[str, str]:
+    """Return the pages of the table of contents with their names."""
+    text = (HOME / "docs" / "README.md").read_text("utf8").partition("## Project")[0]
+    return {path: name for name, path in re.findall(r"^- \[(.*)\]\((.*)\)$", text, re.MULTILINE)}
 
 
-def test_every_page_is_in_the_site() -> None:
-    """The navigation has every guide and page of the root; the index of decisions has every decision."""
-    text = (HOME / "mkdocs.yml").read_text("utf8")
-    pages = re.findall(r": ([\w/.-]+\.md)$", text.split("\nnav:")[1], re.MULTILINE)
+def test_the_contents_have_every_page() -> None:
+    """The table of contents names each page of docs once, and the index of decisions has every decision."""
     folder = HOME / "docs"
-    guides = {
+    pages = {
         str(path.relative_to(folder)) for path in folder.rglob("*.md") if path.parent.name != "decisions"
     }
-    assert sorted(pages) == sorted({*guides, *SITE["ROOT_PAGES"].values(), *GENERATED, "decisions/README.md"})
-    assert set(SITE["ROOT_PAGES"]) == {path.name for path in HOME.glob("*.md")}
-    index = (HOME / "docs" / "decisions" / "README.md").read_text("utf8")
-    for decision in (HOME / "docs" / "decisions").glob("*.md"):
+    assert contents().keys() == pages - {"README.md"}
+    index = (folder / "decisions" / "README.md").read_text("utf8")
+    for decision in (folder / "decisions").glob("*.md"):
         assert decision.name == "README.md" or f"]({decision.name})" in index, decision.name
+
+
+def test_the_site_has_the_pages_of_the_contents() -> None:
+    """The navigation has the pages of the contents under their names, those of the root, and the plots."""
+    text = (HOME / "mkdocs.yml").read_text("utf8")
+    pages = {
+        path: name.strip('"') for name, path in re.findall(r"^ +- (.*): ([\w/.-]+\.md)$", text, re.MULTILINE)
+    }
+    assert contents().items() <= pages.items()
+    others = {*SITE["ROOT_PAGES"].values(), "decisions/README.md", "plots.md"}
+    assert pages.keys() - contents().keys() == others
+    assert set(SITE["ROOT_PAGES"]) - {"docs/README.md"} == {path.name for path in HOME.glob("*.md")}
     assert yaml.safe_load(text)["docs_dir"] == SITE["PAGES"].relative_to(HOME).as_posix()
 
 
-def test_relative_links_lead_to_files() -> None:
-    """Every relative link of every page is a file."""
-    for page in pages():
-        for link in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", page.read_text("utf8")):
-            assert (page.parent / link).exists(), f"{page.relative_to(HOME)}: {link}"
-
-
-def test_the_page_for_models_names_pages_of_the_site() -> None:
-    """Each link of llms.txt is a page that the navigation has."""
-    text = (HOME / "mkdocs.yml").read_text("utf8")
-    links = re.findall(r"\]\(([^)]+)\)", (HOME / "docs" / "llms.txt").read_text("utf8"))
-    assert links and [link for link in links if f": {link}\n" not in text] == []
+def test_the_page_for_models_names_pages_of_the_contents() -> None:
+    """llms.txt has the pages of the contents under their names, without measurements."""
+    text = (HOME / "docs" / "llms.txt").read_text("utf8")
+    links = {path: name for name, path in re.findall(r"^- \[(.*)\]\((.*)\)$", text, re.MULTILINE)}
+    assert links == {path: name for path, name in contents().items() if not path.startswith("measured/")}
 
 
 def test_tables_of_pages_are_read() -> None:

@@ -18,6 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
+
 if TYPE_CHECKING:
     import click
 
@@ -51,6 +53,7 @@ VARIABLES: Mapping[str, str] = {
     "SLEUTH_CONFIG": "A `sleuth.toml` that is trusted in place of the project's; empty for none.",
     "SLEUTH_INDEX": "Index folder of the commands.",
     "SLEUTH_MODEL": "Model that writes answers.",
+    "SLEUTH_MODEL_CONTEXT": "Tokens that this model reads.",
     "SLEUTH_MODELS": "Folder of neural models.",
     "SLEUTH_PLUGINS": "Folder of plugins.",
     "OLLAMA_HOST": "Address of Ollama.",
@@ -110,9 +113,6 @@ def docstring(text: str | None) -> str:
             section = section and not line
             lines.append(line)
     return "\n".join(lines).strip()
-
-
-# Commands
 
 
 def command_line() -> str:
@@ -176,9 +176,6 @@ def parameter_row(parameter: click.Parameter) -> tuple[str, str] | None:
     if isinstance(default, str | int | float) and default not in {False, ""} and not depends_on_machine:
         meaning += f" Default: `{default}`."
     return names, meaning
-
-
-# HTTP
 
 
 def http() -> str:
@@ -280,9 +277,6 @@ def limits(schema: Mapping[str, Any]) -> str:
     return "".join(bounds) + (f" Default: `{json.dumps(default)}`." if default is not None else "")
 
 
-# Python
-
-
 def python() -> str:
     """Return signatures and docstrings of what the packages export."""
     parts = ["# Python", "Import names from the packages below, not from their modules."]
@@ -320,6 +314,8 @@ def object_sections(name: str, value: Any, *, brief: bool) -> Iterator[str]:
         yield docstring(value.__doc__)
         yield "Values: " + ", ".join(f"`{member.name}`" for member in value) + "."
         return
+    if inspect.isclass(value) and issubclass(value, BaseModel):
+        value.model_rebuild(force=True)  # its signature is complete then
     yield signature(name, value)
     yield docstring(value.__doc__) if value.__doc__ and not value.__doc__.startswith(f"{name}(") else ""
     if inspect.isclass(value) and not issubclass(value, BaseException):
@@ -379,9 +375,6 @@ def type_name(annotation: Any) -> str:
     return annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
 
 
-# Settings
-
-
 def settings() -> str:
     """Return the settings of an index, the keys of sleuth.toml, and the variables of the environment."""
     from sleuth.settings import IndexSettings
@@ -405,7 +398,7 @@ def settings() -> str:
             " or the options of `sleuth index`.",
             table(("setting", "default", "meaning"), index_rows),
             "## Of the command line",
-            "Keys of `sleuth.toml`; [At the shell](../how-to/shell.md#defaults-in-a-file) says which files are read."
+            "Keys of `sleuth.toml`; [Set defaults](../how-to/set-defaults.md) says which files are read."
             " `sleuth config --schema` prints the schema below.",
             table(("key", "type", "may a project set it", "meaning"), key_rows),
             f"```json\n{json.dumps(schema(), indent=2)}\n```",
@@ -419,9 +412,6 @@ def read_variables() -> set[str]:
     """Return the variables of the environment that the package reads by names of its own."""
     text = "\n".join(path.read_text("utf8") for path in (HOME / "src" / "sleuth").rglob("*.py"))
     return set(re.findall(r"[\"'](SLEUTH_[A-Z_]+)[\"']", text))
-
-
-# Errors
 
 
 def errors() -> str:

@@ -12,6 +12,7 @@ HOME = Path(__file__).parents[1]
 PAGES = HOME / "build" / "pages"
 ROOT_PAGES = {
     "README.md": "index.md",
+    "docs/README.md": "contents.md",
     "ARCHITECTURE.md": "architecture.md",
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
@@ -136,6 +137,7 @@ def main() -> None:
     """Write all pages."""
     shutil.rmtree(PAGES, ignore_errors=True)
     shutil.copytree(HOME / "docs", PAGES)
+    (PAGES / "README.md").unlink()  # the start page takes its place, and this one another name
     for page in [*(HOME / "docs").rglob("*.md"), *(HOME / name for name in ROOT_PAGES)]:
         site_path(page).write_text(site_links(page.read_text("utf8"), page), "utf8")
     (PAGES / "plots.md").write_text(plots(PAGES / "plots"), "utf8")

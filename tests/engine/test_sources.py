@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -401,16 +399,9 @@ def test_at_a_shell_documents_are_the_default(place: Path) -> None:
     assert "docs, code, code:REPOSITORY, web, kb:ID" in unknown.stderr
 
 
-def test_the_guide_prints_what_it_says(tmp_path: Path) -> None:
-    """The example of the guide prints the block below it in an empty folder; the guide names all sources."""
-    text = (Path(__file__).parents[2] / "docs" / "how-to" / "several-sources.md").read_text()
-    example = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
-    assert example is not None
-    result = subprocess.run(
-        [sys.executable, "-c", example[1]], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert result.stderr == ""
-    assert result.stdout == example[2]
+def test_the_guide_names_all_sources() -> None:
+    """The table of the guide has each spelling of a source."""
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "several-sources.md").read_text("utf8")
     for name in SPELLINGS.split(", "):
         assert f"`{name}`" in text
 

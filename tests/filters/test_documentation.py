@@ -1,21 +1,13 @@
-"""The examples and tables of docs/concepts/filters.md are true."""
+"""The tables of docs/concepts/filters.md are true."""
 
 from __future__ import annotations
 
-import doctest
 from pathlib import Path
 
 import sleuth.filters.match
 from sleuth.filters import MAX_DEPTH, OPERATORS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "concepts" / "filters.md"
-
-
-def test_its_examples_run() -> None:
-    """Every example of the guide prints the output below it."""
-    result = doctest.testfile(str(GUIDE), module_relative=False)
-    assert result.attempted > 10
-    assert result.failed == 0
 
 
 def test_it_has_the_truth_table() -> None:

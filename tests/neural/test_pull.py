@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -14,51 +13,8 @@ from sleuth.errors import ArgumentError, RemoteError
 from sleuth.neural import ModelFolder, OnnxEmbedder, find_model, pull_model
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
-from sleuth.testing.serving import LocalServer, Reply, Request
 from tests.neural import tiny
-
-REVISION = "8b3219a92973c328a8e22fadcfa821b5dc75636a"
-
-
-class Hub(LocalServer):
-    """A hub with one repository: lists of files as `/api/models/OWNER/NAME?blobs=true`, large ones by redirect."""
-
-    def __init__(self, repository: str, folder: Path) -> None:
-        super().__init__()
-        self.repository = repository
-        self.files = {
-            str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-        } | {"pytorch_model.bin": b"never asked for"}
-        self.broken = ""
-
-    def answer(self, request: Request) -> Reply:
-        path, _, query = request.path.partition("?")
-        if path == f"/api/models/{self.repository}" and query == "blobs=true":
-            facts = {
-                "id": self.repository,
-                "sha": REVISION,
-                "cardData": {"license": "apache-2.0"},
-                "siblings": [self.facts(*file) for file in self.files.items()],
-            }
-            return Reply(200, json.dumps(facts).encode())
-        start = f"/{self.repository}/resolve/{REVISION}/"
-        name = path.removeprefix(start) if path.startswith(start) else path.removeprefix("/cdn/")
-        if name not in self.files:
-            return Reply(404, b"not found")
-        if path.startswith(start) and name.endswith(".onnx"):
-            return Reply(302, headers={"Location": f"{self.url}/cdn/{name}?signature=1"})
-        content = self.files[name]
-        return Reply(200, content[:-1] + b"?" if name == self.broken else content)
-
-    def facts(self, name: str, content: bytes) -> dict[str, Any]:
-        if name.endswith(".onnx"):
-            large = {"sha256": hashlib.sha256(content).hexdigest(), "size": len(content), "pointerSize": 1}
-            return {"rfilename": name, "size": len(content), "blobId": "0" * 40, "lfs": large}
-        blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()  # noqa: S324 - as git names it
-        return {"rfilename": name, "size": len(content), "blobId": blob}
-
-    def paths(self) -> list[str]:
-        return [request.path for request in self.requests]
+from tests.neural.hub import REVISION, Hub
 
 
 @pytest.fixture
@@ -66,7 +22,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A hub that has a tiny model under the name of a known one; $SLEUTH_MODELS is empty."""
     monkeypatch.setenv("SLEUTH_MODELS", str(tmp_path / "models"))
     source = tiny.write_encoder(tmp_path / "source", config={"architectures": ["BertModel"]})
-    with Hub("intfloat/e5-small-v2", source) as running:
+    with Hub({"intfloat/e5-small-v2": source}) as running:
         monkeypatch.setenv("HF_ENDPOINT", running.url)
         yield running
 

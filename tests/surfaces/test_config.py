@@ -184,7 +184,7 @@ def test_every_key_is_an_option_of_its_commands() -> None:
 
 def test_the_files_of_the_guide_are_right(tmp_path: Path) -> None:
     """The project's example may be found, and yours holds what a project may not."""
-    guide = (HOME / "docs" / "how-to" / "shell.md").read_text("utf8")
+    guide = (HOME / "docs" / "how-to" / "set-defaults.md").read_text("utf8")
     project, mine = re.findall(r"```toml\n(.*?)```", guide, re.DOTALL)
     file = tmp_path / "sleuth.toml"
     file.write_text(project)

@@ -1,26 +1,11 @@
-"""`sleuth index --re-embed` works as the documentation shows."""
+"""`sleuth index --re-embed` replaces an embedder as its advice says."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
 from tests.commands import sleuth
-
-PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "ranking.md"
-
-
-def test_the_example_of_the_documentation(tmp_path: Path) -> None:
-    """Each command of the page's example succeeds, and the last one finds by meaning."""
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "limits.md").write_text("Tokens are refilled every second.\n")
-    match = re.search(r"## Another embedder.*?```console\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert match
-    for line in match[1].splitlines():
-        process = sleuth(*shlex.split(line.removeprefix("$ sleuth ")), cwd=tmp_path)
-        assert process.returncode == 0, process.stderr
-    assert "limits.md" in process.stdout
 
 
 def test_the_advice_of_a_refusal_works(tmp_path: Path) -> None:

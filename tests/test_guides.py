@@ -1,0 +1,105 @@
+"""The pages of docs: their code runs, their links resolve, and they are as short as they promise."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sleuth.neural import KNOWN
+from sleuth.testing.ollama import OllamaServer
+from sleuth.testing.tavily import TavilyServer, page
+from sleuth.testing.websearch import SearXNGServer
+from tests.cluster.conftest import s3, s3_endpoint  # noqa: F401 - fixtures
+from tests.guides import HOME, run_page
+from tests.neural import tiny
+from tests.neural.hub import Hub
+
+DOCS = HOME / "docs"
+WORDS = {"how-to": 800, "concepts": 1500}
+"""Of a page at most, by its folder; `docs/start.md` counts as a how-to page."""
+PAGES = [DOCS / "start.md", *sorted(DOCS.glob("how-to/*.md")), *sorted(DOCS.glob("concepts/*.md"))]
+LETTERS = {
+    "letters/judy.txt": "Pictures of Judy at the lake",
+    "letters/judy.txt.metadata.json": '{"metadataAttributes": {"topic": "genealogy"}}',
+    "letters/lake.txt": "Pictures of a lake and of boats",
+}
+
+
+def names(path: Path) -> str:
+    return str(path.relative_to(DOCS))
+
+
+def reply(prompt: str) -> str:
+    """Return what the model of the guides answers."""
+    if "bucket refilled" in prompt:
+        return "Every second [1]."
+    if prompt.startswith("Summarize"):
+        return "- Buckets limit requests"
+    return "Rating: 9" if "Rate the relevance" in prompt else "A language."
+
+
+@pytest.fixture(scope="session")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return folders of tiny models, by the repositories of the models whose names they bear."""
+    folder = tmp_path_factory.mktemp("hub")
+    return {
+        "sentence-transformers/all-MiniLM-L6-v2": tiny.write_encoder(
+            folder / "encoder", sentence_bert_config={"max_seq_length": 256}
+        ),
+        "cross-encoder/ms-marco-MiniLM-L6-v2": tiny.write_cross_encoder(folder / "cross-encoder"),
+        KNOWN["Splade_PP_en_v1"].repository: tiny.write_sparse_encoder(folder / "sparse"),
+    }
+
+
+@pytest.fixture
+def project(hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return the folder in which a page runs: documents in docs, code in src, letters; services are local."""
+    folder = tmp_path / "home" / "guide"
+    shutil.copytree(HOME / "examples" / "handbook", folder / "docs", ignore=shutil.ignore_patterns("*.py"))
+    shutil.copytree(HOME / "examples", folder / "examples")
+    (folder / "src").mkdir()
+    shutil.copy(HOME / "examples" / "handbook" / "bucket.py", folder / "src")
+    for name, text in LETTERS.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SLEUTH_PLUGINS", "SLEUTH_INDEX", "SLEUTH_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("CACHE", "CONFIG", "DATA", "STATE"):
+        monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
+    monkeypatch.setenv("HOME", str(folder.parent))
+    monkeypatch.setenv("VISUAL", "true")
+    monkeypatch.setenv("TAVILY_API_KEY", "tvly-local")
+    monkeypatch.delenv("SLEUTH_MODELS", raising=False)
+    with (
+        OllamaServer(reply=reply) as ollama,
+        TavilyServer([page(at) for at in range(20)]) as web,
+        SearXNGServer([page(at) for at in (3, 4)]) as searxng,
+        Hub(hub) as models,
+    ):
+        monkeypatch.setenv("OLLAMA_HOST", ollama.url)
+        monkeypatch.setenv("TAVILY_BASE_URL", web.url)
+        monkeypatch.setenv("SEARXNG_BASE_URL", searxng.url)
+        monkeypatch.setenv("HF_ENDPOINT", models.url)
+        monkeypatch.chdir(folder)
+        yield folder
+
+
+@pytest.mark.parametrize("path", PAGES, ids=names)
+def test_the_code_of_a_page_runs(path: Path, project: Path, request: pytest.FixtureRequest) -> None:
+    """Each block of code runs, and prints what the page shows below it."""
+    text = path.read_text("utf8")
+    if "s3://bucket" in text:
+        request.getfixturevalue("s3").create_bucket(Bucket="bucket")
+    missing = run_page(text, project)
+    if missing:
+        pytest.skip(f"blocks that need {', '.join(sorted(missing))} run by `make conformance`")
+
+
+@pytest.mark.parametrize("path", PAGES, ids=names)
+def test_a_page_is_short(path: Path) -> None:
+    """A page says one thing in fewer words than its folder allows."""
+    bar = WORDS.get(path.parent.name, WORDS["how-to"])
+    assert len(path.read_text("utf8").split()) < bar
