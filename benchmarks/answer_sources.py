@@ -1,9 +1,10 @@
 """Questions with gold answers over six kinds of sources, none of them a part of the project.
 
 Questions about manual pages, manuals, FAQs and code are in `data/answer_questions.json`. They were written before
-anybody looked at the texts; the texts do not answer the unanswerable ones. Questions of XQuAD (encyclopedia), PubMedQA
+anybody looked at the texts; the texts do not answer the unanswerable ones. Those that judge were written after the
+others had taken part in choices. Questions of XQuAD (encyclopedia), PubMedQA
 (papers) and COVID-QA are asked twice: once as they are, and once without their own text, so that only near misses
-remain. Those of WikiQA without an answer have their page, which is silent. COVID-QA takes part in no choice.
+remain. Those of WikiQA without an answer have their page, which is silent.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sleuth.types import RetrievedItem
 
 QUESTIONS: Final = Path(__file__).parent / "data" / "answer_questions.json"
 ASKED: Final = 150
-"""Questions of XQuAD and PubMedQA, each as it is, and as many others without their text."""
+"""Questions of XQuAD, PubMedQA and COVID-QA, each as it is, and as many others without their text; twice."""
 LANGUAGES: Final = ("de", "es", "ro", "ru", "tr")
 """Languages of XQuAD, beside English, whose questions are asked."""
 
@@ -90,7 +91,7 @@ class Asking:
 
     Attributes:
         name: of the kind.
-        questions: half of them judged.
+        questions: for choices and for judging.
         engine: an `Engine`, or `Sources` for code.
     """
 
@@ -150,8 +151,8 @@ def names(paths: Mapping[str, Path]) -> list[str]:
 def own_questions(name: str) -> list[Question]:
     rows = json.loads(QUESTIONS.read_text("utf8"))[name]
     return [
-        Question(name, row["question"], tuple(row["answers"]), is_judged=number % 2 == 1)
-        for number, row in enumerate(rows)
+        Question(name, row["question"], tuple(row["answers"]), is_judged=row.get("judged", False))
+        for row in rows
     ]
 
 
@@ -203,7 +204,7 @@ def read_covid(file: Path) -> tuple[list[Document], list[Question]]:
             for row in paragraph["qas"]:
                 answers = tuple(answer["text"].strip() for answer in row["answers"])
                 questions.append(Question("COVID-QA", row["question"], answers, id))
-    return documents, [replace(question, is_judged=True) for question in _twice(questions)]
+    return documents, _twice(questions)
 
 
 def read_wikiqa(file: Path) -> tuple[list[Document], list[Question]]:
@@ -224,7 +225,8 @@ def read_wikiqa(file: Path) -> tuple[list[Document], list[Question]]:
     real = [question for question in questions if question.answers]
     silent = [question for question in questions if not question.answers]
     chooser = random.Random(5)
-    return documents, _halved([*chooser.sample(real, ASKED), *chooser.sample(silent, ASKED)])
+    choice = {question.text for group in (real, silent) for question in chooser.sample(group, ASKED)}
+    return documents, [replace(question, is_judged=question.text not in choice) for question in questions]
 
 
 NEAR: Final = ("COVID-QA", "WikiQA")
@@ -238,20 +240,26 @@ COLLECTIONS: Final[Mapping[str, Callable[[Path], tuple[list[Document], list[Ques
 
 
 def _twice(questions: list[Question]) -> list[Question]:
-    """Return a sample of questions as they are, another one without its texts, and questions of other sources."""
+    """Return a sample of questions as they are, another one without its texts, and questions of other sources.
+
+    The same again, save those of other sources, judges: with questions that are not in the first samples.
+    """
     rows = random.Random(5).sample(questions, 2 * ASKED)
     foreign = [*own_questions("man pages"), *own_questions("FAQs")][:40]
-    sample = [
-        *(Question(row.source, row.text, row.answers) for row in rows[:ASKED]),
-        *(Question(row.source, row.text, (), row.without) for row in rows[ASKED:]),
+    texts = {row.text for row in rows}
+    fresh = [question for question in questions if question.text not in texts]
+    judging = random.Random(11).sample(fresh, 2 * ASKED)
+    return [
+        *_with_and_without(rows),
         *(Question(rows[0].source, row.text, ()) for row in foreign),
+        *(replace(question, is_judged=True) for question in _with_and_without(judging)),
     ]
-    return _halved(sample)
 
 
-def _halved(questions: list[Question]) -> list[Question]:
-    """Return questions of which every second one judges."""
-    return [replace(question, is_judged=number % 2 == 1) for number, question in enumerate(questions)]
+def _with_and_without(rows: list[Question]) -> Iterator[Question]:
+    """Yield the first half of the questions as they are, the second half without their texts."""
+    yield from (Question(row.source, row.text, row.answers) for row in rows[:ASKED])
+    yield from (Question(row.source, row.text, (), row.without) for row in rows[ASKED:])
 
 
 def _man_pages() -> Iterator[Path]:

@@ -5,10 +5,10 @@
     python -m benchmarks.answers --model NAME [--most N]
 
 Asks six kinds of sources (`answer_sources.py`): XQuAD where its folder is given, PubMedQA where its file
-`ori_pqal.json` is; and near misses of COVID-QA and WikiQA, which do not count among "all". Half of the questions may
-take part in a choice, the other half judges it; the table has both. `--fit` fits the grader on the first half.
+`ori_pqal.json` is; and near misses of COVID-QA and WikiQA, which do not count among "all". Some questions may take
+part in a choice, others judge it; the table has both. `--fit` fits the grader on the first.
 `--words` leaves out vectors; `--rerank` lets a neural model rerank the passages; `--show` prints the answers to the
-half that takes part in choices; `--languages` asks XQuAD in other languages. `--model` lets a model answer instead, up
+questions for choices; `--languages` asks XQuAD in other languages. `--model` lets a model answer instead, up
 to N questions of each source, and measures its citations without a judge: a citation is right if its passage holds
 half of the numbers and longer words of the sentence.
 """
@@ -114,7 +114,10 @@ def fit(graded: Sequence[Graded]) -> None:
     real = np.array([bool(each.question.answers) for each in rows])
     likely = np.quantile(model.predict_proba(x)[real, 1], 1 - COVERAGE)
     print(
-        "passage, meaning, lead, names, defines:", model.coef_[0].round(2), "bias:", model.intercept_.round(2)
+        "passage, held, meaning, lead, names, defines:",
+        model.coef_[0].round(2),
+        "bias:",
+        model.intercept_.round(2),
     )
     print("likely from", likely.round(2))
 

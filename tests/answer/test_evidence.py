@@ -147,6 +147,32 @@ def test_names_count_as_they_are_written() -> None:
     assert names("Why 10 more?") == names("why more?") == names("Capitals cost more?") == 1.0
 
 
+def test_words_that_a_quote_holds_count() -> None:
+    """More words of the question in the quote, its heading and title are more evidence, up to five of them."""
+
+    def held(question: str) -> float:
+        return weighed(question, [item("a", "Tokens are refilled every second.", 1.0, title="Limits")]).held
+
+    assert held("tokens") == pytest.approx(0.2)
+    assert held("limits tokens zebra") == pytest.approx(0.4)
+    assert held("limits of tokens: are they refilled every second") == 1.0
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "fits"),
+    [
+        ("When was Fedora released?", "Packages are built before Fedora is released.", 0.0),
+        ("When was Fedora released?", "Fedora was released in 2003, after Red Hat Linux.", 1.0),
+        ("In which year did the system start?", "It was built in the 1950s.", 1.0),
+        ("In which year did the system start?", "It has 1,950 parts and may grow.", 0.0),
+        ("When does the log rotate?", "The log rotates before each start.", 1.0),
+    ],
+)
+def test_a_question_for_a_date_needs_one(question: str, text: str, fits: float) -> None:
+    """Words such as "before" answer when something happens, and not when it happened."""
+    assert weighed(question, [item("a", text)]).fits == fits
+
+
 def test_nothing_to_weigh() -> None:
     """Without words or passages there is no evidence, and no grader finds anything close."""
     assert weighed("", ITEMS) == NO_EVIDENCE
@@ -158,7 +184,7 @@ def test_nothing_to_weigh() -> None:
 
 def test_a_quote_must_have_the_form_that_is_asked_for() -> None:
     """A quote without a number, or one that says the contrary, is never a likely answer, however well it fits else."""
-    full = Evidence(1.0, 1.0, 1.0, 1.0, 1.0, fits=1.0)
+    full = Evidence(1.0, 1.0, 1.0, 1.0, 1.0, 1.0, fits=1.0)
     assert WORDS_ONLY.grade(full) is Grade.LIKELY
     assert WORDS_ONLY.grade(replace(full, fits=0.0)) is Grade.MAY_HELP
     for question, text, fits in (

@@ -121,13 +121,21 @@ def test_a_near_miss_lacks_what_is_asked_for(tmp_path: Path, question: str, sile
             assert engine.search(question).grade is grade
 
 
-def test_the_first_sentence_of_a_page_goes_first() -> None:
-    """It says what the page is about, so it stands above a part with more words of the question."""
-    page = "Most pelicans near lakes eat fish.\n\n## Food\n\nPelicans eat frogs."
-    assert quotes("What do pelicans eat?", page) == [
-        "Most pelicans near lakes eat fish.",
-        "Pelicans eat frogs.",
-    ]
+def test_the_first_sentence_of_a_page_says_what_a_thing_is() -> None:
+    """Where a question asks what something is, it stands above a part that fits better; else it does not."""
+    page = "Large pelicans near lakes eat fish.\n\n## Food\n\nThe pelicans eat frogs."
+    opening, food = "Large pelicans near lakes eat fish.", "The pelicans eat frogs."
+    assert quotes("What are pelicans?", page) == [opening, food]
+    assert quotes("Where do pelicans eat?", page) == [food, opening]
+
+
+def test_a_heading_that_asks_the_same_counts() -> None:
+    """A part below a heading that is the question stands above a part that only holds its words."""
+    page = (
+        "## How do I delete a file?\n\nUse `os.remove`, which takes a path.\n\n## Memory\n\n"
+        "Files that Python must delete at its end are listed there."
+    )
+    assert quotes("How do I delete files in Python?", page)[0] == "Use `os.remove`, which takes a path."
 
 
 def test_rows_of_links_are_not_quoted() -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from benchmarks.wordings import GUIDES, compare, own_questions
 from sleuth import Document, Engine
+from sleuth.answer import ExtractiveSynthesizer
 from sleuth.results import Grade
+from tests.answer.conftest import item
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,14 @@ def test_an_answer_is_never_worse_than_the_first_hit(guides: Engine, kind: str) 
 
 
 @pytest.mark.parametrize(
-    "question", ["Что такое правила игры?", "Cum luptă regimurile împotriva imperialismului cultural?"]
+    "question",
+    [
+        "Что такое правила игры?",
+        "Cum luptă regimurile împotriva imperialismului cultural?",
+        "IPCC başkanı kimdir?",
+        "Ce este Internet2?",
+        "¿Qué es Internet2?",
+    ],
 )
 def test_a_short_question_in_another_language(tmp_path: Path, question: str) -> None:
     """A question without a common word of its language is known by its letters, and gets the best passage."""
@@ -38,6 +47,37 @@ def test_a_short_question_in_another_language(tmp_path: Path, question: str) -> 
         items = list(engine.retrieve("rules", 1))
         assert engine.grade(question, items) is Grade.MAY_HELP
         assert engine.grade("who is the mayor of Paris", items) is Grade.NOTHING_CLOSE
+
+
+def test_a_corrected_question_keeps_the_order_of_the_search() -> None:
+    """A cautious writer begins with the first passage, and says so, unless it has evidence for another."""
+    items = [
+        item("a", "Limits are small.", 1.05),
+        item("b", "The owner changed keys in May.", 1.04),
+        item("c", "x", 1.03),
+    ]
+    question = "Which keys has the owner changed for zebras of the zoo?"
+    plain, cautious = ExtractiveSynthesizer(), ExtractiveSynthesizer().cautious()
+    assert plain.synthesize(question, items).used_source_ids == ["b"]
+    result = cautious.synthesize(question, items)
+    assert result.used_source_ids == ["a", "b"]
+    assert result.response.startswith("May help, in the order of the search:")
+    nothing = "Why do zebras jump over the bucket?"
+    assert plain.assess(nothing, items).grade is Grade.NOTHING_CLOSE
+    assert cautious.assess(nothing, items).grade is Grade.MAY_HELP
+    likely = "Which keys has the owner changed?"
+    assert plain.assess(likely, items).grade is Grade.LIKELY
+    assert cautious.assess(likely, items) == plain.assess(likely, items)
+
+
+def test_an_engine_is_cautious_after_a_correction(tmp_path: Path) -> None:
+    """The quotes for a question with a corrected word begin with the first hit where they are not likely answers."""
+    texts = ["The bucket is refilled.", "A king and zebras live in Norway and jump."]
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document(text, {"source": f"{number}.md"}) for number, text in enumerate(texts)])
+        result = engine.search("Why would the queen sell a buckett to old kings and zebras?")
+        assert result.extra["corrected_query"] == "Why would the queen sell a bucket to old kings and zebras?"
+        assert result.response.startswith("May help, in the order of the search:")
 
 
 def test_a_long_name_is_corrected(tmp_path: Path) -> None:

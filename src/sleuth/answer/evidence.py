@@ -17,7 +17,7 @@ from sleuth.answer.names import names_and_numbers_of
 from sleuth.answer.questions import fits_question, question_type
 from sleuth.answer.quotes import Quote
 from sleuth.answer.sentences import split_sentences
-from sleuth.answer.words import Analyze, language_of, readable
+from sleuth.answer.words import Analyze, language_of, page_of, readable
 from sleuth.protocols import Embedder
 from sleuth.results import Grade
 from sleuth.types import RetrievedItem
@@ -34,6 +34,9 @@ STEM = 4
 ALIKE = 0.6
 """Share of the letters of two words that they begin with together, from which they count as forms of one word."""
 
+ENOUGH = 5
+"""Words of a question from which on no further one makes a quote truer."""
+
 RIVALS = 3
 """Passages with which the best one is compared."""
 
@@ -48,6 +51,8 @@ class Evidence:
         passage: share of the question's words that the passage and its title hold, each weighed by how much it says in
             any corpus, where an embedder has learnt that; else by its idf. A word that is missing counts by its nearest
             word of the passage: in meaning, where an embedder compares words, else by its first letters.
+        held: how many words of the question the quoted sentence and the headings above it hold, as a share of
+            `ENOUGH`. Many sentences match a question of two words, and do not answer it.
         meaning: cosine of the question with the quoted sentence; 0 without an embedder.
         lead: by how much the best passage beats the mean of the next three, as a share of its score, times `passage`:
             in a small corpus, a passage leads that has little to do with the question.
@@ -58,6 +63,7 @@ class Evidence:
     """
 
     passage: float = 0.0
+    held: float = 0.0
     meaning: float = 0.0
     lead: float = 0.0
     names: float = 0.0
@@ -73,13 +79,14 @@ class Grader:
     """A logistic model of "the quotes answer this question", over `Evidence`, and the grades by its probability.
 
     Attributes:
-        passage, meaning, lead, names, defines: weight of each value.
+        passage, held, meaning, lead, names, defines: weight of each value.
         bias: its constant.
         likely: probability from which on quotes that fit are likely to answer.
         may_help: the same for quotes that may help.
     """
 
     passage: float
+    held: float
     meaning: float
     lead: float
     names: float
@@ -93,6 +100,7 @@ class Grader:
         logit = (
             self.bias
             + self.passage * evidence.passage
+            + self.held * evidence.held
             + self.meaning * evidence.meaning
             + self.lead * evidence.lead
             + self.names * evidence.names
@@ -139,8 +147,10 @@ def weigh_evidence(
     shares = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
     passage = sum(salience.get(term, 0.0) * shares[term] for term in words) / (sum(salience.values()) or 1.0)
     names = question_names(question, analyze, language_of(item))
+    around = f"{sentence.text} {sentence.part.heading} {heading} {page_of(item)}"
     return Evidence(
         passage=passage,
+        held=min(1.0, len(words.keys() & set(analyze(around))) / ENOUGH),
         meaning=max(0.0, sentence.meaning),
         lead=passage * _lead(items),
         names=_held(names, weights, title.union(*terms)),
@@ -236,9 +246,7 @@ def _lead(items: Sequence[RetrievedItem]) -> float:
     return min(1.0, max(0.0, 1 - sum(scores[1:]) / RIVALS / scores[0]))
 
 
-WORDS_AND_MEANING = Grader(3.91, 2.21, 1.43, 1.80, 1.65, bias=-6.52, likely=0.59, may_help=0.18)
+WORDS_AND_MEANING = Grader(3.26, 1.98, 1.67, 2.81, 1.35, 2.7, bias=-7.07, likely=0.44, may_help=0.12)
 """With an embedder that compares words."""
-WORDS_ONLY = Grader(5.18, 0.0, 4.09, 1.25, 2.79, bias=-5.83, likely=0.71, may_help=0.15)
-"""Without one."""
-WORDS_ELSEWHERE = replace(WORDS_ONLY, bias=-5.2)
-"""In other languages than English: their words have more forms and compounds, so that fewer are shared."""
+WORDS_ONLY = Grader(2.99, 2.43, 0.0, 3.04, 1.1, 2.62, bias=-5.85, likely=0.44, may_help=0.12)
+"""Without one, and for passages in other languages than English."""

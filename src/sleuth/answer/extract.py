@@ -51,6 +51,8 @@ class Weights:
         polarity: what a part loses that says the contrary of the question, in scores of the best sentence.
         context: what a word of the question is worth, in its idf, that is not in a part but in the heading above it, or
             in the sentence before it, if the part is code or refers to that sentence ("It", "This").
+        heading: what a part is worth below a heading that asks the same as the question, in scores of the best
+            sentence; less, the fewer words both have in common.
         page: the same for a word that only the title of the page or the headings around the passage hold.
         named: what a definition is worth whose name the question writes out, in scores of the best sentence.
     """
@@ -64,6 +66,7 @@ class Weights:
     entry: float = 1.0
     polarity: float = 1.0
     context: float = 0.42
+    heading: float = 0.6
     page: float = 0.2
     named: float = 1.0
 
@@ -134,6 +137,9 @@ def score_sentences(
     prior = passage_priors(items)
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
     is_named = _are_named(items, question)
+    headings = {
+        part.heading: _overlap(terms_asked, frozenset(analyze(part.heading))) for _, part, _, _ in parts
+    }
     sentences: list[Sentence] = []
     for number, (place, part, siblings, _) in enumerate(parts):
         if words[number] <= 0 and meaning[number] < NEAR:
@@ -144,6 +150,7 @@ def score_sentences(
             + use.meaning * meaning[number]
             + (use.entry if kind in ENTRIES else use.form) * form
             + use.named * is_named[place]
+            + use.heading * headings[part.heading]
             - use.polarity * (not holds_polarity(question, part.text))
         )
         score, own = words[number] + best * extra, frozenset(terms[number])
@@ -153,6 +160,11 @@ def score_sentences(
         )
     sentences.sort(key=attrgetter("item", "part.start"))
     return sorted(sentences, key=attrgetter("score"), reverse=True)
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Return the Jaccard index of two sets of terms, 0 to 1."""
+    return len(one & other) / len(one | other) if one and other else 0.0
 
 
 class _Candidate(NamedTuple):

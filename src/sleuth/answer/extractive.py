@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sleuth.answer.citations import Citation, CitationReport
@@ -11,7 +12,6 @@ from sleuth.answer.context import Passage, describe_source, time_of
 from sleuth.answer.evidence import (
     NO_EVIDENCE,
     WORDS_AND_MEANING,
-    WORDS_ELSEWHERE,
     WORDS_ONLY,
     Evidence,
     Rarity,
@@ -28,7 +28,15 @@ from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
-from sleuth.text import LANGUAGES, UNKNOWN, clean_text, detect_language, get_analyzer
+from sleuth.text import (
+    ENGLISH,
+    LANGUAGES,
+    UNKNOWN,
+    clean_text,
+    detect_language,
+    get_analyzer,
+    language_of_query,
+)
 from sleuth.types import RetrievedItem
 
 logger = logger_of("answer")
@@ -40,6 +48,9 @@ INTRODUCTIONS: Final = {
 }
 """First line of an answer, by its grade."""
 
+IN_DOUBT: Final = "May help, in the order of the search: the passages do not word it as the question does."
+"""The same if the words of the question are in doubt."""
+
 NEAREST: Final = "The nearest titles:"
 """Heading of the titles if nothing is close."""
 
@@ -48,6 +59,8 @@ DISAGREEMENT: Final = "The sources disagree:"
 
 TITLES: Final = 3
 """Titles that are offered, at most."""
+
+_WORDS: Final = re.compile(r"[^\W\d_]+")
 
 KNOWN: Final = 0.5
 """Share of a question's words that an embedder must know to take part."""
@@ -62,12 +75,15 @@ class Assessment:
         evidence: for the best of them.
         grade: of all of them.
         probability: that they answer, 0 to 1.
+        is_in_doubt: whether the quotes follow the order of the search, since the question is worded otherwise than the
+            passages.
     """
 
     quotes: tuple[Quote, ...] = ()
     evidence: Evidence = NO_EVIDENCE
     grade: Grade = Grade.NOTHING_CLOSE
     probability: float = 0.0
+    is_in_doubt: bool = False
 
 
 class ExtractiveSynthesizer:
@@ -79,6 +95,8 @@ class ExtractiveSynthesizer:
         embedder: adds the meaning of sentences to their words; a local one, since it sees every sentence.
         rarity: idf of terms in the corpus; without it, words weigh as the embedder says, or alike.
         by_language: whether a passage whose metadata names a `language` is read with the analyzer of that language.
+        is_cautious: whether the words of questions are in doubt. Quotes that are not likely answers then begin with the
+            first passage, as they do for a question in another language.
     """
 
     def __init__(
@@ -89,12 +107,25 @@ class ExtractiveSynthesizer:
         embedder: Embedder | None = None,
         rarity: Rarity | None = None,
         by_language: bool = False,
+        is_cautious: bool = False,
     ) -> None:
         self.sentences = check_count(sentences, "sentences", least=1)
         self.analyze = analyze
         self.embedder = embedder
         self.rarity = rarity
         self.by_language = by_language
+        self.is_cautious = is_cautious
+
+    def cautious(self) -> ExtractiveSynthesizer:
+        """Return the same for a question whose words are in doubt, since they were corrected."""
+        return ExtractiveSynthesizer(
+            sentences=self.sentences,
+            analyze=self.analyze,
+            embedder=self.embedder,
+            rarity=self.rarity,
+            by_language=self.by_language,
+            is_cautious=True,
+        )
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
@@ -122,9 +153,20 @@ class ExtractiveSynthesizer:
         except (EmbeddingError, TimeoutError) as error:
             logger.warning("an answer is chosen by words alone: %s", error)
             assessment = self._assess(question, items, None)
-        if assessment.grade is Grade.NOTHING_CLOSE and items and _is_foreign(question, items[0]):
-            return Assessment(tuple(opening(items)), grade=Grade.MAY_HELP)
-        return assessment
+        if assessment.grade is Grade.LIKELY or not items:
+            return assessment
+        is_in_doubt = self.is_cautious or _is_foreign(question, items[0])
+        return self._in_order(assessment, items) if is_in_doubt else assessment
+
+    def _in_order(self, assessment: Assessment, items: Sequence[RetrievedItem]) -> Assessment:
+        """Return quotes of which the first is of the first passage: what the search found first may help."""
+        quotes = assessment.quotes if assessment.grade is Grade.MAY_HELP else ()
+        first = [quote for quote in quotes if quote.sentence.item == 0] or opening(items)
+        others = [quote for quote in quotes if quote.sentence.item]
+        if not first:
+            return assessment
+        chosen = tuple([*first, *others][: self.sentences])
+        return replace(assessment, quotes=chosen, grade=Grade.MAY_HELP, is_in_doubt=True)
 
     def _assess(self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None) -> Assessment:
         analyze = self._analyzer(items)
@@ -137,7 +179,7 @@ class ExtractiveSynthesizer:
         best = max(quotes, key=lambda quote: quote.sentence.score)
         grader = WORDS_AND_MEANING if embedder is not None else WORDS_ONLY
         if language_of(items[best.sentence.item]) in LANGUAGES:  # vectors of words are those of English
-            grader, embedder = WORDS_ELSEWHERE, None
+            grader, embedder = WORDS_ONLY, None
         evidence = weigh_evidence(
             question, items, best, analyze=analyze, rarity=self.rarity, embedder=embedder
         )
@@ -160,7 +202,13 @@ class ExtractiveSynthesizer:
 
 def _is_foreign(question: str, item: RetrievedItem) -> bool:
     """Return whether a question is in another language than a passage, so that its words do not tell what is close."""
-    return detect_language(question) not in (UNKNOWN, language_of(item) or "en")
+    words = _WORDS.findall(question)
+    language = detect_language(question) or language_of_query(words).code
+    own = language_of(item) or ENGLISH
+    if language != UNKNOWN:
+        return language != own
+    # A short question may hold no common word of any language.
+    return own == ENGLISH and any(not word.isascii() for word in words if word.islower() or word == words[0])
 
 
 def _about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> Container[int]:
@@ -181,7 +229,7 @@ class _Quotation:
         self._numbers: dict[int, int] = {}
         self._citations: list[Citation] = []
         self.quotes = () if assessment.grade is Grade.NOTHING_CLOSE else assessment.quotes
-        self.pieces = [INTRODUCTIONS[assessment.grade]]
+        self.pieces = [IN_DOUBT if assessment.is_in_doubt else INTRODUCTIONS[assessment.grade]]
         for quote in self.quotes:
             self._add(quote)
         if not self.quotes and (titles := nearest_titles(items)):

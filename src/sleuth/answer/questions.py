@@ -41,6 +41,14 @@ _TIME = re.compile(
     r"when|once|while|during|every|each time|at start|at the end)\b",
     re.IGNORECASE,
 )
+_DATE = re.compile(
+    r"(?<![\w.,-])[12]\d{3}s?(?!\w|[,.]\d)|\b\d{1,2}(?:st|nd|rd|th)\b|\d:\d\d|\b(?:January|February|March|April|May|June|July|August|"
+    r"September|October|November|December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|century|decade|ago|BCE?|AD)\b"
+)
+_PAST = re.compile(
+    r"\bwhen (?:was|were|did)\b|\b(?:what|which) (?:year|date|day|month|century|decade)\b", re.IGNORECASE
+)
+"""Questions for a time that a date answers, and "before it starts" does not."""
 _REASON = re.compile(
     r"\b(?:because|since|so that|in order to|due to|owing to|therefore|thus|reason|otherwise|to avoid|to prevent|"
     r"which is why|as a result|means that)\b",
@@ -77,7 +85,6 @@ _IS = re.compile(r"is|are|was|means?|refers?|stands?|denotes?|describes?|consist
 
 _FORMS: dict[QuestionType, re.Pattern[str]] = {
     "number": _NUMBER,
-    "when": _TIME,
     "reason": _REASON,
 }
 
@@ -172,6 +179,10 @@ def _names_someone(part: Part, question: str) -> float:
     return 0.5 * any(name.casefold() not in lower_question for name in names_of(part.text))
 
 
+def _tells_a_time(part: Part, question: str) -> float:
+    return float((_DATE if _PAST.search(question) else _TIME).search(part.text) is not None)
+
+
 def _names_a_place(part: Part, question: str) -> float:
     return float(_PLACE.search(part.text) is not None or _names_someone(part, question) > 0)
 
@@ -196,6 +207,7 @@ _JUDGED: Final[Mapping[QuestionType, Callable[[Part, str], float]]] = {
     "definition": _defines,
     "option": _is_entry,
     "steps": _is_step,
+    "when": _tells_a_time,
     "where": _names_a_place,
     "whether": _concludes,
     "who": _names_someone,

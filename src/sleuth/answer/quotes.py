@@ -10,6 +10,7 @@ from sleuth.answer.agreement import Claim, PagePassage, are_versions, disagree, 
 from sleuth.answer.context import place_of
 from sleuth.answer.extract import REFERS, Sentence, parts_of
 from sleuth.answer.parts import Part
+from sleuth.answer.questions import question_type
 from sleuth.answer.words import Analyze, plain_words
 from sleuth.types import RetrievedItem
 
@@ -79,7 +80,9 @@ def choose(
                 if not _extends(selection, quote):
                     selection.append(quote)
                     quoted.append(part)
-    return sorted(selection, key=lambda quote: not _opens_page(quote.sentence, items[quote.sentence.item]))
+    if question_type(question) == "definition":
+        selection.sort(key=lambda quote: not _opens_page(quote.sentence, items[quote.sentence.item]))
+    return selection
 
 
 def _extends(selection: list[Quote], quote: Quote) -> bool:

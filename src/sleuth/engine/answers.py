@@ -309,6 +309,12 @@ class _Current:
         writer = self._answers.synthesizer()
         return writer.sources(items) if isinstance(writer, Announcing) else []
 
+    def cautious(self) -> Synthesizer:
+        from sleuth.manager import Cautious
+
+        writer = self._answers.synthesizer()
+        return writer.cautious() if isinstance(writer, Cautious) else writer
+
     def synthesize(
         self, question: str, items: list[Any], *, on_text: Callable[[str], None] | None = None
     ) -> SearchResult:

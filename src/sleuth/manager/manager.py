@@ -75,6 +75,15 @@ class Announcing(Protocol):
         ...
 
 
+@runtime_checkable
+class Cautious(Protocol):
+    """A synthesizer that may be told that the words of a question are in doubt."""
+
+    def cautious(self) -> Synthesizer:
+        """Return the synthesizer of such a question."""
+        ...
+
+
 class _Host:
     """The smallest host of hooks: a registry."""
 
@@ -361,6 +370,8 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
         items = retrieve_result.items if result.items is None else result.items
         writer: Synthesizer = kwargs.get("synthesizer", synthesizer)
         question = result.extra.get("corrected_query", result.query)
+        if "corrected_query" in result.extra and isinstance(writer, Cautious):
+            writer = writer.cautious()
         announce = kwargs.get("on_sources")
         if announce is not None and isinstance(writer, Announcing) and (sources := writer.sources(items)):
             announce(sources)
