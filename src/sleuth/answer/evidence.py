@@ -141,16 +141,16 @@ def weigh_evidence(
     weights: Mapping[str, float] = rarity(words) if rarity else dict.fromkeys(words, 1.0)
     heading, text = readable(item)
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
-    title, *terms = map(set, analyze([heading, *sentences]))
+    around = f"{sentence.text} {sentence.part.heading} {heading} {page_of(item)}"
+    title, held, *terms = map(set, analyze([heading, around, *sentences]))
     covers = _coverage(words, sentences, terms, embedder)
     salience = _salience(words, embedder) or weights
     shares = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
     passage = sum(salience.get(term, 0.0) * shares[term] for term in words) / (sum(salience.values()) or 1.0)
     names = question_names(question, analyze, language_of(item))
-    around = f"{sentence.text} {sentence.part.heading} {heading} {page_of(item)}"
     return Evidence(
         passage=passage,
-        held=min(1.0, len(words.keys() & set(analyze(around))) / ENOUGH),
+        held=min(1.0, len(words.keys() & held) / ENOUGH),
         meaning=max(0.0, sentence.meaning),
         lead=passage * _lead(items),
         names=_held(names, weights, title.union(*terms)),

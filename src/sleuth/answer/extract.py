@@ -138,7 +138,7 @@ def score_sentences(
     meaning = cosines(embedder, question, texts) if embedder is not None else [0.0] * len(texts)
     is_named = _are_named(items, question)
     headings = {
-        part.heading: _overlap(terms_asked, frozenset(analyze(part.heading))) for _, part, _, _ in parts
+        part.heading: _overlap(terms_asked, frozenset(terms_of[part.heading])) for _, part, _, _ in parts
     }
     sentences: list[Sentence] = []
     for number, (place, part, siblings, _) in enumerate(parts):
