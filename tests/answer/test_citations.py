@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import Passage, check_citations, cited_numbers, support, without_citations
+from sleuth.answer import Passage, check_citations, citation_marks, cited_numbers, support, without_citations
 from tests.answer.conftest import item
 
 FIRST = Passage(1, "The bucket is refilled every 60 seconds.", (item("a", ""), item("b", "")))
@@ -27,6 +27,16 @@ SECOND = Passage(2, "Requests above the limit are refused.", (item("c", ""),))
 def test_numbers(text: str, numbers: list[int]) -> None:
     """The usual forms of citations are parsed; code, links and years are not citations."""
     assert sorted(cited_numbers(text)) == sorted(numbers)
+
+
+def test_marks_have_their_places() -> None:
+    """A citation is known by its characters and its numbers; code before it does not move it."""
+    text = "`a[1]` is so [1, 2], and not [3-4]."
+    marks = citation_marks(text)
+    assert [(text[mark.start : mark.end], mark.numbers) for mark in marks] == [
+        ("[1, 2]", [1, 2]),
+        ("[3-4]", [3, 4]),
+    ]
 
 
 def test_report() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sleuth.answer.context import Passage
 from sleuth.answer.sentences import split_sentences
@@ -76,15 +76,29 @@ class CitationReport:
         return list(dict.fromkeys(id for citation in self.citations for id in citation.ids))
 
 
-def cited_numbers(text: str) -> list[int]:
-    """Return the numbers that `text` cites, as in [1], [2, 3], [4-6], [^7] or 【8】, in order; code is ignored."""
-    numbers: list[int] = []
-    for match in _CITED.finditer(_CODE.sub(" ", text)):
-        inner = match.group(1)
-        for low, high in _RANGE.findall(inner):
+class CitationMark(NamedTuple):
+    """A citation as it is written: the characters from `start` to `end` of a text, and the numbers that they cite."""
+
+    start: int
+    end: int
+    numbers: list[int]
+
+
+def citation_marks(text: str) -> list[CitationMark]:
+    """Return the citations in `text`, such as [1], [2, 3], [4-6], [^7] and 【8】, in order; code is ignored."""
+    marks: list[CitationMark] = []
+    for match in _CITED.finditer(_CODE.sub(lambda code: " " * len(code[0]), text)):
+        numbers: list[int] = []
+        for low, high in _RANGE.findall(match[1]):
             numbers.extend(range(int(low), min(int(high), int(low) + 50) + 1))
-        numbers.extend(int(number) for number in re.findall(r"\d+", _RANGE.sub(" ", inner)))
-    return numbers
+        numbers.extend(int(number) for number in re.findall(r"\d+", _RANGE.sub(" ", match[1])))
+        marks.append(CitationMark(match.start(), match.end(), numbers))
+    return marks
+
+
+def cited_numbers(text: str) -> list[int]:
+    """Return the numbers that `text` cites, in order."""
+    return [number for mark in citation_marks(text) for number in mark.numbers]
 
 
 def without_citations(text: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from sleuth.errors import EmbedderMismatchError, EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
-from sleuth.store import EncodingCache, SegmentView, text_hash
+from sleuth.store import CachedForm, EncodingCache, SegmentView, batches_of, encode_once
 from sleuth.vectors import as_vectors, ask_embedder
 
 logger = logger_of("dense")
@@ -61,9 +60,7 @@ def embed_texts(
 ) -> NDArray[np.float32]:
     """Return one vector per text, shape (len(texts), dimension); (0, 0) where there are no texts.
 
-    Each distinct text is embedded once. Batches that are done stay in the cache if a later one fails, so
-    that a second attempt goes on where the first one stopped. The cache is used from the calling thread
-    only.
+    Each distinct text is embedded once; see `encode_once`.
 
     Args:
         dimension: that the vectors must have, those in the cache included; 0 for whatever the first has.
@@ -74,30 +71,32 @@ def embed_texts(
     """
     if not texts:
         return np.zeros((0, 0), np.float32)
-    names = [text_hash(text) for text in texts]
-    distinct = dict(zip(names, texts, strict=True))
-    vectors: dict[str, NDArray[np.float32]] = {}
-    if cache is not None:
-        for some in _batches(list(distinct), batch_size):
-            cache_entries = cache.get(embedder.fingerprint, some)
-            vectors.update((name, np.frombuffer(raw, np.float32)) for name, raw in cache_entries.items())
-    dimension = dimension or next((len(vector) for vector in vectors.values()), 0)
-    vectors = {name: vector for name, vector in vectors.items() if len(vector) == dimension}
-    missing = [name for name in distinct if name not in vectors]
-    logger.debug(
-        "embedding %d texts with %s, %d are cached", len(missing), embedder.fingerprint, len(vectors)
+
+    def read(raw: bytes) -> NDArray[np.float32] | None:
+        nonlocal dimension
+        vector = np.frombuffer(raw, np.float32)
+        dimension = dimension or len(vector)
+        return vector if len(vector) == dimension else None
+
+    def embed(missing: list[str]) -> Iterator[list[NDArray[np.float32]]]:
+        nonlocal dimension
+        logger.debug("embedding %d texts with %s, others are cached", len(missing), embedder.fingerprint)
+        for vectors in _embed(embedder, missing, batch_size, threads):
+            length = vectors.shape[1]
+            if dimension and length != dimension:
+                raise mixed(embedder.fingerprint, dimension, length)
+            dimension = length
+            yield list(vectors)
+
+    form = CachedForm(cache, embedder.fingerprint)
+    vectors: list[NDArray[np.float32]] = encode_once(
+        texts, embed, form, read=read, write=_bytes_of, progress=progress
     )
-    for batch in _embed(embedder, missing, distinct, batch_size, threads):
-        vectors.update(batch)
-        length = next((len(vector) for vector in batch.values() if len(vector) != dimension), dimension)
-        if dimension and length != dimension:
-            raise mixed(embedder.fingerprint, dimension, length)
-        dimension = length
-        if cache is not None:
-            cache.put(embedder.fingerprint, {name: vector.tobytes() for name, vector in batch.items()})
-        if progress is not None:
-            progress(len(vectors), len(distinct))
-    return np.stack([vectors[name] for name in names])
+    return np.stack(vectors)
+
+
+def _bytes_of(vector: NDArray[np.float32]) -> bytes:
+    return vector.tobytes()
 
 
 def check_embedder(recorded: str, current: str, *, path: str = "") -> None:
@@ -134,17 +133,15 @@ def dimension_of(segments: Sequence[SegmentView]) -> int:
 
 
 def _embed(
-    embedder: Embedder, names: Sequence[str], texts: Mapping[str, str], batch_size: int, threads: int
-) -> Iterator[dict[str, NDArray[np.float32]]]:
-    """Vectors by name, batch by batch, in order; at most `threads` batches at a time."""
+    embedder: Embedder, texts: Sequence[str], batch_size: int, threads: int
+) -> Iterator[NDArray[np.float32]]:
+    """Yield the vectors of texts, batch by batch, in order; at most `threads` batches at a time."""
 
-    def embed(batch: list[str]) -> dict[str, NDArray[np.float32]]:
-        vectors = ask_embedder(
-            embedder.embed_documents, [texts[name] for name in batch], embedder.fingerprint
-        )
-        return dict(zip(batch, as_vectors(vectors, len(batch), embedder.fingerprint), strict=True))
+    def embed(batch: list[str]) -> NDArray[np.float32]:
+        vectors = ask_embedder(embedder.embed_documents, batch, embedder.fingerprint)
+        return as_vectors(vectors, len(batch), embedder.fingerprint)
 
-    batches = list(_batches(names, batch_size))
+    batches = list(batches_of(texts, batch_size))
     if len(batches) <= 1 or threads <= 1:
         yield from map(embed, batches)
         return
@@ -158,9 +155,3 @@ def _embed(
         finally:
             for future in running:
                 future.cancel()
-
-
-def _batches(names: Sequence[str], size: int) -> Iterator[list[str]]:
-    rest = iter(names)
-    while batch := list(islice(rest, size)):
-        yield batch

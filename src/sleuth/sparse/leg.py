@@ -14,6 +14,7 @@ from sleuth.sparse.impacts import GREATEST, LEVELS, Levels, facts_of, levels_of,
 from sleuth.sparse.search import SparseSearcher, postings_in
 from sleuth.store import (
     IN_MEMORY,
+    CachedForm,
     Corpus,
     EncodingCache,
     Finding,
@@ -24,8 +25,9 @@ from sleuth.store import (
     Scratch,
     SegmentData,
     SegmentView,
+    batches_of,
+    encode_once,
     require,
-    text_hash,
 )
 from sleuth.text import embedded_texts
 
@@ -139,7 +141,9 @@ class SparseLeg(RankingLeg[TokenWeights]):
         Raises:
             EmbeddingError: the model is missing, or fails.
         """
-        return self._pack(postings_of(self._encode(embedded_texts(rows.texts, len(rows)))))
+        texts, form = embedded_texts(rows.texts, len(rows)), CachedForm(self._cache, self.model)
+        levels = encode_once(texts, self._encode, form, read=_read, write=_written, progress=self._progress)
+        return self._pack(postings_of(levels))
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Return postings of the live rows of these segments, in order."""
@@ -164,32 +168,18 @@ class SparseLeg(RankingLeg[TokenWeights]):
             raise EmbeddingError(self.missing, service="sparse")
         return self._encoder
 
-    def _encode(self, texts: Sequence[str]) -> list[Levels]:
-        """Return the levels of each text; each distinct one is encoded once, and kept batch by batch."""
-        names = [text_hash(text) for text in texts]
-        text_by_name = dict(zip(names, texts, strict=True))
-        levels: dict[str, Levels] = {}
-        for some in _batches(list(text_by_name)):
-            cache_entries = self._cache.get(self.model, some) if self._cache else {}
-            levels |= {
-                name: value for name, raw in cache_entries.items() if (value := _read(raw)) is not None
-            }
-            missing = [name for name in some if name not in levels]
-            if missing:
-                encodings = self._model().encode_documents([text_by_name[name] for name in missing])
-                new = {name: levels_of(weights) for name, weights in zip(missing, encodings, strict=True)}
-                levels |= new
-                if self._cache is not None:
-                    self._cache.put(self.model, {name: json.dumps(row).encode() for name, row in new.items()})
-            self._progress(len(levels), len(text_by_name))
-        return [levels[name] for name in names]
+    def _encode(self, texts: list[str]) -> Iterator[list[Levels]]:
+        """Yield the levels of texts, batch by batch."""
+        model = self._model()
+        for some in batches_of(texts, BATCH):
+            yield [levels_of(weights) for weights in model.encode_documents(some)]
 
     def _pack(self, arrays: Arrays) -> SegmentData:
         return SegmentData(arrays, {"model": self.model, **facts_of(arrays)})
 
 
-def _batches(names: Sequence[str]) -> list[Sequence[str]]:
-    return [names[start : start + BATCH] for start in range(0, len(names), BATCH)]
+def _written(levels: Levels) -> bytes:
+    return json.dumps(levels).encode()
 
 
 def _read(raw: bytes) -> Levels | None:

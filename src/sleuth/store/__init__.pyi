@@ -43,6 +43,10 @@ from sleuth.store.legs.arrays import check_rising as check_rising
 from sleuth.store.legs.arrays import integer_of as integer_of
 from sleuth.store.legs.arrays import number_of as number_of
 from sleuth.store.legs.arrays import require as require
+from sleuth.store.legs.encoding import CachedForm as CachedForm
+from sleuth.store.legs.encoding import EncodingCache as EncodingCache
+from sleuth.store.legs.encoding import batches_of as batches_of
+from sleuth.store.legs.encoding import encode_once as encode_once
 from sleuth.store.legs.hits import best_hits as best_hits
 from sleuth.store.legs.hits import no_hits as no_hits
 from sleuth.store.legs.leg import Bitmap as Bitmap
@@ -55,7 +59,6 @@ from sleuth.store.legs.leg import count as count
 from sleuth.store.legs.leg import pack as pack
 from sleuth.store.legs.leg import unpack as unpack
 from sleuth.store.legs.searching import Corpus as Corpus
-from sleuth.store.legs.searching import EncodingCache as EncodingCache
 from sleuth.store.legs.searching import FilterLeg as FilterLeg
 from sleuth.store.legs.searching import FilterSearcher as FilterSearcher
 from sleuth.store.legs.searching import Ids as Ids

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from sleuth.results import SearchResult
+from sleuth.surfaces.http import annotations_of
 from sleuth.testing.ollama import OllamaServer
 
 from .conftest import make_index, serving
@@ -151,6 +153,14 @@ def test_a_response_searches_files(writer: openai.OpenAI) -> None:
     (annotation,) = content.annotations
     assert annotation.type == "file_citation"
     assert (annotation.file_id, annotation.index) == ("limits.md", 13)
+
+
+def test_several_numbers_in_one_citation_are_annotations_each() -> None:
+    """ "[1, 2]" and "[1-2]" cite two files each, at the place of the bracket."""
+    sources = [{"number": number, "ids": [f"{name}#0"]} for number, name in ((1, "a.md"), (2, "b.md"))]
+    result = SearchResult(response="So it is [1, 2]. And [1-2].", extra={"sources": sources})
+    places = [(each["file_id"], each["index"]) for each in annotations_of(result)]
+    assert places == [("a.md", 9), ("b.md", 9), ("a.md", 21), ("b.md", 21)]
 
 
 def test_file_search_keeps_to_its_filter_and_store(client: openai.OpenAI) -> None:

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 
 from sleuth.surfaces.page import (
     TAGS,
+    Card,
     Element,
     Node,
     is_markdown,
     parse,
     plain,
+    rendered,
     shown_text,
     texts_of,
     to_html,
@@ -91,3 +93,11 @@ def test_which_texts_are_markdown() -> None:
     assert not is_markdown({"type": "text", "source": "x.md"})
     assert not is_markdown({"source_type": "code", "source": "x.md"})
     assert shown_text({"type": "pdf"}, "## 1 Rivers\n*a*") == "1 Rivers\n*a*"
+
+
+def test_citations_are_links() -> None:
+    """Each number of a citation is a link to its passage; code and numbers without a passage stay text."""
+    cards = [Card(number, [f"{number}"], "", "", f"/source?id={number}", "") for number in (1, 2)]
+    html = to_html(rendered("So [1, 2], [1-2], `[1]` and [3].", cards))
+    assert html.count('data-number="1"') == html.count('data-number="2"') == 2
+    assert "<code>[1]</code> and [3]." in html

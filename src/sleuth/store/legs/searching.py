@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, 
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.store.legs.leg import Bitmap, Hits, Leg, Rows, SegmentView
+from sleuth.store.legs.leg import Bitmap, Hits, Leg, SegmentView
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder
     from sleuth.settings import IndexSettings
+    from sleuth.store.legs.encoding import EncodingCache
     from sleuth.store.record.values import Finding, Row
     from sleuth.text import Analyzer
     from sleuth.types import Explanation
@@ -38,26 +39,6 @@ def greatest(numbers: Mapping[str, int], most: int) -> dict[str, int]:
     """Return the names with the greatest numbers, the greatest first, ties by name."""
     names = sorted(numbers, key=lambda name: (-numbers[name], name))
     return {name: numbers[name] for name in names[:most]}
-
-
-class EncodingCache(Protocol):
-    """What a model made of texts before, as bytes, by fingerprint of the model and hash of the text."""
-
-    def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the cached ones of these."""
-        ...
-
-    def put(self, fingerprint: str, encodings: Mapping[str, bytes]) -> None:
-        """Keep these."""
-        ...
-
-    def forget(self, fingerprint: str, texts: Callable[[Rows], Iterable[str]]) -> None:
-        """Forget those of texts that no row has any more, where they may be most of many.
-
-        Args:
-            texts: what is encoded of rows.
-        """
-        ...
 
 
 class LegContext(NamedTuple):

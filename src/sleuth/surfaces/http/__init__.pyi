@@ -22,6 +22,7 @@ __all__: list[str]
 
 # Not public: for the other rooms and for tests.
 from sleuth.surfaces.http.cache import AnswerCache as AnswerCache
+from sleuth.surfaces.http.chat import annotations_of as annotations_of
 from sleuth.surfaces.http.embeddings import encoding_name as encoding_name
 from sleuth.surfaces.http.keys import KeyFile as KeyFile
 from sleuth.surfaces.http.lanes import Lane as Lane

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import PurePath
@@ -13,6 +12,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
+from sleuth.answer import citation_marks
 from sleuth.errors import ArgumentError, SleuthError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
@@ -276,7 +276,7 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
         if has_results
         else None,
     }
-    text = {"type": "output_text", "text": _text_of(result), "annotations": _annotations(result)}
+    text = {"type": "output_text", "text": _text_of(result), "annotations": annotations_of(result)}
     message = {
         "id": f"msg_{call.id}",
         "type": "message",
@@ -299,7 +299,7 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
     )
 
 
-def _annotations(result: SearchResult) -> list[dict[str, Any]]:
+def annotations_of(result: SearchResult) -> list[dict[str, Any]]:
     """Return the citations of an answer, each at the place of its number in the text."""
     sources = {source["number"]: source for source in result.extra.get("sources", ())}
     documents = {number: document_of(source["ids"][0]) for number, source in sources.items()}
@@ -308,8 +308,9 @@ def _annotations(result: SearchResult) -> list[dict[str, Any]]:
             "type": "file_citation",
             "file_id": documents[number],
             "filename": PurePath(documents[number]).name,
-            "index": match.start(),
+            "index": mark.start,
         }
-        for match in re.finditer(r"\[(\d{1,3})\]", result.response)
-        if (number := int(match[1])) in documents
+        for mark in citation_marks(result.response)
+        for number in mark.numbers
+        if number in documents
     ]

@@ -4,6 +4,8 @@ from sleuth.surfaces.page.state import OPTIONS as OPTIONS
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.surfaces.page.answering import Card as Card
+from sleuth.surfaces.page.answering import rendered as rendered
 from sleuth.surfaces.page.markdown import TAGS as TAGS
 from sleuth.surfaces.page.markdown import Element as Element
 from sleuth.surfaces.page.markdown import Node as Node

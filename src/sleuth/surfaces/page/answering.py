@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 
+from sleuth.answer import citation_marks
 from sleuth.errors import SleuthError
 from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page.markdown import Element, Node, parse, plain, to_json
@@ -26,7 +26,6 @@ PREVIEW: Final = 300
 MOST_RELATED: Final = 4
 _SECONDS: Final = 0.08
 """Between two looks of a reader at what is written so far."""
-_CITATION: Final = re.compile(r"(\[\d{1,3}(?:\s*,\s*\d{1,3})*\])")
 _VERBATIM: Final = frozenset({"a", "code", "pre"})
 
 
@@ -151,7 +150,7 @@ async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
         cards = cited_cards(result, state)
         yield sent_event("cards", [asdict(card) for card in cards])
         yield sent_event("blocks", _changes(blocks_sent, to_json(rendered(result.response, cards))))
-        yield sent_event("done", _ending(result, cards, state))
+        yield sent_event("done", _ending(result, state))
     except (SleuthError, Refusal) as error:
         yield sent_event("error", {"message": escape_text(str(call.refusal_of(error).detail))})
     finally:
@@ -159,14 +158,13 @@ async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
             writing.close()
 
 
-def _ending(result: SearchResult, cards: Sequence[Card], state: PageState) -> dict[str, Any]:
+def _ending(result: SearchResult, state: PageState) -> dict[str, Any]:
     """Return what is known of an answer at its end."""
     is_error = result.is_error() and result.detail is not None
     return {
         "failure": escape_text(result.detail.message) if is_error and result.detail else "",
         "grade": result.extra.get("grade"),
         "text": escape_text(result.response),
-        "cards": [asdict(card) for card in cards],
         "related": related(result, state),
         "unknown": result.extra.get("unknown_citations", []),
     }
@@ -194,14 +192,15 @@ def _linked(nodes: Sequence[Node], cards: Mapping[int, Card]) -> list[Node]:
 
 
 def _links_in(text: str, cards: Mapping[int, Card]) -> Iterator[Node]:
-    for part in _CITATION.split(text):
-        numbers = [int(number) for number in re.findall(r"\d+", part)] if part.startswith("[") else []
-        if not numbers or not _CITATION.fullmatch(part) or not all(number in cards for number in numbers):
-            yield part
-            continue
-        for number in numbers:
-            attributes = {"class": "citation", "href": cards[number].url, "data-number": str(number)}
-            yield Element("a", attributes, [f"[{number}]"])
+    end = 0
+    for mark in citation_marks(text):
+        if all(number in cards for number in mark.numbers):
+            yield text[end : mark.start]
+            for number in mark.numbers:
+                attributes = {"class": "citation", "href": cards[number].url, "data-number": str(number)}
+                yield Element("a", attributes, [f"[{number}]"])
+            end = mark.end
+    yield text[end:]
 
 
 def _preview(text: str) -> str:

@@ -73,7 +73,7 @@ class AnswerView {
       related.append(index ? " · " : "", element("a", { href: url }, name));
     }
     this.button("copy").hidden = false;
-    remember(this.section.dataset.stream, { ...answer, blocks: this.sent });
+    remember(this.section.dataset.stream, { ...answer, blocks: this.sent, cards: [...this.known.values()] });
   }
 
   whole(answer) {
