@@ -1,5 +1,8 @@
 from sleuth.engine.codebase import default_embedder as default_embedder
 from sleuth.engine.codebase import open_code as open_code
+from sleuth.engine.crawling import CrawlReport as CrawlReport
+from sleuth.engine.crawling import acrawl_site as acrawl_site
+from sleuth.engine.crawling import crawl_site as crawl_site
 from sleuth.engine.documents import DocumentPage as DocumentPage
 from sleuth.engine.documents import Documents as Documents
 from sleuth.engine.engine import Engine as Engine

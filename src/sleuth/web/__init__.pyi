@@ -4,6 +4,7 @@ from sleuth.web.brave import Brave as Brave
 from sleuth.web.cache import WebCache as WebCache
 from sleuth.web.combine import fuse as fuse
 from sleuth.web.combine import merge as merge
+from sleuth.web.crawl import CrawlLimits as CrawlLimits
 from sleuth.web.exa import Exa as Exa
 from sleuth.web.fetch import Page as Page
 from sleuth.web.fetch import afetch_page as afetch_page
@@ -25,7 +26,11 @@ from sleuth.web.tavily import Tavily as Tavily
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
+from sleuth.web.crawl import Crawl as Crawl
+from sleuth.web.crawl import PageRecord as PageRecord
+from sleuth.web.crawl import Visit as Visit
 from sleuth.web.search import SearchOptions as SearchOptions
 from sleuth.web.search import check_search as check_search
 from sleuth.web.search import web_docs as web_docs
+from sleuth.web.service import domain_of as domain_of
 from sleuth.web.several import SERVICES as SERVICES

@@ -9,7 +9,7 @@ connects to cannot be checked.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from email.message import Message
 from typing import Any
@@ -32,6 +32,7 @@ from sleuth.web import robots
 from sleuth.web.http import request, resolve, split
 
 MAX_REDIRECTS = 5
+REDIRECTS = (301, 302, 303, 307, 308)
 AGENT = USER_AGENT.partition("/")[0]
 _ACCEPT = {"Accept": "text/html,application/xhtml+xml,text/plain;q=0.9"}
 _HTML = ("text/html", "application/xhtml+xml")
@@ -62,11 +63,17 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rules:
+class FetchRules:
+    """What one fetch may do.
+
+    Attributes:
+        networks: those that may be fetched from although they are not public.
+    """
+
     deadline: Deadline
     max_bytes: int
     networks: tuple[Network, ...]
-    obey_robots: bool
+    obey_robots: bool = True
 
 
 def fetch_page(
@@ -101,38 +108,67 @@ def _rules(
     max_bytes: int,
     allow_networks: Sequence[str],
     obey_robots: bool,
-) -> _Rules:
+) -> FetchRules:
     if not 0 < timeout < float("inf"):
         raise ArgumentError(f"timeout must be above 0 seconds and finite, got {timeout!r}")
-    networks = tuple(ipaddress.ip_network(network) for network in allow_networks)
-    return _Rules(Deadline(timeout), max_bytes, networks, obey_robots)
+    return FetchRules(Deadline(timeout), max_bytes, networks_of(allow_networks), obey_robots)
 
 
-def _fetch(url: str, rules: _Rules) -> Page:
+def networks_of(names: Sequence[str]) -> tuple[Network, ...]:
+    """Return networks by names such as "10.1.0.0/16".
+
+    Raises:
+        ArgumentError: a name that is no network.
+    """
+    try:
+        return tuple(ipaddress.ip_network(name) for name in names)
+    except ValueError as error:
+        raise ArgumentError(f"allow_networks must be networks such as 10.1.0.0/16: {error}") from error
+
+
+def _fetch(url: str, rules: FetchRules) -> Page:
     address, answer = _follow(url, rules)
     return _read(address, answer)
 
 
-def _follow(url: str, rules: _Rules) -> tuple[str, Response]:
+def _follow(url: str, rules: FetchRules) -> tuple[str, Response]:
     """Return the first answer that is not a redirect, and the address that gave it."""
     for _ in range(MAX_REDIRECTS + 1):
         url = urldefrag(url).url
-        addresses = _checked(url, rules)
-        if rules.obey_robots and not robots.allowed(url, AGENT, lambda site: _robots(site, rules)):
-            raise _failure(url, "may not be fetched by the robots.txt of its site")
-        answer = request(
-            "GET", url, addresses, deadline=rules.deadline, headers=_ACCEPT, max_bytes=rules.max_bytes
-        )
-        if answer.status not in (301, 302, 303, 307, 308):
+        answer = fetch_once(url, rules)
+        if answer.status not in REDIRECTS:
             return url, answer
         location = answer.headers.get("Location")
         if not location:
             raise _failure(url, "redirects to nowhere", answer.status)
-        target = _redirect_target(url, location)
+        target = redirect_target(url, location)
         if target is None:
             raise _failure(url, f"redirects to {shown_url(location)!r}, which is no address")
         url = target
     raise _failure(url, f"is the last of more than {MAX_REDIRECTS} redirects")
+
+
+def fetch_once(url: str, rules: FetchRules, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the answer to one request, also a redirect, after the address and `robots.txt` were checked.
+
+    Args:
+        url: without a fragment.
+        headers: sent in addition.
+
+    Raises:
+        WebError: an address that is refused, a page that robots may not fetch, or no answer.
+    """
+    addresses = _checked(url, rules)
+    if rules.obey_robots and not robots.allowed(url, AGENT, lambda site: _robots(site, rules)):
+        raise _failure(url, "may not be fetched by the robots.txt of its site")
+    return request(
+        "GET",
+        url,
+        addresses,
+        deadline=rules.deadline,
+        headers={**_ACCEPT, **(headers or {})},
+        max_bytes=rules.max_bytes,
+    )
 
 
 def _failure(url: str, what: str, status: int | None = None) -> WebError:
@@ -140,7 +176,7 @@ def _failure(url: str, what: str, status: int | None = None) -> WebError:
     return WebError(f"{safe_url} {Mask.of_url(url).hide(what)}", service="fetch", url=safe_url, status=status)
 
 
-def _redirect_target(url: str, location: str) -> str | None:
+def redirect_target(url: str, location: str) -> str | None:
     """Return the target of a redirect, or None if it is invalid. urllib's error would repeat the URL."""
     try:
         return urljoin(url, location)
@@ -148,7 +184,7 @@ def _redirect_target(url: str, location: str) -> str | None:
         return None
 
 
-def _checked(url: str, rules: _Rules) -> list[Address]:
+def _checked(url: str, rules: FetchRules) -> list[Address]:
     """Resolve a URL's host; raise WebError if one of its addresses is refused."""
     parts = split(url)
     host = parts.hostname or ""
@@ -158,31 +194,37 @@ def _checked(url: str, rules: _Rules) -> list[Address]:
     return addresses
 
 
-def _robots(url: str, rules: _Rules) -> tuple[int, bytes]:
+def _robots(url: str, rules: FetchRules) -> tuple[int, bytes]:
     """Fetch a site's `robots.txt`, following a few redirects."""
-    plain = _Rules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
+    plain = FetchRules(rules.deadline, robots.MAX_BYTES, rules.networks, obey_robots=False)
     _, answer = _follow(url, plain)
     return answer.status, answer.body
 
 
 def _read(url: str, answer: Response) -> Page:
-    headers = Message()
-    for name in ("Content-Type", "Content-Encoding"):
-        if name in answer.headers:
-            headers[name] = "".join(filter(str.isprintable, answer.headers[name]))
+    headers = content_headers(answer)
     kind = headers.get_content_type()
     if answer.status != 200:
         raise _failure(url, f"answered {answer.status}", answer.status)
     if headers.get("Content-Encoding", "identity") != "identity":
         raise _failure(url, f"answered in the encoding {headers['Content-Encoding']!r}, not asked for")
     if kind == "text/plain":
-        return Page(url, "", _decoded(headers, answer.body).strip(), None, kind)
+        return Page(url, "", decoded(headers, answer.body).strip(), None, kind)
     if kind not in _HTML:
         raise _failure(url, f"is of type {kind!r}, not HTML or plain text")
     return _readable(url, answer.body, kind)
 
 
-def _decoded(headers: Message, body: bytes) -> str:
+def content_headers(answer: Response) -> Message:
+    """Return the headers that say what the body of an answer is."""
+    headers = Message()
+    for name in ("Content-Type", "Content-Encoding"):
+        if name in answer.headers:
+            headers[name] = "".join(filter(str.isprintable, answer.headers[name]))
+    return headers
+
+
+def decoded(headers: Message, body: bytes) -> str:
     try:
         return body.decode(headers.get_content_charset("utf-8"), errors="replace")
     except (LookupError, UnicodeError):  # unknown, or not an encoding of text

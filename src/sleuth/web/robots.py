@@ -48,6 +48,17 @@ def allowed(url: str, agent: str, fetch: Callable[[str], tuple[int, bytes]]) -> 
     return rules.can_fetch(agent, url)
 
 
+def delay(url: str, agent: str) -> float:
+    """Return the seconds between requests that a site asks for, where its rules were read; 0 if it asks for none."""
+    parts = urlsplit(url)
+    with _lock:
+        entry = _rules_by_site.get(f"{parts.scheme}://{parts.netloc}")
+    if entry is None:
+        return 0.0
+    _, site_rules = entry
+    return float(site_rules.crawl_delay(agent) or 0)
+
+
 def _rules(site: str, fetch: Callable[[str], tuple[int, bytes]]) -> RobotFileParser | None:
     """Fetch the rules of a site, or return None if its server fails; the next call then asks again."""
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,6 +96,28 @@ def open_sources(
     for warning in opened_sources.warnings:
         say(f"sleuth: stale: {warning}", err=True)
     return opened_sources
+
+
+@contextmanager
+def new_or_open_index(folder: Path, embedder: str | None = None) -> Iterator[Engine]:
+    """Open or make the index in a folder; a new one that is still empty after a failure is deleted."""
+    from shutil import rmtree
+
+    from sleuth.engine import Engine
+
+    is_new = not folder.exists() or not any(folder.iterdir())
+    is_empty = False
+    try:
+        with Engine.open(folder, create=True, embedder=embedder) as engine:
+            try:
+                yield engine
+            except BaseException:
+                is_empty = not engine.count().documents
+                raise
+    except BaseException:
+        if is_new and is_empty:
+            rmtree(folder)
+        raise
 
 
 def warn_of_plugins(engine: Answering) -> None:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, JsonOption, print_json
+from sleuth.surfaces.cli.common import IndexOption, JsonOption, new_or_open_index, print_json
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import console, say
 
 if TYPE_CHECKING:
-    from sleuth.engine import Engine, ImportReport
+    from sleuth.engine import ImportReport
     from sleuth.vector_store import StoredVectors
 
 EmbedderOption = Annotated[
@@ -193,7 +191,7 @@ def _import(
 
     target, err = index_folder(index), console(stderr=True)
     whole = "" if source.count is None else f" of {source.count:,}"
-    with _index_at(target, embedder) as engine, ExitStack() as stack:
+    with new_or_open_index(target, embedder) as engine, ExitStack() as stack:
         progress = None
         if err.is_terminal and not json:
             status = stack.enter_context(err.status(f"importing {source.name}"))
@@ -210,23 +208,3 @@ def _import(
         f"{report.read:,}{whole} documents read: {report.added:,} added, {report.updated:,} updated, "
         f"{report.unchanged:,} unchanged{blank} in {target}"
     )
-
-
-@contextmanager
-def _index_at(folder: Path, embedder: str | None) -> Iterator[Engine]:
-    """Open or make the index in a folder; a new one that is still empty after a failure is deleted."""
-    from sleuth.engine import Engine
-
-    is_new = not folder.exists() or not any(folder.iterdir())
-    is_empty = False
-    try:
-        with Engine.open(folder, create=True, embedder=embedder) as engine:
-            try:
-                yield engine
-            except BaseException:
-                is_empty = not engine.count().documents
-                raise
-    except BaseException:
-        if is_new and is_empty:
-            rmtree(folder)
-        raise

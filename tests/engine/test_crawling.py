@@ -1,0 +1,395 @@
+"""Crawling a site of loopback into an index: bounds, `robots.txt`, hosts, versions of pages, and kills."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sleuth import Engine
+from sleuth.engine import CrawlReport, crawl_site
+from sleuth.errors import ArgumentError, WebError
+from sleuth.testing.serving import LocalServer, Reply, Request
+from sleuth.web import CrawlLimits, robots
+from tests.commands import sleuth
+
+HTML = {"Content-Type": "text/html; charset=utf-8"}
+NETWORKS = ("127.0.0.0/8",)
+
+
+def article(title: str, *links: str, head: str = "") -> bytes:
+    """Return a page with a text about its title, and links."""
+    anchors = " ".join(f'<a href="{link}">{link}</a>' for link in links)
+    text = f"The {title} rises and falls twice a day, because the moon pulls at the water of the oceans."
+    return f"""<html><head><title>The {title}</title>{head}</head><body><nav>{anchors}</nav>
+<article><h1>The {title}</h1><p>{text}</p><p>Sun and moon pull at the {title} together.</p></article></body></html>
+""".encode()
+
+
+class Site(LocalServer):
+    """Pages by path, with the version of each as its ETag."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pages: dict[str, Reply] = {}
+
+    def add(self, path: str, body: bytes, **headers: str) -> None:
+        """Serve a page."""
+        version = {
+            "ETag": f'"{sha256(body).hexdigest()[:12]}"',
+            "Last-Modified": "Mon, 02 Mar 2026 10:00:00 GMT",
+        }
+        self.pages[path] = Reply(200, body, {**HTML, **version, **headers})
+
+    def answer(self, request: Request) -> Reply:
+        reply = self.pages.get(request.path, Reply(404, b"no such page"))
+        if "ETag" in reply.headers and request.headers.get("if-none-match") == reply.headers["ETag"]:
+            return Reply(304, b"", {"ETag": reply.headers["ETag"]})
+        return reply
+
+    @property
+    def paths(self) -> list[str]:
+        """Paths that were asked, without `robots.txt`."""
+        return [request.path for request in self.requests if request.path != "/robots.txt"]
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A site of five pages in a circle, with links that a crawl must not follow."""
+    robots._rules_by_site.clear()
+    with Site() as running:
+        running.pages["/robots.txt"] = Reply(
+            200, b"User-agent: *\nDisallow: /private\n", {"Content-Type": "text/plain"}
+        )
+        running.add(
+            "/", article("tide", "/one", "two", "/private", "http://127.0.0.2:1/out", "/x.png", "mailto:a@b")
+        )
+        running.add("/one", article("ebb", "/", "/three#part", "/one?q=1#x"))
+        running.add("/one?q=1", article("ebb of a query"))
+        running.add("/two", article("flood", "/one", "https://[broken"))
+        running.add("/three", article("wave", "/"))
+        running.add("/private", article("secret"))
+        yield running
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> Iterator[Engine]:
+    with Engine.open(tmp_path / "index", create=True, embedder="") as opened:
+        yield opened
+
+
+def crawl(engine: Engine, start: str, memory: Path | None = None, **limits: Any) -> CrawlReport:
+    return crawl_site(
+        engine, start, memory=memory, limits=CrawlLimits(delay=0, allow_networks=NETWORKS, **limits)
+    )
+
+
+def names(engine: Engine, site: Site) -> set[str]:
+    """Return the paths of the documents."""
+    return {document.id.removeprefix(site.url) for document in engine.documents()}
+
+
+def test_pages_of_one_host_become_documents(site: Site, engine: Engine) -> None:
+    """Links are followed once each, on the same host; a document is named by its address and has its title."""
+    report = crawl(engine, f"{site.url}/#top")
+    assert names(engine, site) == {"/", "/one", "/one?q=1", "/two", "/three"}
+    assert sorted(site.paths) == ["/", "/one", "/one?q=1", "/three", "/two"]
+    assert (report.pages, report.added, report.is_complete, report.waiting) == (6, 5, True, 0)
+    assert [reason for _, reason in report.skipped if "robots.txt" in reason]
+    (item,) = engine.retrieve("sun and moon pull at the flood", 1)
+    assert item.document_id == f"{site.url}/two"
+    assert (item.metadata["title"], item.metadata["domain"]) == ("The flood", "127.0.0.1")
+    assert (item.metadata["url"], item.metadata["source_type"]) == (f"{site.url}/two", "web")
+    assert item.metadata["modified"] == "2026-03-02T10:00:00Z"
+    assert "path" not in item.metadata
+
+
+def test_a_sitemap_lists_pages_whose_links_are_not_followed(site: Site, engine: Engine) -> None:
+    """An index of sitemaps, a packed one, CDATA and entities are read; addresses of other hosts are left out."""
+    first = f"<urlset><url><loc>\n {site.url}/one </loc></url><url><loc>https://other.example/</loc></url></urlset>"
+    third, fourth = f"<![CDATA[{site.url}/one?q=1]]>", f"{site.url}/three"
+    second = f"<urlset><url><loc>{third}</loc></url><url><loc>{fourth}</loc></url></urlset>"
+    both = f"<loc>{site.url}/a.xml</loc><loc>{site.url}/b.xml.gz</loc>"
+    xml = {"Content-Type": "application/xml"}
+    site.pages["/sitemap.xml"] = Reply(
+        200, f"<?xml version='1.0'?><sitemapindex>{both}</sitemapindex>".encode(), xml
+    )
+    site.pages["/a.xml"] = Reply(200, first.encode(), xml)
+    site.pages["/b.xml.gz"] = Reply(200, gzip.compress(second.encode()), {"Content-Type": "application/gzip"})
+    report = crawl(engine, f"{site.url}/sitemap.xml")
+    assert names(engine, site) == {"/one", "/one?q=1", "/three"}
+    assert (report.pages, report.is_complete) == (6, True)
+
+
+def test_what_did_not_change_is_not_sent_again(site: Site, engine: Engine, tmp_path: Path) -> None:
+    """A second crawl sends the versions of the first: changed pages alone are read, and one that is gone is deleted."""
+    memory = tmp_path / "memory.jsonl"
+    assert crawl(engine, f"{site.url}/", memory).added == 5
+    site.add("/two", article("spring tide", "/one", "/new"))
+    site.add("/new", article("current"))
+    del site.pages["/three"]
+    report = crawl(engine, f"{site.url}/", memory)
+    assert (report.added, report.updated, report.not_modified, report.gone) == (1, 1, 3, 1)
+    assert names(engine, site) == {"/", "/one", "/one?q=1", "/two", "/new"}
+    assert engine.retrieve("spring tide", 1)[0].document_id == f"{site.url}/two"
+    report = crawl(engine, f"{site.url}/", memory)
+    assert (report.added, report.updated, report.not_modified, report.gone) == (0, 0, 5, 0)
+    assert report.is_complete
+
+
+def test_a_document_that_was_deleted_is_read_again(site: Site, engine: Engine, tmp_path: Path) -> None:
+    """What is remembered of a page counts only while the index has its document."""
+    memory = tmp_path / "memory.jsonl"
+    crawl(engine, f"{site.url}/", memory)
+    engine.delete([f"{site.url}/two"])
+    report = crawl(engine, f"{site.url}/", memory)
+    assert (report.added, report.not_modified) == (1, 4)
+
+
+def test_limits_end_a_crawl_and_the_next_goes_on(site: Site, engine: Engine, tmp_path: Path) -> None:
+    """After its number of requests a crawl ends, and the next one does not ask for these pages again."""
+    memory = tmp_path / "memory.jsonl"
+    report = crawl(engine, f"{site.url}/", memory, pages=2)
+    assert (report.pages, report.added, report.is_complete) == (2, 2, False)
+    assert report.waiting > 0
+    report = crawl(engine, f"{site.url}/", memory, pages=100)
+    assert (report.added, report.is_complete) == (3, True)
+    assert len(site.paths) == len(set(site.paths))
+    assert not crawl(engine, f"{site.url}/", max_bytes=1000).is_complete
+    assert not crawl(engine, f"{site.url}/", seconds=0.000001).is_complete
+
+
+KILLED_CRAWL = """
+import os, signal, sys
+from pathlib import Path
+from sleuth import Engine
+from sleuth.engine import crawling
+from sleuth.web import CrawlLimits
+
+crawling.BATCH = 2
+limits = CrawlLimits(delay=0, allow_networks=("127.0.0.0/8",))
+with Engine.open("index", embedder="") as engine:
+    crawling.crawl_site(
+        engine, sys.argv[1], limits=limits, memory="memory.jsonl",
+        progress=lambda report: report.pages >= 4 and os.kill(os.getpid(), signal.SIGKILL),
+    )
+"""
+
+
+def test_a_crawl_that_was_killed_goes_on(site: Site, engine: Engine, tmp_path: Path) -> None:
+    """Pages of committed batches are not asked again, also if the last line of the memory is cut short."""
+    process = subprocess.run(
+        [sys.executable, "-c", KILLED_CRAWL, f"{site.url}/"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+        capture_output=True,
+    )
+    assert process.returncode == -signal.SIGKILL, process.stderr
+    before = names(engine, site)
+    assert 2 <= len(before) < 5
+    with (tmp_path / "memory.jsonl").open("a") as file:
+        file.write('{"url": "http')
+    site.requests.clear()
+    report = crawl(engine, f"{site.url}/", tmp_path / "memory.jsonl")
+    assert report.is_complete
+    assert names(engine, site) == {"/", "/one", "/one?q=1", "/two", "/three"}
+    assert before.isdisjoint(site.paths)
+
+
+def test_private_addresses_are_refused(site: Site, engine: Engine) -> None:
+    """Without its network a private address is not asked; neither is one that a redirect names."""
+    with pytest.raises(WebError, match="not a public address"):
+        crawl_site(engine, f"{site.url}/", limits=CrawlLimits(delay=0))
+    assert site.requests == []
+    site.pages["/two"] = Reply(302, headers={"Location": "http://169.254.169.254/latest/meta-data/"})
+    site.add("/one", article("ebb", "http://10.0.0.1/", "http://user:secret@127.0.0.1/"))
+    report = crawl(engine, f"{site.url}/", hosts=("169.254.169.254", "10.0.0.1"))
+    refused = [reason for _, reason in report.skipped if "not a public address" in reason]
+    assert len(refused) == 2
+    assert names(engine, site) == {"/", "/one"}
+
+
+def test_redirects_are_links(site: Site, engine: Engine, tmp_path: Path) -> None:
+    """The start may lead to another host, which counts as its own; other redirects stay on it, and loops end."""
+    memory = tmp_path / "memory.jsonl"
+    other = site.url.replace("127.0.0.1", "localhost")
+    site.pages["/start"] = Reply(301, headers={"Location": f"{other}/one"})
+    site.add("/one", article("ebb", "/loop", "/away", "/two"))
+    site.pages["/loop"] = Reply(302, headers={"Location": "/loop"})
+    site.pages["/away"] = Reply(302, headers={"Location": "https://other.example/"})
+    report = crawl(engine, f"{site.url}/start", memory)
+    assert {document.id for document in engine.documents()} == {f"{other}/one", f"{other}/two"}
+    assert report.is_complete
+    site.pages["/two"] = Reply(301, headers={"Location": "/one"})
+    assert crawl(engine, f"{site.url}/start", memory).gone == 1
+
+
+def test_a_page_may_ask_robots_to_stay_away(site: Site, engine: Engine, tmp_path: Path) -> None:
+    """`noindex` keeps a page out and deletes it, `nofollow` keeps its links out, on the page or on one link."""
+    memory = tmp_path / "memory.jsonl"
+    site.add("/one", article("ebb", "/three", head='<meta name="robots" content="NOFOLLOW">'))
+    site.add(
+        "/two",
+        article("flood", head='<base href="/deep/">')
+        + b'<a rel="nofollow" href="/private2">x</a><a href="x">x</a>',
+    )
+    site.add("/deep/x", article("deep"))
+    crawl(engine, f"{site.url}/", memory)
+    assert names(engine, site) == {"/", "/one", "/two", "/deep/x"}
+    site.add("/two", article("flood", "/deep/x", head='<meta name="robots" content="noindex, follow">'))
+    assert crawl(engine, f"{site.url}/", memory).gone == 1
+    assert names(engine, site) == {"/", "/one", "/deep/x"}
+
+
+def test_a_busy_site_is_asked_again_later(
+    site: Site, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """429 puts a page at the end and waits as asked; a second one leaves its document as it is."""
+    waits: list[float] = []
+    monkeypatch.setattr("sleuth.remote.Deadline.sleep", lambda self, seconds: waits.append(seconds))
+    busy = Reply(429, b"", {"Retry-After": "7"})
+    answers = iter([busy])
+    page = site.pages["/two"]
+    monkeypatch.setattr(
+        site,
+        "answer",
+        lambda request: next(answers, page) if request.path == "/two" else Site.answer(site, request),
+    )
+    report = crawl(engine, f"{site.url}/")
+    assert "/two" in names(engine, site)
+    assert report.is_complete
+    assert 6 < max(waits) <= 7
+    assert site.paths.count("/two") == 2
+
+
+def test_the_delay_of_robots_txt_is_obeyed(
+    site: Site, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A longer `Crawl-delay` replaces the own one."""
+    waits: list[float] = []
+    monkeypatch.setattr("sleuth.remote.Deadline.sleep", lambda self, seconds: waits.append(seconds))
+    site.pages["/robots.txt"] = Reply(200, b"User-agent: *\nCrawl-delay: 3\n", {"Content-Type": "text/plain"})
+    crawl(engine, f"{site.url}/", pages=3)
+    assert [2 < wait <= 3 for wait in waits] == [True, True]
+
+
+def test_other_types_and_encodings_are_read_or_named(site: Site, engine: Engine) -> None:
+    """Plain text and Markdown are documents, in the encoding of their header; a picture and an empty page are named."""
+    site.add("/", article("tide", "/text", "/notes", "/latin", "/picture", "/empty"))
+    site.add("/text", b"The tide in plain words.", **{"Content-Type": "text/plain"})
+    site.add("/notes", b"# Notes\n\nThe tide in Markdown.", **{"Content-Type": "text/markdown"})
+    site.add(
+        "/latin",
+        article("mar\u00e9e").decode().encode("latin-1"),
+        **{"Content-Type": "text/html; charset=iso-8859-1"},
+    )
+    site.add("/picture", b"\x89PNG", **{"Content-Type": "image/png"})
+    site.add("/empty", b"<html></html>")
+    report = crawl(engine, f"{site.url}/")
+    assert names(engine, site) == {"/", "/text", "/notes", "/latin"}
+    assert engine.retrieve("mar\u00e9e", 1)[0].document_id == f"{site.url}/latin"
+    assert engine.get(f"{site.url}/text")[0].metadata["title"] == "text"
+    reasons = {address.removeprefix(site.url): reason for address, reason in report.skipped}
+    assert "image/png" in reasons["/picture"]
+    assert "/empty" in reasons
+
+
+@pytest.mark.parametrize("start", ["ftp://x.org/", "no address", "http://user:secret@x.org/"])
+def test_a_start_that_is_no_address_is_refused(engine: Engine, start: str) -> None:
+    """The error does not show a password."""
+    with pytest.raises(WebError, match="must be") as failure:
+        crawl(engine, start)
+    assert "secret" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "limits", [{"pages": 0}, {"max_bytes": 0}, {"seconds": -1}, {"delay": -1}, {"allow_networks": ("x",)}]
+)
+def test_limits_are_checked(limits: dict[str, Any]) -> None:
+    """A bound that allows nothing and a name of no network are errors."""
+    with pytest.raises(ArgumentError, match="must be"):
+        CrawlLimits(**limits)
+
+
+def test_a_start_that_does_not_exist_is_an_error(site: Site, engine: Engine) -> None:
+    """404 and an address that nobody serves raise at the start."""
+    with pytest.raises(WebError, match="/nowhere answered 404"):
+        crawl(engine, f"{site.url}/nowhere")
+
+
+def test_the_command_crawls_and_tells(site: Site, tmp_path: Path) -> None:
+    """`sleuth web crawl` makes an index, counts, names what it skipped, and goes on when it is run again."""
+    command = (
+        "web",
+        "crawl",
+        f"{site.url}/",
+        "--delay",
+        "0",
+        "--allow-network",
+        "127.0.0.0/8",
+        "--index",
+        "ix",
+    )
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    first = sleuth(*command, "--pages", "2", cwd=tmp_path, **home)
+    assert first.returncode == 0, first.stderr
+    assert "2 requests" in first.stdout
+    assert "run it again to go on" in first.stdout
+    second = sleuth(*command, "--json", cwd=tmp_path, **home)
+    report = json.loads(second.stdout)
+    assert (report["added"], report["is_complete"]) == (3, True)
+    third = sleuth(*command, cwd=tmp_path, **home)
+    assert "0 added, 0 updated, 5 unchanged, 0 deleted" in " ".join(third.stdout.split())
+    refused = sleuth("web", "crawl", f"{site.url}/", "--index", "iy", cwd=tmp_path, **home)
+    assert (refused.returncode, (tmp_path / "iy").exists()) == (5, False)
+
+
+GUIDE = (Path(__file__).parents[2] / "docs/how-to/crawl-a-site.md").read_text("utf8")
+
+
+def local(text: str, site: Site) -> str:
+    """Return an example of the guide with the address of the local site."""
+    return text.replace("http://wiki.internal", site.url).replace("10.0.0.0/8", "127.0.0.0/8")
+
+
+def test_the_guide_s_python_prints_what_it_says(site: Site, tmp_path: Path) -> None:
+    """The example prints the block below it."""
+    match = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", GUIDE, re.DOTALL)
+    assert match
+    run = subprocess.run(
+        [sys.executable, "-c", local(match[1], site)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.stdout, run.stderr) == (match[2], "")
+
+
+def test_the_guide_s_commands_work(site: Site, tmp_path: Path) -> None:
+    """The first command prints the line below it, and the search finds the page; each option is there."""
+    crawl_line, output, search_line = re.findall(r"```console\n(.*?)```", GUIDE, re.DOTALL)[0].splitlines()[
+        :3
+    ]
+    (tmp_path / ".sleuth").mkdir()
+    home = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    run = sleuth(*shlex.split(local(crawl_line, site))[2:], "--delay", "0", cwd=tmp_path, **home)
+    without_size = re.compile(r"[\d.]+ k?B")
+    last = " ".join(run.stdout.split()).replace(f"{tmp_path}/", "")
+    assert without_size.sub("", last) == without_size.sub("", output)
+    assert "The flood" in sleuth(*shlex.split(search_line)[2:], cwd=tmp_path).stdout
+    options = set(re.findall(r"^\| `(--[a-z-]+)", GUIDE, re.MULTILINE))
+    text = sleuth("web", "crawl", "--help", cwd=tmp_path, COLUMNS="200").stdout
+    assert options and {option for option in options if option not in text} == set()
