@@ -165,3 +165,10 @@ def test_an_empty_repository_has_an_empty_map(storage: CodeStorage, tmp_path: Pa
     snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
     assert repository_map(snapshot) == ""
     assert CodeRetriever(storage, None).retrieve("x", report.repository, strategy="keyword") == []
+
+
+def test_a_map_for_a_focus_does_not_change_the_next_one(project: Snapshot) -> None:
+    """What all maps of a snapshot share is made once, and neither a focus nor a query changes it."""
+    before = repository_map(project, budget=200)
+    repository_map(project, budget=200, focus=["app/core.py"], query="base")
+    assert repository_map(project, budget=200) == before

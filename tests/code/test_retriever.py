@@ -24,7 +24,7 @@ from sleuth.code import (
     render_context,
 )
 from sleuth.code.parsing import LABELS
-from sleuth.code.search import best_of, count_tokens, rank_files, ranking, read_query
+from sleuth.code.search import Similar, best_of, count_tokens, rank_files, ranking, read_query
 from sleuth.engine import default_embedder, open_code
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.types import Explanation
@@ -387,3 +387,12 @@ def test_threads_get_the_same_answers(ask: Ask) -> None:
     alone = [ask(query) for query in queries]
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(ask, queries)) == alone
+
+
+@pytest.mark.parametrize("count", [1, 3, 7, 50, 400])
+def test_the_nearest_are_those_of_a_stable_sort(count: int) -> None:
+    """The best scores come best first, equal ones in order of place, and none that is 0."""
+    scores = (np.random.default_rng(3).integers(0, 20, 300) / 20).astype(np.float32)
+    similar = Similar(np.zeros(300, np.int64), np.arange(300), scores)
+    expected = [at for at in np.argsort(-scores, kind="stable").tolist() if scores[at] > 0][:count]
+    assert similar.nearest(count).tolist() == expected

@@ -25,6 +25,7 @@ from sleuth.code.search.repomap import rank_definitions as rank_definitions
 from sleuth.code.search.retriever import search as search
 from sleuth.code.search.retriever import search_functions as search_functions
 from sleuth.code.search.signals import best_of as best_of
+from sleuth.code.search.similarity import Similar as Similar
 from sleuth.code.search.vectors import chunk_vectors as chunk_vectors
 
 __all__: list[str]

@@ -129,8 +129,7 @@ def rank_definitions(
     focused = _focused(snapshot, focus)
     answers = _answers(snapshot, query) if query else _Answers(np.zeros(len(snapshot.files)), [])
     personal = _personal(focused, answers.files)
-    outlines = [_outline(snapshot, row) for row in snapshot.files]
-    edges = _edges(snapshot, _homes(outlines))
+    outlines, edges = snapshot.shared(_use_graph)
     ranks = page_rank(edges.sources, edges.targets, edges.weights, personal, damping)
     flow = _flow(snapshot, edges, ranks)
     peak = max(flow.values(), default=1.0)
@@ -293,6 +292,18 @@ def _edges(snapshot: Snapshot, homes: _Homes) -> _Edges:
     return _Edges(
         np.array(sources, np.int64), np.array(targets, np.int64), np.array(weights, np.float64), list(names)
     )
+
+
+class _UseGraph(NamedTuple):
+    """What a map needs of every file of a snapshot, whatever it is drawn for: its outline, and what it uses."""
+
+    outlines: list[list[_Outlined]]
+    edges: _Edges
+
+
+def _use_graph(snapshot: Snapshot) -> _UseGraph:
+    outlines = [_outline(snapshot, row) for row in snapshot.files]
+    return _UseGraph(outlines, _edges(snapshot, _homes(outlines)))
 
 
 class _Homes(NamedTuple):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sleuth.code.search.fusion import Piece
 from sleuth.code.search.pieces import FunctionPiece
 from sleuth.code.search.query import weigh
-from sleuth.text import get_analyzer
 from sleuth.types import Explanation
 
 if TYPE_CHECKING:
@@ -21,15 +23,6 @@ P = TypeVar("P", Piece, FunctionPiece)
 _STEP: Final = 0.999
 _LEAST: Final = 0.01
 _FORMULA = "the greater of words and similarity, at most .999 times the score of the hit before"
-
-
-class _PieceLines(NamedTuple):
-    """The lines of a piece, the definition that it belongs to (-1 for none), and its chunks."""
-
-    start: int
-    end: int
-    symbol: int
-    chunks: tuple[int, ...]
 
 
 def with_fixed_scores(
@@ -46,17 +39,21 @@ def with_fixed_scores(
     """
     idf = snapshot.chunk_words[0].idf(weigh(query))
     total = sum(idf.values()) or 1.0
-    analyzer = get_analyzer("code-english")
+    keys: list[NDArray[np.int64]]
+    chunks_of = [_chunks_of(snapshot, piece) for piece in pieces]
+    keys = [
+        snapshot.firsts[piece.file] + list(chunks) for piece, chunks in zip(pieces, chunks_of, strict=True)
+    ]
+    keys_by_word = _keys_by_word(snapshot, idf, np.unique(np.concatenate([np.zeros(0, np.int64), *keys])))
     ceiling = 1.0
-    for piece in pieces:
+    for piece, chunks, own_keys in zip(pieces, chunks_of, keys, strict=True):
         if piece.explanation.name == "exact":
             yield piece
             ceiling = piece.score * _STEP
             continue
-        place = _lines_of(snapshot, piece)
-        tokens = set(analyzer.tokens(_text_of(snapshot, piece.file, place)))
-        words = sum(worth for word, worth in idf.items() if word in tokens) / total
-        similarity = 0.0 if similar is None else similar.share_of(piece.file, place.chunks)
+        held = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
+        words = sum(idf[word] for word in held) / total
+        similarity = 0.0 if similar is None else similar.share_of(piece.file, chunks)
         score = min(ceiling, max(words, similarity, _LEAST))
         facts = {"words": words, "similarity": similarity}
         explanation = Explanation("scale", score, _FORMULA, facts, (piece.explanation,))
@@ -64,21 +61,24 @@ def with_fixed_scores(
         ceiling = score * _STEP
 
 
-def _lines_of(snapshot: Snapshot, piece: Piece | FunctionPiece) -> _PieceLines:
+def _chunks_of(snapshot: Snapshot, piece: Piece | FunctionPiece) -> tuple[int, ...]:
+    """Return the places in its file of the chunks that have lines of a piece."""
+    if not isinstance(piece, FunctionPiece):
+        return (piece.chunk,)
     detail = snapshot.detail(snapshot.files[piece.file])
-    if isinstance(piece, FunctionPiece):
-        at = piece.function.symbol
-        chunks = tuple(place for place, chunk in enumerate(detail.chunks) if chunk.symbol == at)
-        return _PieceLines(detail.symbols[at].start, detail.symbols[at].end, at, chunks)
-    chunk = detail.chunks[piece.chunk]
-    return _PieceLines(chunk.start, chunk.end, chunk.symbol, (piece.chunk,))
+    symbol = detail.symbols[piece.function.symbol]
+    return tuple(
+        place
+        for place, chunk in enumerate(detail.chunks)
+        if chunk.start <= symbol.end and symbol.start <= chunk.end
+    )
 
 
-def _text_of(snapshot: Snapshot, file: int, place: _PieceLines) -> str:
-    """Return the text of a piece below its path and the name and documentation of its definition."""
-    row = snapshot.files[file]
-    heads = [row.path]
-    if place.symbol >= 0:
-        symbol = snapshot.detail(row).symbols[place.symbol]
-        heads += [symbol.qualified, symbol.doc]
-    return "\n".join((*heads, snapshot.lines(row, place.start, place.end)))
+def _keys_by_word(snapshot: Snapshot, words: Iterable[str], keys: NDArray[np.int64]) -> dict[str, set[int]]:
+    """Return which of some chunks, by their ascending keys, hold each word in their text, path or name."""
+    if not len(keys):
+        return {}
+    searcher, views = snapshot.chunk_words
+    masks = snapshot.bitmaps(views, keys)
+    hits = {word: searcher.search({"context": {word: 1.0}}, len(keys), allowed=masks) for word in words}
+    return {word: set(rows.keys.tolist()) for word, rows in hits.items()}

@@ -39,6 +39,14 @@ class Similar:
         """Whether any chunk has something in common with the query, as far as the embedder can tell."""
         return len(self.scores) > 0 and float(self.scores.max()) > self.unrelated
 
+    def nearest(self, count: int) -> NDArray[np.intp]:
+        """Return the places of the best `count` scores above 0, best first, equal ones in order; shape (n,)."""
+        scores, least = self.scores, np.float32(0)
+        if count < len(scores):
+            least = np.partition(scores, len(scores) - count)[len(scores) - count]
+        places = np.flatnonzero((scores >= least) & (scores > 0))
+        return places[np.argsort(-scores[places], kind="stable")][:count]
+
     def share_of(self, file: int, chunks: Iterable[int]) -> float:
         """Return how similar the nearest of some chunks of a file is, counted from unrelated code, 0 to 1."""
         first = int(np.searchsorted(self.positions, file))
@@ -71,10 +79,10 @@ def similar_chunks(
 def nearest_pieces(snapshot: Snapshot, similar: Similar, pool: int, allowed: CodeFilter) -> list[Piece]:
     """Return the chunks nearest in meaning."""
     pieces: list[Piece] = []
-    for at in np.argsort(-similar.scores, kind="stable").tolist():
-        score = float(similar.scores[at])
-        if score <= 0 or len(pieces) >= pool:
+    for at in similar.nearest(pool if allowed.accepts is None else len(similar.scores)).tolist():
+        if len(pieces) >= pool:
             break
+        score = float(similar.scores[at])
         file, chunk = int(similar.positions[at]), int(similar.places[at])
         if allowed.allows(file, chunk):
             why = Explanation("vector", score, "cosine of query and chunk, 0 at least")
@@ -87,9 +95,10 @@ def similar_files(snapshot: Snapshot, similar: Similar) -> NDArray[np.float32]:
     out = np.zeros(len(snapshot.files), np.float32)
     if not len(similar.scores):
         return out
-    nearest = np.argsort(-similar.scores, kind="stable")[:_NEAREST]
+    nearest = similar.nearest(_NEAREST)
     scores = similar.scores[nearest]
-    low, high = float(scores[-1]), float(scores[0])
+    low, high = (float(scores.min()), float(scores[0])) if len(scores) else (0.0, 0.0)
+    low = low if len(scores) == min(_NEAREST, len(similar.scores)) else 0.0
     if high > 0:
         scaled = (scores - low) / (high - low) if high > low else np.ones_like(scores)
         np.maximum.at(out, similar.positions[nearest], scaled)
