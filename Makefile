@@ -167,6 +167,7 @@ fuzz: $(VENV)/.developed build ## 50,000 mutated files and sources, each read wi
 
 check: $(VENV)/.developed ## style and types
 	$(BIN)/ruff check .
+	$(BIN)/ruff check --preview --select DOC102 . # docstrings name parameters that exist
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint $(filter %.pyx %.pxd,$(KERNELS))

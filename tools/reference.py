@@ -1,6 +1,6 @@
 """Write docs/reference from the code: commands, the HTTP API, Python, settings and errors.
 
-python tools/reference.py     # `make reference`; a test compares what it writes with what is there
+python tools/reference.py     # `make reference`; a test compares its output with the files
 """
 
 from __future__ import annotations
@@ -278,7 +278,7 @@ def limits(schema: Mapping[str, Any]) -> str:
 
 
 def python() -> str:
-    """Return signatures and docstrings of what the packages export."""
+    """Return signatures and docstrings of the exports of each package."""
     parts = ["# Python", "Import names from the packages below, not from their modules."]
     homes: dict[int, str] = {}
     for package in PACKAGES:
@@ -331,25 +331,25 @@ def object_sections(name: str, value: Any, *, brief: bool) -> Iterator[str]:
 
 def methods(owner: type) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the public methods of a class and of its bases in this package, with docstrings, in order."""
-    seen: set[str] = set()
+    names: set[str] = set()
     for base in owner.__mro__:
         for name, member in vars(base).items() if base.__module__.startswith("sleuth") else ():
             function = member.__func__ if isinstance(member, classmethod | staticmethod) else member
-            if name[0] != "_" and inspect.isfunction(function) and function.__doc__ and name not in seen:
-                seen.add(name)
+            if name[0] != "_" and inspect.isfunction(function) and function.__doc__ and name not in names:
+                names.add(name)
                 yield name, function
 
 
 def signature(name: str, value: Any) -> str:
-    """Return a signature as a block of code, one parameter a line where it is long, or "" where there is none."""
+    """Return a signature as a block of code, one parameter a line where it is long; "" for values without one."""
     try:
-        shown = inspect.signature(value)
+        described = inspect.signature(value)
     except (TypeError, ValueError):
         return ""
     parts: list[str] = []
     stars: Mapping[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
     may_be_positional = True
-    for one in shown.parameters.values():
+    for one in described.parameters.values():
         if one.name == "self":
             continue
         if one.kind is inspect.Parameter.KEYWORD_ONLY and may_be_positional:
@@ -362,8 +362,10 @@ def signature(name: str, value: Any) -> str:
             default = re.sub(r"<.* at 0x[0-9a-f]+>|<factory>|<class .*>", "...", repr(one.default))
             text += f" = {default}"
         parts.append(text)
-    result = shown.return_annotation
-    answer = f" -> {type_name(result)}" if result is not shown.empty and not inspect.isclass(value) else ""
+    result = described.return_annotation
+    answer = (
+        f" -> {type_name(result)}" if result is not described.empty and not inspect.isclass(value) else ""
+    )
     line = f"{name}({', '.join(parts)}){answer}"
     if len(line) > 100:
         line = f"{name}(\n" + "".join(f"    {part},\n" for part in parts) + f"){answer}"

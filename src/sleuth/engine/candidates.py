@@ -38,7 +38,7 @@ class Candidates:
         """Candidates from the best rows of a ranking.
 
         Args:
-            ranked: the best `depth` rows, or all there are.
+            rows: the best `depth` rows, or all there are.
             admit: leaves out rows of a ranking.
         """
         self.ranked = admit(rows)

@@ -97,10 +97,10 @@ def open_embedder(
 
     Args:
         spelling: what the index was made with.
-        given: what its user asks for now; None for whatever the index has.
+        choice: what its user asks for now; None for whatever the index has.
         answers: whether to ask it for one vector, so that a broken embedder never replaces a working one.
-        required: whether it must be installed. Else, and where `given` does not name it, a default embedder that is not
-            installed is one that gives no vectors: the words of the index still answer.
+        required: whether it must be installed. Else, and where `choice` does not name it, a default embedder that
+            is not installed is one that gives no vectors: the words of the index still answer.
 
     Raises:
         MissingPackageError: its package is not installed; gives the command.

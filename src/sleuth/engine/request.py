@@ -82,9 +82,9 @@ class SearchRequest(BaseRequest):
             examples=["section", 1],
         ),
     ] = None
-    explain: Annotated[bool, Field(description="Say how each score comes about.", examples=[True])] = False
+    explain: Annotated[bool, Field(description="Explain each score.", examples=[True])] = False
     exact: Annotated[
-        bool, Field(description="Give up no passage by an estimate of its score.", examples=[True])
+        bool, Field(description="Score every passage exactly, without estimates.", examples=[True])
     ] = False
     deadline: Annotated[
         float | None,

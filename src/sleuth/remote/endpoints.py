@@ -84,7 +84,7 @@ class Pace:
         """Record that the service refused a request for its rate.
 
         Args:
-            sent: when, as `wait` returned it. Requests sent before the last decrease cause no further one.
+            moment: when it was sent, as `wait` returned it. Requests before the last decrease cause no further one.
             wait: seconds before the first retry; the first rate is one request per this wait.
             after: seconds that the service asked to wait.
         """

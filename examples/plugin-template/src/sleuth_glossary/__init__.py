@@ -44,11 +44,11 @@ def define(
     result: RetrieveResult, query: str, k: int, return_mode: ReturnMode, for_synthesize: bool, *, rag2f: Any
 ) -> RetrieveResult | None:
     """Instead: a question for a definition is answered from the glossary, and the index is not asked."""
-    asked = re.fullmatch(r"define (\w+)", query.strip())
-    if asked is None or asked[1] not in GLOSSARY:
+    match = re.fullmatch(r"define (\w+)", query.strip())
+    if match is None or match[1] not in GLOSSARY:
         return None
-    found = RetrievedItem(id=f"glossary/{asked[1]}", text=GLOSSARY[asked[1]], score=1.0)
-    return RetrieveResult.success(query=query, items=[found])
+    entry = RetrievedItem(id=f"glossary/{match[1]}", text=GLOSSARY[match[1]], score=1.0)
+    return RetrieveResult.success(query=query, items=[entry])
 
 
 @hook("indiana_jones_retrieve", priority=-5)

@@ -238,7 +238,7 @@ def _first_line(lines: LineIndex, start: int, comment: bytes, last_line: int) ->
     Args:
         start: byte of the definition.
         comment: what opens a line comment.
-        taken: no line up to this one belongs to it.
+        last_line: no line up to this one belongs to it.
     """
     line = first = lines.line(start)
     if line < 2 or lines.source[lines.start(line) : start].strip():

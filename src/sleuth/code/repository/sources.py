@@ -179,7 +179,7 @@ class DiskSource(ABC):
         """Tell files that were listed from those that were not; None where more may have changed than these.
 
         Args:
-            known: all that were listed, in order.
+            names_before: all that were listed, in order.
         """
         old: list[bytes] = []
         new: list[bytes] = []

@@ -85,7 +85,7 @@ class CodeRequest(BaseRequest):
             examples=["keyword=1,vector=0.25", {"vector": 0.25}],
         ),
     ] = None
-    explain: Annotated[bool, Field(description="Say how each score comes about.")] = False
+    explain: Annotated[bool, Field(description="Explain each score.")] = False
 
     def __post_init__(self) -> None:
         super(CodeRequest, self).__post_init__()

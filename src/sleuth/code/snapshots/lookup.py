@@ -68,7 +68,7 @@ def snapshot_named(
     """Return the completed snapshot of that id, beginning of an id, branch or tag; the newest one for None.
 
     Args:
-        known: the snapshots of the repository, newest first.
+        snapshots: those of the repository, newest first.
 
     Raises:
         ArgumentError: a name that is no text.

@@ -43,7 +43,7 @@ def status(
     """Return the store at a glance, as the connection's transaction sees it.
 
     Args:
-        noted: what is wrong with the record, as far as it was met; "" for nothing.
+        notes: what is wrong with the record, as far as it was met; "" for nothing.
     """
     version, documents, chunks, next_key = connection.execute(
         "SELECT version, documents, chunks, next_key FROM state"

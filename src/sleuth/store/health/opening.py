@@ -111,7 +111,7 @@ def lost(version_of_note: int | None, version: int) -> str:
     """Return what a record that ends at `version` has lost, given the version noted last; empty where nothing.
 
     Args:
-        noted: None where the note itself is damaged.
+        version_of_note: None where the note itself is damaged.
     """
     if version_of_note is None or version_of_note <= version:
         return ""

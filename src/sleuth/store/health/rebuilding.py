@@ -76,7 +76,7 @@ def _copy_documents(source: Connection, target: Connection, names: list[str]) ->
     """Copy documents with their chunks.
 
     Args:
-        listed: ids of all documents, as far as they can be read.
+        names: ids of all documents, as far as they can be read.
 
     Returns:
         Ids of those that are not whole.

@@ -56,8 +56,8 @@ KEYS: Final[Mapping[str, ConfigKey]] = {
     "per_document": ConfigKey(int, "Passages of one document among the first ten; 0 for no limit."),
     "recency": ConfigKey(str, "Favour new passages by a date and a half-life."),
     "boost": ConfigKey(str, "Multiply the scores of passages that match filters."),
-    "explain": ConfigKey(bool, "Say how each score comes about."),
-    "exact": ConfigKey(bool, "Give up no passage by an estimate of its score."),
+    "explain": ConfigKey(bool, "Explain each score."),
+    "exact": ConfigKey(bool, "Score every passage exactly, without estimates."),
     "deadline": ConfigKey(float, "Seconds that the search may take."),
     "syntax": ConfigKey(bool, "Read the search syntax in the query."),
     "rerank": ConfigKey(str, "Model that scores the best passages again.", is_safe=False),
@@ -66,9 +66,7 @@ KEYS: Final[Mapping[str, ConfigKey]] = {
     "serve.port": ConfigKey(int, "Port to listen on.", _SERVE, is_safe=False),
     "serve.read_only": ConfigKey(bool, "Refuse to add and delete.", _SERVE, is_safe=False),
     "serve.rerank": ConfigKey(list, "Models that searches may rerank by.", _SERVE, is_safe=False),
-    "serve.allow_host": ConfigKey(
-        list, "Host names by which clients address the server.", _SERVE, is_safe=False
-    ),
+    "serve.allow_host": ConfigKey(list, "Host names that clients use for the server.", _SERVE, is_safe=False),
     "serve.cors": ConfigKey(list, "Sites whose pages may call the server.", _SERVE, is_safe=False),
     "serve.workers": ConfigKey(int, "Processes that answer.", _SERVE, is_safe=False),
     "serve.threads": ConfigKey(int, "Requests that each worker runs at a time.", _SERVE, is_safe=False),

@@ -77,7 +77,7 @@ ReEmbedOption = Annotated[
     bool,
     typer.Option(
         "--re-embed",
-        help="Make all vectors anew, by --embedder if given, else by the index's own or the default one.",
+        help="Compute all vectors again, with --embedder, else with the index's own or the default one.",
     ),
 ]
 AllOption = Annotated[
@@ -99,7 +99,9 @@ DefaultsOption = Annotated[
 ]
 WatchOption = Annotated[
     bool,
-    typer.Option("--watch", help="Index again after every save, and delete what is gone, until Ctrl-C."),
+    typer.Option(
+        "--watch", help="Index again after every save, and delete documents of missing files, until Ctrl-C."
+    ),
 ]
 VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Name each file that is skipped.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]

@@ -54,7 +54,7 @@ serve.add_typer(keys)
 KeysOption = Annotated[Path, typer.Option("--keys", help="File of the keys; it holds their hashes.")]
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log warnings only.")]
-CreateOption = Annotated[bool, typer.Option("--create", help="Create the index if there is none.")]
+CreateOption = Annotated[bool, typer.Option("--create", help="Create the index if it does not exist.")]
 RayOption = Annotated[
     bool, typer.Option("--ray", help="Serve a published index from searchers on Ray, each with some shards.")
 ]

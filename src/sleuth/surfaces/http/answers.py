@@ -40,7 +40,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 """What every route may answer besides its own answer."""
 
-MISSING: dict[int | str, dict[str, Any]] = {404: _problem("There is no such thing.")}
+MISSING: dict[int | str, dict[str, Any]] = {404: _problem("Not found.")}
 """For routes that name something that may not be there."""
 
 

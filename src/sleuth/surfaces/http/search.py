@@ -98,7 +98,7 @@ class SearchResponse(BaseModel):
     query: str
     items: list[Item]
     parts: list[LegReport]
-    notes: list[str] = Field(description="Sentences for whoever wrote the query.")
+    notes: list[str] = Field(description="Sentences for the author of the query.")
     next_cursor: str | None
 
 

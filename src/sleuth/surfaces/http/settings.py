@@ -54,7 +54,7 @@ class ServerSettings:
         Sequence[str], Texts, Field(description="Model that searches may rerank by; repeat it for several.")
     ] = ()
     allow_host: Annotated[
-        Sequence[str], Texts, Field(description="Host name by which clients address the server.")
+        Sequence[str], Texts, Field(description="Host name that clients use for the server.")
     ] = ()
     trust_proxy: Annotated[
         Sequence[str],
