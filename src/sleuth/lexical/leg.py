@@ -25,6 +25,7 @@ from sleuth.lexical.postings import FieldPostings, PostingsWriter, tally
 from sleuth.lexical.query_terms import Terms
 from sleuth.lexical.scoring import K1, B, bm25_norm
 from sleuth.lexical.search import LexicalSearcher
+from sleuth.lexical.statistics import FieldLengths, FieldStatistics
 from sleuth.logs import logger_of
 from sleuth.store import (
     IN_MEMORY,
@@ -156,7 +157,7 @@ class LexicalLeg(RankingLeg[str | Terms]):
         for name in self.field_names(segments):
             parts = [self.postings_of(segment, name) for segment in segments]
             field_arrays = merge_field(parts, rows, n, self._norm, scratch)
-            if name in self.fields or field_arrays["lengths"].any():
+            if name in self.fields or FieldLengths.of_rows(field_arrays["lengths"]).filled:
                 _store_field(name, field_arrays, arrays, meta)
         return SegmentData(arrays, meta)
 
@@ -199,7 +200,8 @@ class LexicalLeg(RankingLeg[str | Terms]):
 
     def _norm(self, lengths: NDArray[np.uint32]) -> tuple[float, float]:
         """Return what impacts are made with, of rows of these lengths."""
-        return bm25_norm(average_of(lengths), self.k1, self.b)
+        average = FieldStatistics.of(FieldLengths.of_rows(lengths)).average
+        return bm25_norm(average, self.k1, self.b)
 
 
 class LexicalBuilder:
@@ -297,12 +299,6 @@ class _FieldBuilder:
         return writer.finish() | dictionary(data, starts)
 
 
-def average_of(lengths: NDArray[np.uint32]) -> float:
-    """Mean length of the rows that have this field at all; 0 where none has."""
-    filled = int(np.count_nonzero(lengths))
-    return int(lengths.sum(dtype=np.int64)) / filled if filled else 0.0
-
-
 def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
     """Return a field's own arrays among those of the segment."""
     prefix = f"{name}."
@@ -311,5 +307,4 @@ def field_arrays(arrays: Mapping[str, NDArray[Any]], name: str) -> Arrays:
 
 def _store_field(name: str, own: Arrays, arrays: Arrays, meta: dict[str, Any]) -> None:
     arrays.update({f"{name}.{key}": value for key, value in own.items()})
-    lengths = own["lengths"]
-    meta[name] = {"total": int(lengths.sum(dtype=np.int64)), "filled": int(np.count_nonzero(lengths))}
+    meta[name] = FieldLengths.of_rows(own["lengths"])._asdict()

@@ -92,8 +92,9 @@ def merge_field(
     for first, last in _windows(len(df), lambda some: sizes_of(df[some], long_counts[some], n)):
         writer = PostingsWriter(df[first:last], long_counts[first:last], lengths, c0, c1)
         for part, its, its_numbers in zip(parts, rows, numbers, strict=True):
-            writer.add_segment(part, its_numbers, its.rows, its.base, first)
-            _let_go([part])
+            for begin in range(0, part.n_terms, TERMS):
+                writer.add_segment(part, its_numbers, its.rows, its.base, first, begin, begin + TERMS)
+                _let_go([part])
         output.add(writer.finish(), first)
     return {"lengths": scratch.keep(lengths), **output.arrays(), **words}
 
@@ -197,7 +198,7 @@ def _count(
         for number in np.flatnonzero(in_lists).tolist():
             _, frequencies = part.postings(number)
             long_counts[terms[number]] += np.count_nonzero(frequencies >= 16)
-        _let_go([part])
+            _let_go([part])
     return df, long_counts
 
 

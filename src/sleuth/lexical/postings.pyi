@@ -44,8 +44,10 @@ class PostingsWriter:
         source: FieldPostings,
         terms: NDArray[np.uint32],
         rows: NDArray[np.uint32] | None,
-        base: int = 0,
-        first: int = 0,
+        base: int,
+        first: int,
+        begin: int,
+        end: int,
     ) -> None: ...
     def finish(self) -> dict[str, NDArray[Any]]: ...
 

@@ -374,20 +374,23 @@ cdef class PostingsWriter:
         FieldPostings source not None,
         const uint32_t[::1] terms,
         const uint32_t[::1] rows,
-        uint32_t base=0,
-        uint32_t first=0,
+        uint32_t base,
+        uint32_t first,
+        uint64_t begin,
+        uint64_t end,
     ):
         """Add postings of a segment whose term i and row j have the numbers terms[i] - first and rows[j] here.
 
-        A term of another number, and a row that is GONE, are left out. Where `rows` is None, row j is base + j.
+        A term of another number, and a row that is GONE, are left out. Where `rows` is None, row j is base + j. Only
+        the terms from `begin` to `end` of the segment are read.
         """
-        cdef uint64_t number
+        cdef uint64_t number, stop = min(end, source.n_terms)
         cdef uint32_t term, n = <uint32_t>(len(self.arrays["list_starts"]) - 1)
         cdef const uint32_t* row_numbers = NULL
         if rows is not None and rows.shape[0]:
             row_numbers = &rows[0]
         with nogil:
-            for number in range(source.n_terms):
+            for number in range(begin, stop):
                 term = terms[number] - first
                 if term < n:
                     self._add_term(source, number, term, row_numbers, base)

@@ -5,6 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.store import windows
+
 
 class FieldLengths(NamedTuple):
     """Lengths of one field over the live rows of some segments; those of two parts add.
@@ -16,6 +21,14 @@ class FieldLengths(NamedTuple):
 
     total: int
     filled: int
+
+    @classmethod
+    def of_rows(cls, lengths: NDArray[np.uint32]) -> FieldLengths:
+        """Add up the lengths of rows, shape (n,); the memory of the file behind them is let go."""
+        total = filled = 0
+        for some in windows(lengths):
+            total, filled = total + int(some.sum(dtype=np.int64)), filled + int(np.count_nonzero(some))
+        return cls(total, filled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.lexical.postings import GONE, GROUP, LARGE, MOST_ROWS, FieldPostings, stride_of
+from sleuth.lexical.statistics import FieldLengths
 from sleuth.store import array_of, arrays_of, check_offsets, check_rising, integer_of, require, windows
 
 
@@ -27,9 +28,7 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
     """
     require(n <= MOST_ROWS, f"a segment must have at most {MOST_ROWS} rows, got {n}")
     lengths, counts = arrays_of(arrays, {"lengths": (np.uint32, (n,)), "large_counts": (np.uint32, (None,))})
-    total = filled = 0
-    for some in windows(lengths):
-        total, filled = total + int(some.sum(dtype=np.int64)), filled + int(np.count_nonzero(some))
+    total, filled = FieldLengths.of_rows(lengths)
     require(
         integer_of(facts, "total", 0, 1 << 62) == total and integer_of(facts, "filled", 0, n) == filled,
         "the lengths of rows are not those that were counted",

@@ -429,7 +429,8 @@ class Store:
         """
         try:
             if finish:
-                self._merges.finish()
+                with self._watch.postponed():
+                    self._merges.finish()
         finally:
             self._watch.stop()
             self._merges.stop()

@@ -74,6 +74,7 @@ class Watch:
         self._stopping = threading.Event()
         self._at_leisure = threading.Event()
         self._at_leisure.set()
+        self._busy = 0
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         _WATCHES.add(self)
@@ -84,15 +85,23 @@ class Watch:
 
     @contextmanager
     def postponed(self) -> Iterator[None]:
-        """Prove nothing for the length of a block, and do not count its time: a writer needs the memory."""
+        """Prove nothing for the length of a block, and do not count its time: a writer needs the memory.
+
+        Blocks of several threads may overlap.
+        """
         began = time.monotonic()
-        self._at_leisure.clear()
+        with self._lock:
+            self._busy += 1
+            self._at_leisure.clear()
         try:
             yield
         finally:
-            self._opened += time.monotonic() - began
-            self._due += time.monotonic() - began
-            self._at_leisure.set()
+            with self._lock:
+                self._busy -= 1
+                if not self._busy:
+                    self._opened += time.monotonic() - began
+                    self._due += time.monotonic() - began
+                    self._at_leisure.set()
 
     def see(self, views: object, names: Callable[[], set[str]]) -> None:
         """Begin to prove what a reader sees, if it was not proven yet. Takes no time.
@@ -143,7 +152,7 @@ class Watch:
 
     def after_fork(self) -> None:
         """Run in a forked child: forget the parent's thread."""
-        self._lock, self._thread, self._seen = threading.Lock(), None, None
+        self._lock, self._thread, self._seen, self._busy = threading.Lock(), None, None, 0
         self._at_leisure = threading.Event()
         self._at_leisure.set()
         self._notes.after_fork()
