@@ -2,6 +2,7 @@
 
     python tools/structure.py                 # this checkout
     python tools/structure.py OTHER_CHECKOUT  # another one; run it with that checkout's Python
+    python tools/structure.py --since COMMIT  # only by how many lines each folder has grown since a commit
 
 The table is in docs/measured/structure.md.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import re
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -32,6 +34,29 @@ def lines_by_folder(package: Path) -> Counter[str]:
             parts = path.relative_to(package).parts
             lines[parts[0] if len(parts) > 1 else "."] += len(path.read_text("utf8").splitlines())
     return lines
+
+
+def lines_added(checkout: Path, commit: str, *options: str) -> Counter[str]:
+    """Return by how many lines each folder has grown since a commit, in the files that options of `git diff` choose."""
+    places = [f":(glob)src/sleuth/**/*{suffix}" for suffix in sorted(SUFFIXES)]
+    command = ["git", "-C", str(checkout), "diff", "--numstat", *options, commit, "--", *places]
+    lines: Counter[str] = Counter()
+    for line in subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines():
+        added, deleted, path = line.split("\t")
+        parts = path.split("/")[2:]
+        lines[parts[0] if len(parts) > 1 else "."] += int(added) - int(deleted)
+    return lines
+
+
+def print_growth(checkout: Path, commit: str) -> None:
+    """Print by how many lines each folder has grown since a commit: by files that are new, and by the others."""
+    new = lines_added(checkout, commit, "-M", "--diff-filter=A")
+    others = lines_added(checkout, commit, "--no-renames")
+    others.subtract(new)
+    print("| folder | lines of new files | others |\n|---|---|---|")
+    for folder in sorted(others):
+        print(f"| {folder} | {new[folder]:,} | {others[folder]:+,} |")
+    print(f"| all | {sum(new.values()):,} | {sum(others.values()):+,} |")
 
 
 def module_name(path: Path, package: Path) -> str:
@@ -222,7 +247,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("checkout", nargs="?", default=Path(__file__).parents[1], type=Path)
-    package = (parser.parse_args().checkout / "src" / "sleuth").resolve()
+    parser.add_argument("--since", metavar="COMMIT")
+    arguments = parser.parse_args()
+    if arguments.since:
+        print_growth(arguments.checkout, arguments.since)
+        return
+    package = (arguments.checkout / "src" / "sleuth").resolve()
     sys.path.insert(0, str(package.parent))
 
     lines = lines_by_folder(package)
