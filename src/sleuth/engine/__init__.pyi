@@ -25,6 +25,7 @@ from sleuth.engine.sources import Sources as Sources
 from sleuth.engine.sources import aopen_sources as aopen_sources
 from sleuth.engine.sources import open_sources as open_sources
 from sleuth.engine.suggesting import Suggestion as Suggestion
+from sleuth.engine.synonyms import Synonyms as Synonyms
 
 __all__: list[str]
 
@@ -78,6 +79,7 @@ from sleuth.engine.selection import Selection as Selection
 from sleuth.engine.selection import ordered_types as ordered_types
 from sleuth.engine.sources import SPELLINGS as SPELLINGS
 from sleuth.engine.spelling import suggestions as suggestions
+from sleuth.engine.synonyms import SYNONYMS_FILE as SYNONYMS_FILE
 from sleuth.engine.trust import agreement as agreement
 from sleuth.engine.trust import trust_in as trust_in
 from sleuth.engine.weights import CODE as CODE
@@ -86,3 +88,4 @@ from sleuth.engine.weights import estimate_weights as estimate_weights
 from sleuth.engine.weights import known_items as known_items
 from sleuth.engine.weights import material_of as material_of
 from sleuth.engine.weights import sample as sample
+from sleuth.engine.wider import WiderQuery as WiderQuery

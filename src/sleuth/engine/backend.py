@@ -13,6 +13,7 @@ from sleuth.errors import ArgumentError
 if TYPE_CHECKING:
     from sleuth.engine.embedders import RecordCache
     from sleuth.engine.search import Searchers
+    from sleuth.engine.synonyms import Synonyms
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder
@@ -111,10 +112,12 @@ class IndexView:
 
     Attributes:
         scope: the filter that everything is limited to; None for no limit.
+        synonyms: of the user's own; None for none.
     """
 
     backend: Backend
     scope: Filter | None = None
+    synonyms: Synonyms | None = None
 
     @cached_property
     def store(self) -> Store:

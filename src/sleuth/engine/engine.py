@@ -28,6 +28,7 @@ from sleuth.engine.opening import OpenOptions
 from sleuth.engine.request import PER_DOCUMENT, SearchRequest
 from sleuth.engine.retrieval import correct_question
 from sleuth.engine.searching import IndexSearch
+from sleuth.engine.synonyms import SynonymForm, Synonyms
 from sleuth.errors import ArgumentError
 from sleuth.filters import all_of, as_filter, to_text
 from sleuth.remote import async_twin
@@ -61,19 +62,25 @@ class Engine(Answering):
 
     @hinted
     def __init__(
-        self, backend: Backend, *, scope: Filter | None = None, parent: Engine | None = None
+        self,
+        backend: Backend,
+        *,
+        scope: Filter | None = None,
+        parent: Engine | None = None,
+        synonyms: Synonyms | None = None,
     ) -> None:
         """Create an engine over an open index, which it closes; users call `Engine.open`.
 
         Args:
             scope: see `Engine.open`.
             parent: the engine that this one is a view of: its hooks apply here, too, and it closes the index.
+            synonyms: see `Engine.open`.
         """
         if isinstance(backend, str | PathLike):
             raise ArgumentError(
                 f"an index is opened with Engine.open({str(backend)!r}), not with Engine(...)"
             )
-        view = IndexView(backend, scope)
+        view = IndexView(backend, scope, synonyms)
         self.backend, self.path, self.scope = backend, backend.path, scope
         self.repairs = backend.repairs if scope is None else ()  # they name documents of all
         self._view, self._parent = view, parent
@@ -99,6 +106,7 @@ class Engine(Answering):
         re_embed: bool = False,
         scope: Filter | Mapping[str, Any] | str | None = None,
         chunker: DocumentChunker | str | None = None,
+        synonyms: SynonymForm | None = None,
     ) -> Engine:
         """Open the index in folder `path`, or the index of several shards there.
 
@@ -115,6 +123,8 @@ class Engine(Answering):
                 deletions. See `scoped`.
             chunker: for a new index: what cuts documents into passages, or the name of an installed one; None for the
                 built-in one. An index that was made with an object needs it again to add documents.
+            synonyms: words that stand for each other in searches: a file, or a mapping of words to lists of words. None
+                takes the file `synonyms.txt` in the index folder, if there is one.
 
         Raises:
             IndexNotFoundError: no index there, and `create` is False.
@@ -129,7 +139,13 @@ class Engine(Answering):
         options = OpenOptions(
             create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
         )
-        return cls((opener_of(path) or IndexBackend.open)(path, options), scope=limit)
+        own = Synonyms.of(synonyms)
+        backend = (opener_of(path) or IndexBackend.open)(path, options)
+        try:
+            return cls(backend, scope=limit, synonyms=own or Synonyms.of_index(backend.path))
+        except BaseException:
+            backend.close(finish=False)
+            raise
 
     aopen = classmethod(async_twin(open))
 
@@ -140,7 +156,8 @@ class Engine(Answering):
         explain: bool = False, exact: bool = False, deadline: float | None = None, syntax: bool = False,
         min_score: float | None = None, all_copies: bool = False, per_document: int = PER_DOCUMENT,
         rerank: Reranker | str | None = None, sort: str | None = None, collapse: str | None = None,
-        recency: str | None = None, boost: Mapping[str, float] | str | None = None,
+        recency: str | None = None, boost: Mapping[str, float] | str | None = None, fuzzy: int = 0,
+        synonyms: bool = True,
     ) -> Ranking:  # fmt: skip
         """Return the best `k` passages for `query` in the newest committed version, as hooks of plugins leave them.
 
@@ -170,6 +187,8 @@ class Engine(Answering):
                 equal values (`docs/how-to/sort-and-boost.md` says which passages are sorted).
             collapse: metadata key of which each value has one passage, the best; `item.folded` counts the others.
             recency: favours new passages by a date and a half-life, such as "date:30d".
+            fuzzy: by how many edits words may differ, 0 to 2; the word itself counts most.
+            synonyms: whether the synonyms of the index take part.
             boost: what the scores of passages that match filters are multiplied by: `{"kind:note": 2}`.
 
         Returns:
@@ -186,7 +205,7 @@ class Engine(Answering):
         request = SearchRequest(
             query=query, k=k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain, exact=exact,
             deadline=deadline, syntax=syntax, min_score=min_score, all_copies=all_copies, per_document=per_document,
-            rerank=rerank, sort=sort, collapse=collapse, recency=recency, boost=boost,
+            rerank=rerank, sort=sort, collapse=collapse, recency=recency, boost=boost, fuzzy=fuzzy, synonyms=synonyms,
         )  # fmt: skip
         return self.run(request)
 
@@ -317,7 +336,7 @@ class Engine(Answering):
         tree = as_filter(filter)
         if tree is None:
             raise ArgumentError(f"filter must say what the view may see, got {filter!r}")
-        view = Engine(self.backend, scope=all_of(self.scope, tree), parent=self)
+        view = Engine(self.backend, scope=all_of(self.scope, tree), parent=self, synonyms=self._view.synonyms)
         view.use_model(self.model)
         return view
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ _PART = re.compile(
 )
 """A word or a phrase, with what may stand before it."""
 
+_PATTERN = re.compile(r"(?P<word>\w[\w'’]+)(?:(?P<star>\*)|~(?P<edits>[12])?)")
+"""A word of two letters or more with a sign after it."""
+
 
 @dataclass(frozen=True, slots=True)
 class QueryCondition:
@@ -35,7 +38,7 @@ class QueryCondition:
         text: a word or a phrase.
         field: the metadata key that holds it; "" for the passage itself.
         excluded: whether passages that hold it are left out.
-        is_word: whether it is a word in the language of each passage, as rankings read it.
+        is_word: whether `text` has words of which a passage must hold one, each in the language of the passage.
     """
 
     text: str
@@ -60,6 +63,19 @@ class QueryCondition:
         return holds is not self.excluded
 
 
+class WordPattern(NamedTuple):
+    """A word of a query that stands for others, too.
+
+    Attributes:
+        kind: those that begin with it, or those that differ by a few edits.
+        edits: 1 or 2 for "fuzzy".
+    """
+
+    word: str
+    kind: Literal["prefix", "fuzzy"]
+    edits: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class SearchQuery:
     """A query that was read.
@@ -67,6 +83,7 @@ class SearchQuery:
     Attributes:
         text: the words to rank by.
         conditions: what every passage must fulfil.
+        patterns: words of `text` that stand for others, too.
         words: those of `text` that passages themselves must hold: no values of metadata.
         is_lookup: whether it asks for values of metadata alone, so that passages without its words answer too.
     """
@@ -75,6 +92,7 @@ class SearchQuery:
     conditions: tuple[QueryCondition, ...] = ()
     words: str = ""
     is_lookup: bool = False
+    patterns: tuple[WordPattern, ...] = ()
 
     def notes(self) -> list[str]:
         """Say what the syntax made of the query."""
@@ -94,6 +112,7 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
     text: list[str] = []
     words: list[str] = []
     conditions: list[QueryCondition] = []
+    patterns: list[WordPattern] = []
     for part in _PART.finditer(source):
         field = part["field"] or ""
         content = part["word"] if part["quoted"] is None else part["quoted"]
@@ -103,19 +122,41 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
             continue
         is_plain = part["quoted"] is None and not field
         excluded = bool(part["minus"]) and not (is_plain and _is_flag(content))
-        if not excluded:
+        pattern = _pattern(content) if is_plain and not part["minus"] else None
+        if pattern is not None:
+            patterns.append(pattern)
+            text.append(pattern.word)
+        elif not excluded:
             text.append(content)
             if not field:
                 words.append(content)
         if excluded or not is_plain:
             conditions.append(QueryCondition(content, field, excluded))
-    return SearchQuery(" ".join(text), tuple(conditions), " ".join(words), bool(text) and not words)
+    is_lookup = bool(text) and not words and not patterns
+    return SearchQuery(" ".join(text), tuple(conditions), " ".join(words), is_lookup, tuple(patterns))
 
 
-def all_words(text: str, analyzer: Analyzer) -> tuple[QueryCondition, ...]:
-    """Return the condition that a passage holds each word of a text, stop words of its language apart."""
+def _pattern(content: str) -> WordPattern | None:
+    """Return the pattern of `bucket*`, `bucket~` or `bucket~2`; None for a plain word."""
+    match = _PATTERN.fullmatch(content)
+    if match is None:
+        return None
+    if match["star"]:
+        return WordPattern(match["word"], "prefix")
+    return WordPattern(match["word"], "fuzzy", int(match["edits"] or 1))
+
+
+def all_words(
+    text: str, analyzer: Analyzer, alternatives: Mapping[str, Sequence[str]]
+) -> tuple[QueryCondition, ...]:
+    """Return the condition that a passage holds each word of a text, stop words of its language apart.
+
+    Args:
+        alternatives: by word in small letters, others that a passage may hold in its place.
+    """
     words = (text[start:end] for start, end, _ in content_spans(text, analyzer))
-    return tuple(QueryCondition(word, is_word=True) for word in dict.fromkeys(words))
+    each = (" ".join((word, *alternatives.get(word.casefold(), ()))) for word in dict.fromkeys(words))
+    return tuple(QueryCondition(some, is_word=True) for some in each)
 
 
 def content_spans(text: str, analyzer: Analyzer) -> list[Span]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.engine.queries import QueryCondition
+    from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
     from sleuth.store import Hits, RankingLeg, RowMatcher
 
@@ -66,6 +67,11 @@ class Rankable(Protocol):
     @property
     def legs(self) -> Mapping[str, RankingLeg[Any]]:
         """The legs that rank, by name."""
+        ...
+
+    @property
+    def wider(self) -> WiderQuery | None:
+        """What the leg for words searches in place of the query; None for the query itself."""
         ...
 
     @property

@@ -19,6 +19,9 @@ from sleuth.request import BaseRequest, Wire
 PER_DOCUMENT = 3
 """Passages of one document among the first ten, where nobody says how many."""
 
+MOST_EDITS: Final = 2
+"""Edits by which words of a fuzzy search differ at most."""
+
 WITHOUT_VARIETY: Final[Mapping[str, Any]] = {"all_copies": True, "per_document": 0}
 """Options of a search whose hits are the best ones, whatever they repeat."""
 
@@ -153,6 +156,11 @@ class SearchRequest(BaseRequest):
             examples=["kind:note^2", {"kind:note": 2}],
         ),
     ] = None
+    fuzzy: Annotated[
+        int,
+        Field(ge=0, le=2, description="By how many edits words may differ, 0 to 2.", examples=[1]),
+    ] = 0
+    synonyms: Annotated[bool, Field(description="Use the synonyms of the index.", examples=[False])] = True
     arrangement: Arrangement | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -163,6 +171,8 @@ class SearchRequest(BaseRequest):
             raise ArgumentError(
                 f"deadline must be a number of seconds above 0, or None, got {self.deadline!r}"
             )
+        if type(self.fuzzy) is not int or not 0 <= self.fuzzy <= MOST_EDITS:
+            raise ArgumentError(f"fuzzy must be 0, 1 or 2, got {self.fuzzy!r}")
         if self.sort is not None and self.rerank:
             raise ArgumentError(f"rerank must be left out of a sorted search, got {self.rerank!r}")
         arrangement = None

@@ -68,7 +68,9 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             rows = max(rows, FEW)  # fused rows cost next to nothing
         if request.min_score is not None or reranked or arrangement is not None:
             rows = max(depth, fusion.pool)
-        version = searchers.pinned(snapshot, deadline)
+        version, synonyms = searchers.pinned(snapshot, deadline), view.synonyms
+        if query.patterns or request.fuzzy or (synonyms is not None and request.synonyms):
+            version = _with_more_words(version, query, request, view, notes=notes)
         options: dict[str, Any] = {"fusion": fusion, "explain": request.explain, "exact": request.exact}
         if request.sort is None or query.is_lookup:
             ranking = rank(version, query.text, rows, tree, legs=legs, conditions=query.conditions, **options)
@@ -100,6 +102,31 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     return Ranking(items[:k], ranking.parts, notes)
 
 
+def _with_more_words(
+    version: Any, query: SearchQuery, request: SearchRequest, view: IndexView, *, notes: list[str]
+) -> Any:
+    """Return a version whose leg for words searches further words of a query, too; notes name them."""
+    from sleuth.engine.widening import widened
+
+    analyzer = get_analyzer(view.backend.settings.analyzer)
+    synonyms = view.synonyms if request.synonyms else None
+    try:
+        wider = widened(
+            query,
+            request.fuzzy,
+            synonyms,
+            searchers=version.searchers,
+            snapshot=version.snapshot,
+            analyzer=analyzer,
+        )
+    except RetrievalError:  # a shard is missing, as the ranking says: its words are unknown
+        return version
+    if wider is None:
+        return version
+    notes += wider.notes
+    return replace(version, wider=wider) if wider.leg else version
+
+
 def _reranked(
     reranking: Reranking, query: str, items: Sequence[RetrievedItem], arrangement: Arrangement | None
 ) -> NotedItems:
@@ -128,7 +155,8 @@ def sortable(
         notes: get a sentence that says what is sorted.
         options: of `rank`.
     """
-    words = all_words(query.text, analyzer)
+    alternatives = {} if version.wider is None else version.wider.alternatives
+    words = all_words(query.text, analyzer, alternatives)
     if word_leg in legs and words:
         conditions = (*query.conditions, *words)
         rows = rank(version, query.text, MOST_SORTED, tree, legs=[word_leg], conditions=conditions, **options)

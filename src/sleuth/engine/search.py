@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sleuth.engine.completions import Completions
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.selection import MetadataKey, Selection
+    from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.store import (
@@ -327,6 +328,7 @@ class Pinned:
     legs: Mapping[str, RankingLeg[Any]]
     matchers: Mapping[str, RowMatcher]
     deadline: Deadline | None = None
+    wider: WiderQuery | None = None
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg, asked one after the other."""
@@ -338,7 +340,10 @@ class Pinned:
             if queries:
                 check_cancelled()
             try:
-                queries[leg] = ask_leg(self.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
+                if self.wider is not None and leg == self.wider.leg:
+                    queries[leg] = self.wider.form
+                else:
+                    queries[leg] = ask_leg(self.legs[leg], self.searchers.by_leg[leg], query, self.deadline)
                 hits |= self.searchers.search_legs({leg: queries[leg]}, request, self.snapshot)
             except Exception as error:  # noqa: BLE001 - reported, or raised again
                 parts.append(failed_leg(leg, error, started, alone=len(legs) == 1))
@@ -356,7 +361,8 @@ class Pinned:
 
     def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        return self.searchers.by_leg[leg].explain(query, key)
+        explanation = self.searchers.by_leg[leg].explain(query, key)
+        return explanation if self.wider is None else self.wider.marked(explanation)
 
 
 class SearchersOfNewest:

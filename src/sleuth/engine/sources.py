@@ -111,7 +111,7 @@ class Sources(Answering):
         names = self._names(request.sources)
         reranking = arrangement = None
         if names != ["docs"]:
-            _check_shared(request)
+            _check_shared(request, names)
             if request.rerank is not None:
                 backend = None if self.engine is None else self.engine.backend
                 deadline = None if request.deadline is None else Deadline(request.deadline)
@@ -255,12 +255,14 @@ class _Conditioned:
         return Ranking(items[:k], ranking.parts, [*parts.notes(), *ranking.notes])
 
 
-def _check_shared(request: SearchRequest) -> None:
+def _check_shared(request: SearchRequest, names: Sequence[str]) -> None:
     """Refuse what only the documents alone can be asked for.
 
     Raises:
         ArgumentError: names the option.
     """
+    if request.fuzzy and "docs" not in names:
+        raise ArgumentError(f"fuzzy must be 0 where no documents are searched, got {request.fuzzy!r}")
     for name in _DOCUMENTS:
         if (value := getattr(request, name)) is not None:
             raise ArgumentError(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot
     from sleuth.text import Analyzer
 
-_TWO_EDITS = 6
+TWO_EDITS = 6
 """Letters from which on a word may differ in two places."""
 
 _LONGEST = 20
@@ -126,7 +126,7 @@ def _nearest(
     alphabet = next((letters for letters in _ALPHABETS if set(word) <= set(letters)), "")
     once = set(spellings_near(word, alphabet))
     rounds: list[Iterable[str]] = [once]
-    if len(word) >= _TWO_EDITS:
+    if len(word) >= TWO_EDITS:
         rounds.append({other for near in once for other in spellings_near(near, "")})
     for candidates in rounds:
         # Several words may have one stem: the last one in order stands for it, in every process.

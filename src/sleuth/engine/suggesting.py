@@ -19,18 +19,17 @@ if TYPE_CHECKING:
 MOST_TITLES: Final = 20_000
 """Titles, and as many headings, among which completions are looked for: those of the most documents."""
 LONGEST: Final = 200
-"""Characters of what is typed; longer texts have no completion."""
+"""Characters of a prefix; longer ones have no completion."""
 _LONGEST_TITLE: Final = 120
 _LEAST_STEM: Final = 3
 _word = re.compile(r"\w+")
-_last_word = re.compile(r"\w+$")
 
 
 class Suggestion(NamedTuple):
-    """A completion of what was typed.
+    """A completion.
 
     Attributes:
-        text: the whole of it.
+        text: the prefix and what completes it.
         kind: whether the last word is completed, or a title or heading holds what was typed.
     """
 
@@ -39,7 +38,7 @@ class Suggestion(NamedTuple):
 
 
 def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
-    """Return completions of what was typed, the best first; see `Engine.suggest`."""
+    """Return completions of a prefix, the best first; see `Engine.suggest`."""
     words = plain_words(prefix)
     if not words or not k or len(prefix) > LONGEST:
         return []
@@ -74,10 +73,10 @@ def _words(
     prefix: str, k: int, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> Iterator[Suggestion]:
     """Yield what was typed with its last word completed, by the number of passages that hold the word."""
-    match = _last_word.search(prefix)
-    if match is None:
+    last = next(reversed(_word.findall(prefix)), "")
+    if not last or not prefix.endswith(last):
         return
-    typed = match[0].casefold()
+    typed = last.casefold()
     terms: dict[tuple[str, str], int] = {}
     for group, counts in searchers.beginning_with(typed, k, snapshot).items():
         terms |= {(group, token): count for token, count in counts.items()}
@@ -85,18 +84,18 @@ def _words(
     stems = searchers.held([typed[:end] for end in range(_LEAST_STEM, len(typed))], snapshot)
     main = next(iter(searchers.words.groups()), "")
     terms |= {(main, token): 0 for token in stems}
-    seen: set[str] = set()
-    known = {} if searchers.completions is None else searchers.completions.spellings
+    words_so_far: set[str] = set()
+    by_term = {} if searchers.completions is None else searchers.completions.spellings
     for group, token in sorted(terms, key=lambda term: (-terms[term], term))[: 2 * k]:
-        if (group, token) not in known:
+        if (group, token) not in by_term:
             language = searchers.words.analyzer_of(group) if group != main else analyzer
-            known[group, token] = spellings(token, searchers, snapshot, language, group)
+            by_term[group, token] = spellings(token, searchers, snapshot, language, group)
         longer = (
             word
-            for word in known[group, token]
+            for word in by_term[group, token]
             if word.startswith(typed) and word != typed and " " not in word
         )
         word = min(longer, key=lambda word: (len(word), word), default="")
-        if word and word not in seen:
-            seen.add(word)
-            yield Suggestion(prefix[: match.start()] + match[0] + word[len(typed) :], "word")
+        if word and word not in words_so_far:
+            words_so_far.add(word)
+            yield Suggestion(prefix + word[len(typed) :], "word")

@@ -200,6 +200,11 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return the query that finds the rows whose text holds a token."""
         return {group or next(iter(self.leg.fields)): {token: 1.0}}
 
+    def widened(self, query: str, weights: Mapping[str, Mapping[str, float]]) -> Terms:
+        """Return a query with further tokens, by field; its own tokens count as they did."""
+        own = self.analyse(query)
+        return {name: {**weights.get(name, {}), **own.get(name, {})} for name in self._names}
+
     def analyzer_of(self, group: str) -> Analyzer:
         """Return what cuts the texts of a field into tokens."""
         return self._analyzers[group]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.cluster.shards.snapshot import GatheredSnapshot
-    from sleuth.engine import Completions, MetadataKey, QueryCondition
+    from sleuth.engine import Completions, MetadataKey, QueryCondition, WiderQuery
     from sleuth.filters import Filter
     from sleuth.remote import Deadline
     from sleuth.store import IndexLeg, LegSearcher, RankingLeg, RowMatcher
@@ -367,6 +367,7 @@ class GatheredVersion:
     matchers: Mapping[str, RowMatcher]
     order: Callable[[NDArray[np.int64]], Sequence[Any]]
     match: Callable[[str, str, NDArray[np.int64]], NDArray[np.float64]]
+    wider: WiderQuery | None = None
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg over all shards, asked for all legs at once."""
@@ -377,7 +378,10 @@ class GatheredVersion:
         for leg in legs:
             try:
                 searcher = self.searchers.by_leg[leg]
-                queries[leg] = ask_leg(self.legs[leg], searcher, query, self.snapshot.deadline)
+                if self.wider is not None and leg == self.wider.leg:
+                    queries[leg] = self.wider.form
+                else:
+                    queries[leg] = ask_leg(self.legs[leg], searcher, query, self.snapshot.deadline)
             except Exception as error:  # noqa: BLE001 - reported, or raised again
                 queries.pop(leg, None)
                 parts[leg] = failed_leg(leg, error, started, alone=alone)
@@ -408,7 +412,8 @@ class GatheredVersion:
 
     def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Why a leg gives this row its score."""
-        return self.searchers.explain(self.snapshot, leg, query, key)
+        explanation = self.searchers.explain(self.snapshot, leg, query, key)
+        return explanation if self.wider is None else self.wider.marked(explanation)
 
 
 class GatheredOfNewest:

@@ -191,6 +191,10 @@ class TermSearcher(LegSearcher[Q]):
         """Return the query that finds the rows whose text holds a token, of a group that is counted by itself."""
 
     @abstractmethod
+    def widened(self, query: str, weights: Mapping[str, Mapping[str, float]]) -> Q:
+        """Return a query with further words, by group and word; its own words count as they did."""
+
+    @abstractmethod
     def analyzer_of(self, group: str) -> Analyzer:
         """Return what cuts the texts of a group into words."""
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "list": "list",
     "facets": "facets",
     "suggest": "suggest",
+    "synonyms": "synonyms",
     "open": "open",
     "delete": "delete",
     "move": "move",

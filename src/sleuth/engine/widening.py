@@ -1,0 +1,152 @@
+"""Adds words to a query: those that begin alike, those a few edits away, and synonyms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sleuth.engine.queries import WordPattern, content_spans
+from sleuth.engine.spelling import TWO_EDITS
+from sleuth.engine.synonyms import words_of
+from sleuth.engine.wider import WiderQuery
+
+if TYPE_CHECKING:
+    from sleuth.engine.queries import SearchQuery
+    from sleuth.engine.search import Searchers
+    from sleuth.engine.synonyms import Synonyms
+    from sleuth.store import IndexSnapshot, Tally
+    from sleuth.text import Analyzer
+
+MOST_WORDS: Final = 50
+"""Words of each group that one word of a query is widened by: those of the most passages."""
+SHARES: Final[Mapping[str, float]] = {"prefix": 0.8, "1 edit": 0.7, "2 edits": 0.4, "synonym": 0.8}
+"""What an added word counts, beside the word that it is added for."""
+_SHOWN: Final = 6
+_LEAST_FUZZY: Final = 3
+_UNKNOWN: Final = "\0"
+"""A word that no passage holds."""
+
+
+class AddedWord(NamedTuple):
+    """A term that is searched beside the word of the query, as one of a group of terms.
+
+    Attributes:
+        why: a key of `SHARES`.
+        share: of the weight of the word, for one word of a phrase.
+        label: what a reader calls it.
+    """
+
+    group: str
+    token: str
+    why: str
+    share: float
+    label: str
+
+
+def widened(
+    query: SearchQuery,
+    edits: int,
+    synonyms: Synonyms | None,
+    *,
+    searchers: Searchers,
+    snapshot: IndexSnapshot,
+    analyzer: Analyzer,
+) -> WiderQuery | None:
+    """Return a query with the words that its patterns, typing mistakes and synonyms add; None where they add nothing.
+
+    An added word weighs less than the word itself: its share of the least rarity among the word and what is added for
+    it. So a passage with an added word in place of the word never has the better score.
+
+    Args:
+        edits: by how many edits all words of the query may differ, 0 to 2.
+    """
+    every: dict[str, list[AddedWord]] = {}
+    notes: list[str] = []
+    patterns = {pattern.word.casefold(): pattern for pattern in query.patterns}
+    if edits:
+        words = (query.text[start:end] for start, end, _ in content_spans(query.text, analyzer))
+        patterns = {word.casefold(): WordPattern(word, "fuzzy", edits) for word in words} | patterns
+    for word, pattern in patterns.items():
+        tokens = {word, *analyzer.tokens(word)}
+        additions = [
+            each for each in _matching(pattern, analyzer, searchers, snapshot) if each.token not in tokens
+        ]
+        every[word] = additions
+        if not additions and pattern in query.patterns:
+            has_word = bool(searchers.held(tokens, snapshot))
+            if not has_word:
+                what = "begins with" if pattern.kind == "prefix" else "is like"
+                notes.append(f"no word of the passages {what} {pattern.word!r}")
+    if synonyms is not None:
+        for match in synonyms.matches(words_of(query.text)):
+            terms = list(_held_synonyms(match.others, analyzer, searchers, snapshot))
+            every.setdefault(match.phrase, []).extend(terms)
+    every = {word: additions for word, additions in every.items() if additions}
+    if not every:
+        return WiderQuery("", None, {}, {}, notes) if notes else None
+    weights: dict[str, dict[str, float]] = {}
+    for word, additions in every.items():
+        rarity = searchers.idf({*analyzer.tokens(word), *(each.token for each in additions)}, snapshot)
+        present = [rarity[each.token] for each in additions]
+        present += [rarity[token] for token in searchers.held(analyzer.tokens(word), snapshot)]
+        least = min(present)
+        for group, token, _, share, _ in additions:
+            tokens_of_group = weights.setdefault(group, {})
+            weight = share * least / rarity[token]
+            tokens_of_group[token] = max(weight, tokens_of_group.get(token, 0.0))
+        notes.append(f"{word!r} also stands for: {_listed(additions)}")
+    return WiderQuery(
+        searchers.word_leg,
+        searchers.words.widened(query.text, weights),
+        {each.token: f"{word} ({each.why})" for word, additions in every.items() for each in additions},
+        {word: list(dict.fromkeys(each.token for each in additions)) for word, additions in every.items()},
+        notes,
+    )
+
+
+def _listed(additions: Sequence[AddedWord]) -> str:
+    labels = list(dict.fromkeys(each.label for each in additions))
+    more = f" and {len(labels) - _SHOWN:,} more" if len(labels) > _SHOWN else ""
+    return ", ".join(labels[:_SHOWN]) + more
+
+
+def _matching(
+    pattern: WordPattern, analyzer: Analyzer, searchers: Searchers, snapshot: IndexSnapshot
+) -> Iterator[AddedWord]:
+    """Yield the terms of the index that a pattern matches."""
+    word = pattern.word.casefold()
+    if pattern.kind == "prefix":
+        yield from _of(searchers.beginning_with(word, MOST_WORDS, snapshot), "prefix")
+        return
+    token = next(iter(analyzer.tokens(word)), word)
+    if len(token) < _LEAST_FUZZY:
+        return
+    once = searchers.near(token, 1, MOST_WORDS, snapshot)
+    yield from _of(once, "1 edit")
+    if pattern.edits > 1 and len(token) >= TWO_EDITS:
+        twice = searchers.near(token, 2, MOST_WORDS, snapshot)
+        others = {
+            group: {other: count for other, count in numbers.items() if other not in once.get(group, {})}
+            for group, numbers in twice.items()
+        }
+        yield from _of(others, "2 edits")
+
+
+def _of(terms: Tally, why: str) -> Iterator[AddedWord]:
+    for group, numbers in terms.items():
+        yield from (AddedWord(group, token, why, SHARES[why], token) for token in numbers if " " not in token)
+
+
+def _held_synonyms(
+    phrases: Iterable[str], analyzer: Analyzer, searchers: Searchers, snapshot: IndexSnapshot
+) -> Iterator[AddedWord]:
+    """Yield the terms of phrases, each in the groups of every language; those that no passage holds are left out."""
+    groups = list(searchers.words.groups())
+    for phrase in phrases:
+        for group in groups:
+            language = analyzer if group == groups[0] else searchers.words.analyzer_of(group)
+            tokens = language.tokens(phrase)
+            rarity = searchers.idf({*tokens, _UNKNOWN}, snapshot)
+            for token in dict.fromkeys(tokens):
+                if rarity[token] < rarity[_UNKNOWN]:
+                    yield AddedWord(group, token, "synonym", SHARES["synonym"] / len(tokens), phrase)

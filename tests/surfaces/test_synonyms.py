@@ -1,0 +1,30 @@
+"""sleuth synonyms and sleuth suggest at the shell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.commands import sleuth
+
+
+def test_an_index_gets_synonyms(tmp_path: Path) -> None:
+    """A file is checked before it is kept; searches use it, --remove takes it away."""
+    (tmp_path / "a.md").write_text("# Kubernetes\n\nKubernetes runs containers.")
+    (tmp_path / "words.txt").write_text("k8s, kubernetes\n")
+    (tmp_path / "wrong.txt").write_text("k8s\n")
+    assert sleuth("index", "a.md", "--embedder", "", cwd=tmp_path).returncode == 0
+    assert sleuth("synonyms", cwd=tmp_path).returncode == 1
+    assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
+    assert sleuth("synonyms", "wrong.txt", cwd=tmp_path).returncode == 2
+    assert sleuth("synonyms", "words.txt", cwd=tmp_path).stdout.startswith("2 words and phrases")
+    assert sleuth("synonyms", cwd=tmp_path).stdout == "k8s, kubernetes\n"
+    answer = json.loads(sleuth("search", "--json", "k8s", cwd=tmp_path).stdout)
+    assert [item["id"] for item in answer["items"]] == ["a.md#0"]
+    assert answer["notes"] == ["no passage holds 'k8s'", "'k8s' also stands for: kubernetes"]
+    assert sleuth("search", "--no-synonyms", "k8s", cwd=tmp_path).returncode == 1
+    assert sleuth("doctor", cwd=tmp_path).returncode == 0
+    assert sleuth("synonyms", "--remove", cwd=tmp_path).returncode == 0
+    assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
+    assert sleuth("suggest", "kub", cwd=tmp_path).stdout.splitlines() == ["Kubernetes"]
+    assert sleuth("suggest", "zzz", cwd=tmp_path).returncode == 1
