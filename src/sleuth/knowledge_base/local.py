@@ -21,6 +21,7 @@ from sleuth.knowledge_base.ingestion import uri_of_identifier
 from sleuth.knowledge_base.local_jobs import Jobs
 from sleuth.knowledge_base.local_places import Places, read_text
 from sleuth.knowledge_base.results import SOURCE_KEY
+from sleuth.knowledge_base.retriever import REQUEST_OPTIONS, SEARCH_OPTIONS
 from sleuth.types import Document, Ranking, RetrievedItem
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ MAX_DOCUMENTS = 10
 _SOURCE = ("knowledgeBaseId", "dataSourceId")
 _PAGE = ("maxResults", "nextToken")
 _MEMBERS: Mapping[str, Sequence[str]] = {
-    "Retrieve": ("knowledgeBaseId", "retrievalQuery", "retrievalConfiguration"),
-    "retrievalConfiguration": ("vectorSearchConfiguration",),
-    "vectorSearchConfiguration": ("numberOfResults", "filter", "overrideSearchType"),
+    "Retrieve": ("knowledgeBaseId", "retrievalQuery", "retrievalConfiguration", *REQUEST_OPTIONS),
+    "retrievalConfiguration": tuple(SEARCH_OPTIONS),
+    **{kind: ("numberOfResults", "filter", *options) for kind, options in SEARCH_OPTIONS.items()},
     "ListDataSources": ("knowledgeBaseId", *_PAGE),
     "StartIngestionJob": (*_SOURCE, "clientToken", "description"),
     "GetIngestionJob": (*_SOURCE, "ingestionJobId"),
@@ -73,7 +74,14 @@ class LocalIndex(Protocol):
     def delete(self, ids: Iterable[str]) -> list[str]: ...
     def documents(self, under: str | None = None) -> Sequence[IndexedDocument]: ...
     def retrieve(
-        self, query: str, k: int = 10, *, filter: Filter | None = None, all_copies: bool, per_document: int
+        self,
+        query: str,
+        k: int = 10,
+        *,
+        filter: Filter | None = None,
+        all_copies: bool,
+        per_document: int,
+        legs: Sequence[str] | None = None,
     ) -> Ranking: ...
 
 
@@ -131,10 +139,7 @@ class LocalKnowledgeBase:
         text = _required(request, "retrievalQuery", "Retrieve").get("text")
         if not isinstance(text, str):
             raise _invalid("retrievalQuery.text must be a text", "Retrieve")
-        configuration = request.get("retrievalConfiguration") or {}
-        _check_members(configuration, "Retrieve", "retrievalConfiguration")
-        search = configuration.get("vectorSearchConfiguration") or {}
-        _check_members(search, "Retrieve", "vectorSearchConfiguration")
+        search = _search_of(request)
         count = search.get("numberOfResults", 5)
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= MAX_RESULTS:
             raise _invalid(f"numberOfResults must be 1 to {MAX_RESULTS}, got {count!r}", "Retrieve")
@@ -142,13 +147,18 @@ class LocalKnowledgeBase:
             condition = from_bedrock(search["filter"]) if search.get("filter") is not None else None
         except FilterError as error:
             raise _invalid(str(error), "Retrieve") from error
-        ranking = self._engine.retrieve(
-            text,
-            count,
-            filter=None if condition is None else _unowned(condition),
-            all_copies=True,
-            per_document=0,
-        )
+        legs = {"legs": ["dense"]} if search.get("overrideSearchType") == "SEMANTIC" else {}
+        try:
+            ranking = self._engine.retrieve(
+                text,
+                count,
+                filter=None if condition is None else _unowned(condition),
+                all_copies=True,
+                per_document=0,
+                **legs,
+            )
+        except ArgumentError as error:  # an index without vectors
+            raise _invalid(str(error), "Retrieve") from error
         source = _required_source(condition)
         return {"retrievalResults": [_result(item, base, source) for item in ranking]}
 
@@ -381,6 +391,37 @@ def _required(request: Mapping[str, Any], name: str, operation: str) -> Any:
     if not value:
         raise _invalid(f"{name} must be given", operation)
     return value
+
+
+_OF_MODELS = (
+    "rerankingConfiguration",
+    "implicitFilterConfiguration",
+    "guardrailConfiguration",
+    "userContext",
+)
+"""Members of a request that need a model or users, which an index on this machine lacks."""
+
+
+def _search_of(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the vector search or the managed search of a request, after it was checked."""
+    configuration = request.get("retrievalConfiguration") or {}
+    _check_members(configuration, "Retrieve", "retrievalConfiguration")
+    if len(configuration) > 1:
+        raise _invalid(f"one of {', '.join(SEARCH_OPTIONS)} must be given, got both", "Retrieve")
+    search: dict[str, Any] = {}
+    for kind, members in configuration.items():
+        _check_members(members or {}, "Retrieve", kind)
+        search = dict(members or {})
+    for name in (*_OF_MODELS, "rerankingModelType"):
+        if search.get(name, request.get(name)) not in (None, "NONE"):
+            raise _invalid(
+                f"{name} must be left out: a local knowledge base lacks the models and users of AWS",
+                "Retrieve",
+            )
+    search_type = search.get("overrideSearchType")
+    if search_type not in (None, "HYBRID", "SEMANTIC"):
+        raise _invalid(f"overrideSearchType must be HYBRID or SEMANTIC, got {search_type!r}", "Retrieve")
+    return search
 
 
 def _check_members(members: Mapping[str, Any], operation: str, name: str = "") -> None:

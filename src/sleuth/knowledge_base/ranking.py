@@ -26,6 +26,7 @@ class KnowledgeBaseRetriever:
         client: of boto3's "bedrock-agent-runtime", or a `LocalKnowledgeBase`; None makes one for
             `AWS_REGION`.
         timeout_seconds: for a whole call.
+        is_managed, options: of the requests, as `MultiSliceRetriever` takes them.
     """
 
     def __init__(
@@ -35,10 +36,19 @@ class KnowledgeBaseRetriever:
         *,
         client: Any = None,
         timeout_seconds: float = 5.0,
+        is_managed: bool = False,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self._base = knowledge_base_id
         self._source = data_source_id
-        self._asking = MultiSliceRetriever(client, timeout_seconds, enabled=False, filtered_score_boost=1.0)
+        self._asking = MultiSliceRetriever(
+            client,
+            timeout_seconds,
+            enabled=False,
+            filtered_score_boost=1.0,
+            is_managed=is_managed,
+            options=options,
+        )
 
     def __repr__(self) -> str:
         return f"KnowledgeBaseRetriever({self._base!r}, {self._source!r})"

@@ -7,7 +7,7 @@ from functools import partial
 from math import isfinite
 from typing import Any
 
-from sleuth.arguments import check_count, check_query
+from sleuth.arguments import check_count, check_names, check_query
 from sleuth.compose import run_slices
 from sleuth.errors import ArgumentError, KnowledgeBaseError
 from sleuth.filters import Filter, as_filter, is_bedrock, to_bedrock
@@ -24,6 +24,18 @@ _BACKOFF = 0.1
 
 Results = list[dict[str, Any]]
 
+SEARCH_OPTIONS: Mapping[str, Sequence[str]] = {
+    "vectorSearchConfiguration": (
+        "overrideSearchType",
+        "rerankingConfiguration",
+        "implicitFilterConfiguration",
+    ),
+    "managedSearchConfiguration": ("rerankingModelType", "rerankingConfiguration"),
+}
+"""Options of each kind of search, beside those that slices set: the filter and the number of results."""
+REQUEST_OPTIONS = ("userContext", "guardrailConfiguration")
+"""Options of a request, whatever its kind of search."""
+
 
 class MultiSliceRetriever:
     """Sends several queries, called slices, to a knowledge base at once and merges the results.
@@ -39,6 +51,9 @@ class MultiSliceRetriever:
         max_slices: maximum number of slices; those with the filter, and those of the first query, come first.
         enabled: False runs one slice only, with the filter if there is one, and does not raise scores.
         filtered_score_boost: multiplies the scores of filtered slices.
+        is_managed: the knowledge bases are managed ones: the request holds a `managedSearchConfiguration`.
+        options: further members of each request in the service's own form, such as
+            `{"overrideSearchType": "HYBRID"}`; see `SEARCH_OPTIONS` and `REQUEST_OPTIONS`.
 
     Attributes:
         last_report: each slice of the last call, in order: name, status, seconds, hits and error. If threads
@@ -52,6 +67,9 @@ class MultiSliceRetriever:
         max_slices: int = 3,
         enabled: bool = True,
         filtered_score_boost: float = 1.25,
+        *,
+        is_managed: bool = False,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         if not isinstance(timeout_seconds, (int, float)) or not 0 < timeout_seconds < float("inf"):
             raise ArgumentError(f"timeout_seconds must be above 0 and finite, got {timeout_seconds!r}")
@@ -60,6 +78,11 @@ class MultiSliceRetriever:
             raise ArgumentError(f"filtered_score_boost must be a finite number, got {filtered_score_boost!r}")
         if filtered_score_boost <= 0:
             raise ArgumentError(f"filtered_score_boost must be above 0, got {filtered_score_boost!r}")
+        self._kind = "managedSearchConfiguration" if is_managed else "vectorSearchConfiguration"
+        self._options = dict(options or {})
+        check_names(
+            self._options, (*SEARCH_OPTIONS[self._kind], *REQUEST_OPTIONS), f"options of {self._kind}"
+        )
         self.timeout_seconds = float(timeout_seconds)
         self.max_slices = max_slices
         self.enabled = enabled
@@ -125,10 +148,12 @@ class MultiSliceRetriever:
         sources = others if others and data_source_id is None else [data_source_id, *others]
         slices: dict[str, Callable[[], Results]] = {}
         for name, filtered, text, source in _plan([query, *rewrites], sources, condition is not None):
+            search = _search(num_results, source, condition if filtered else None)
             request = {
                 "knowledgeBaseId": knowledge_base_id,
                 "retrievalQuery": {"text": text},
-                "retrievalConfiguration": _search(num_results, source, condition if filtered else None),
+                "retrievalConfiguration": {self._kind: search | self._chosen(SEARCH_OPTIONS[self._kind])},
+                **self._chosen(REQUEST_OPTIONS),
             }
             boost = self.filtered_score_boost if filtered and self.enabled else 1.0
             slices[name] = partial(self._ask, request, num_results, boost)
@@ -142,6 +167,10 @@ class MultiSliceRetriever:
         return unique[:num_results], tuple(reports)
 
     aretrieve_with_report = async_twin(retrieve_with_report)
+
+    def _chosen(self, names: Sequence[str]) -> dict[str, Any]:
+        """Return the options among these names."""
+        return {name: value for name, value in self._options.items() if name in names}
 
     def _client(self) -> Any:
         if self._agent_client is not None:
@@ -214,13 +243,13 @@ def service_filter(metadata_filter: Mapping[str, Any] | Filter | None) -> dict[s
 
 
 def _search(num_results: int, source: str | None, condition: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the `retrievalConfiguration` of a request; it requires the data source as well as the filter."""
+    """Return the results and the filter of a request; it requires the data source as well as the filter."""
     search: dict[str, Any] = {"numberOfResults": min(num_results, MAX_RESULTS)}
     parts = [] if source is None else [{"equals": {"key": SOURCE_KEY, "value": source}}]
     parts += condition.get("andAll", [condition]) if condition is not None else []
     if parts:
         search["filter"] = parts[0] if len(parts) == 1 else {"andAll": parts}
-    return {"vectorSearchConfiguration": search}
+    return search
 
 
 def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> None:
