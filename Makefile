@@ -178,8 +178,9 @@ wheel: $(VENV)/.tools ## build a wheel in dist/, install it in a fresh environme
 	@tools/step "Build the wheel" $(BIN)/python -m pip wheel --no-build-isolation --no-deps --wheel-dir dist .
 	@$(BIN)/python tools/check_wheel.py dist/sleuth-*.whl
 
-reference: $(VENV)/.developed build ## write docs/reference again, from the code
+reference: $(VENV)/.developed build ## write docs/reference, the manual page and the completions again, from the code
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/shell_files.py
 
 docs: $(VENV)/.documented ## build the site in build/site; a broken link fails
 	$(BIN)/python tools/site.py

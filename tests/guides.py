@@ -7,7 +7,7 @@
 
 The blocks of a page share their variables, the folder and the environment. What follows "..." in an output may be
 anything. Commands that install packages are not run: their extras must exist. Programs of `ELSEWHERE` need a machine of
-their own: the files that they name must exist.
+their own, or an installed wheel: the files of this repository that they name must exist.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ from tests.commands import sleuth, sleuth_on_terminal
 
 HOME = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([\w+-]*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-ELSEWHERE = frozenset({"docker", "kubectl", "systemctl", "journalctl", "ollama", "mcp-publisher", "sudo"})
+ELSEWHERE = frozenset(
+    {"man", ".", "docker", "kubectl", "systemctl", "journalctl", "ollama", "mcp-publisher", "sudo"}
+)
 RUN_BY_SHELL = re.compile(r"[|<>&;`*]|\$\(")
 PORT = "8321"
 """Of `sleuth serve` on the pages; each test takes a free one."""

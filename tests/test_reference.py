@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +18,7 @@ from sleuth.surfaces.cli.main import COMMANDS
 HOME = Path(__file__).parents[1]
 TOOL = runpy.run_path(str(HOME / "tools" / "reference.py"))
 PAGES: Path = TOOL["PAGES"]
+SHELL_FILES = runpy.run_path(str(HOME / "tools" / "shell_files.py"))
 
 
 @pytest.mark.parametrize("name", TOOL["WRITERS"])
@@ -47,3 +53,36 @@ def test_links_within_a_page_have_headings() -> None:
     text = (PAGES / "http.md").read_text("utf8")
     headings = {name.lower() for name in re.findall(r"^### (\w+)$", text, re.MULTILINE)}
     assert set(re.findall(r"\]\(#(\w+)\)", text)) - headings == set()
+
+
+def test_the_manual_and_the_completions_are_what_the_tool_writes() -> None:
+    """Each file of share equals what `make reference` writes now, and the wheel installs each."""
+    folder: Path = SHELL_FILES["FOLDER"]
+    files = SHELL_FILES["files"]()
+    assert {name: (folder / name).read_text("utf8") for name in files} == files, "run `make reference`"
+    assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} == files.keys()
+    project = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))
+    installed = [name for names in project["tool"]["setuptools"]["data-files"].values() for name in names]
+    assert sorted(installed) == sorted(f"share/{name}" for name in files)
+
+
+@pytest.mark.skipif(not shutil.which("man"), reason="man is not installed")
+def test_man_reads_the_manual() -> None:
+    """`man` shows the page without a warning, with each command."""
+    result = subprocess.run(
+        ["man", "--warnings", "-l", str(HOME / "share" / "man" / "sleuth.1")],
+        capture_output=True, text=True, check=False, env={**os.environ, "MANWIDTH": "200", "LC_ALL": "C.UTF-8"},
+    )  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, "")
+    assert [name for name in COMMANDS if not re.search(rf"^ +{name}\b", result.stdout, re.MULTILINE)] == []
+
+
+def test_bash_completes_commands() -> None:
+    """After the script is read, bash completes `sleuth sea` to `search`."""
+    programs = Path(sys.executable).parent
+    script = """. "$1"; COMP_WORDS=(sleuth sea); COMP_CWORD=1; _sleuth_completion sleuth; echo "${COMPREPLY[@]}" """
+    result = subprocess.run(
+        ["bash", "-c", script, "bash", str(HOME / "share" / "bash" / "sleuth")],
+        capture_output=True, text=True, check=True, env={**os.environ, "PATH": f"{programs}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert result.stdout == "search\n"

@@ -115,8 +115,8 @@ def docstring(text: str | None) -> str:
     return "\n".join(lines).strip()
 
 
-def command_line() -> str:
-    """Return one section for each command, made from the command line's own declarations."""
+def commands() -> dict[str, click.Command]:
+    """Return the commands by name."""
     import typer.main
 
     from sleuth.surfaces.cli.app import app
@@ -125,16 +125,17 @@ def command_line() -> str:
     for module in dict.fromkeys(COMMANDS.values()):
         import_module(f"sleuth.surfaces.cli.{module}")
     root = typer.main.get_command(app)
-    commands: dict[str, click.Command] = {name: root.commands[name] for name in COMMANDS}  # type: ignore[attr-defined]
+    return {name: root.commands[name] for name in COMMANDS}  # type: ignore[attr-defined]
+
+
+def command_line() -> str:
+    """Return one section for each command, made from the command line's own declarations."""
     rows = [
-        (f"[`sleuth {name}`](#sleuth-{name})", sentence(command.help)) for name, command in commands.items()
+        (f"[`sleuth {name}`](#sleuth-{name})", sentence(command.help)) for name, command in commands().items()
     ]
-    parts = [
-        "# Command line",
-        "Each command shows the same text with `--help`.",
-        table(("command", "does"), rows),
-    ]
-    for name, command in commands.items():
+    intro = "Each command shows the same text with `--help`."
+    parts = ["# Command line", intro, table(("command", "does"), rows)]
+    for name, command in commands().items():
         parts += command_sections(command, f"sleuth {name}")
     return "\n\n".join(parts)
 

@@ -18,6 +18,13 @@ HOME = Path(__file__).parents[1]
 VERSION = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]["version"]
 NOT_SHIPPED = re.compile(r"\.(so|pyc)$|/(build|\.data)/")
 """Paths that a source distribution does not have."""
+SHARED = (
+    "man/man1/sleuth.1",
+    "bash-completion/completions/sleuth",
+    "zsh/site-functions/_sleuth",
+    "fish/vendor_completions.d/sleuth.fish",
+)
+"""Files that the wheel installs below `share`."""
 
 
 def run(*command: str | Path, cwd: Path = HOME) -> str:
@@ -77,7 +84,7 @@ def check_contents(source: Path, wheel: Path) -> None:
 
 
 def main() -> None:
-    """Build, check and install; the last line says that all is well."""
+    """Build, check, install, run the demo and the README; the last line says that all is well."""
     folder = Path(sys.argv[1]).absolute()
     check_versions()
     run(sys.executable, "-m", "pip", "install", "--quiet", "build", "twine", "cyclonedx-bom")
@@ -88,7 +95,11 @@ def main() -> None:
     fresh = folder / "environment"
     venv.create(fresh, with_pip=True, clear=True)
     run(fresh / "bin" / "python", "-m", "pip", "install", "--quiet", f"{wheel}[hybrid,code]")
+    for name in SHARED:
+        if not (fresh / "share" / name).is_file():
+            raise SystemExit(f"{wheel.name} must install share/{name}")
     print(run(fresh / "bin" / "python", HOME / "examples" / "demo.py", cwd=folder))
+    print(run(fresh / "bin" / "python", HOME / "tools" / "terminal_picture.py", "--check", cwd=folder))
     components = folder / "components.json"
     run(
         sys.executable,

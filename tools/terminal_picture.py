@@ -35,9 +35,15 @@ _EXAMPLES = re.compile(r"(?<=```console\n).*?(?=```)", re.DOTALL)
 
 
 def main() -> None:
-    """Write the outputs and the picture."""
+    """Write the outputs and the picture; with `--check` compare the outputs alone."""
     readme = HOME / "README.md"
-    readme.write_text(with_outputs(readme.read_text("utf8")), "utf8")
+    text = readme.read_text("utf8")
+    if "--check" in sys.argv:
+        if with_outputs(text) != text:
+            raise SystemExit("the commands of the README print something else: make picture")
+        print("the commands of the README print what it shows")
+        return
+    readme.write_text(with_outputs(text), "utf8")
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     with handbook() as folder:
         for command in PICTURE:

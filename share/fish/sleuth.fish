@@ -1,0 +1,1 @@
+complete --command sleuth --no-files --arguments "(env _SLEUTH_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=get-args _TYPER_COMPLETE_ARGS=(commandline -cp) sleuth)" --condition "env _SLEUTH_COMPLETE=complete_fish _TYPER_COMPLETE_FISH_ACTION=is-args _TYPER_COMPLETE_ARGS=(commandline -cp) sleuth"
