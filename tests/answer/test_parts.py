@@ -218,6 +218,14 @@ def test_code_below_two_colons() -> None:
     ]
 
 
+def test_definition_lists_of_markdown() -> None:
+    """A line that begins with a colon describes the term above it; other lists do not describe a line of text."""
+    options = "`--merges`\n: Print only merge commits.\n\n`--no-merges`\n: Do not print them.\n"
+    assert texts(options) == ["`--merges`: Print only merge commits.", "`--no-merges`: Do not print them."]
+    assert texts("Apple\n: A fruit. It is red.\n") == ["Apple: A fruit.", "It is red."]
+    assert "Apple: A fruit." not in texts("Apple\n- A fruit.\n")
+
+
 def test_a_term_right_above_its_description() -> None:
     """An item in front of a line that is not indented is a term, if it is short; a longer one goes on in that line."""
     assert texts("- -n, --lines=N\nprint N lines\n\n- ~/.keys\nHolds the keys.") == [

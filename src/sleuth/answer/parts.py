@@ -25,7 +25,8 @@ LONGEST = 600
 
 _FENCE = re.compile(r"[ \t]*(```|~~~)")
 _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]|[ \t]*={3,}[ \t]*$|[ \t]*-{3,}[ \t]*$|[ \t]*[~^\"'`*+#]{4,}[ \t]*$")
-_ITEM = re.compile(r"([ \t]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
+_ITEM = re.compile(r"([ \t]*)(?:[-*+•:]|\d{1,3}[.)])[ \t]+")
+"""A colon begins the description of the term above it."""
 _ROW = re.compile(r"[ \t]*\|.*\|[ \t]*$")
 _TURNING = re.compile(r"(?i)\b(?:prev|previous)\b.*\bnext\b")
 """A row of links to the pages before and after."""
@@ -170,7 +171,8 @@ def _term(text: str, block: _Block, after: Sequence[_Block]) -> str:
     if _OPTION.match(term) and (term[-1] not in ".:" or term.endswith("...")):
         return term if "`" in term else f"`{term}`"
     is_above = block.kind == "item" and after[0].kind == "prose" and after[0].start == block.end + 1
-    if (block.kind == "item" and not is_above) or after[0].kind == "item" or not _PHRASE.fullmatch(term):
+    is_list = after[0].kind == "item" and text[after[0].start : after[0].end].lstrip()[0] != ":"
+    if (block.kind == "item" and not is_above) or is_list or not _PHRASE.fullmatch(term):
         return ""
     return f"`{term}`" if _CODE_SIGN.search(term) and "`" not in term else term
 
@@ -239,7 +241,7 @@ def without_markup(text: str) -> str:
         piece = _UNDERSCORES.sub(lambda match: match[1] or match[3], _STARS.sub(r"\2", piece))
         pieces[i] = _TAG.sub("", piece)
     line = " ".join("".join(pieces).replace("``", "`").split())
-    return re.sub(r"^(?:[-*+•]|\d{1,3}[.)]|>)\s+", "", line)
+    return re.sub(r"^(?:[-*+•:]|\d{1,3}[.)]|>)\s+", "", line)
 
 
 def _sentences(text: str, block: _Block, after: list[_Block]) -> list[Part]:
