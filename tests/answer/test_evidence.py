@@ -173,6 +173,18 @@ def test_a_question_for_a_date_needs_one(question: str, text: str, fits: float) 
     assert weighed(question, [item("a", text)]).fits == fits
 
 
+def test_an_option_is_of_the_program_that_is_asked_for() -> None:
+    """An entry of another page does not fit, if the page of the program is among the passages."""
+    entry = item("zip", "--password: Use a password to encrypt the file.", 2.0, title="zip(1)")
+    own = item("gzip", "--keep: Keep the input file.", 1.0, title="gzip(1)")
+    question = "which gzip option encrypts a file with a password"
+    assert weighed(question, [entry, own]).fits == 0.0
+    assert weighed(question, [entry]).fits == 1.0
+    assert weighed("which option of zip encrypts a file", [entry, own]).fits == 1.0
+    assert weighed("which option encrypts a file", [entry, own]).fits == 1.0
+    assert weighed("what does the option --password do", [entry, own]).fits == 1.0
+
+
 def test_nothing_to_weigh() -> None:
     """Without words or passages there is no evidence, and no grader finds anything close."""
     assert weighed("", ITEMS) == NO_EVIDENCE

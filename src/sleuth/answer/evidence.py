@@ -14,7 +14,7 @@ from operator import eq
 from typing import Final
 
 from sleuth.answer.names import names_and_numbers_of
-from sleuth.answer.questions import fits_question, question_type
+from sleuth.answer.questions import fits_question, program_of, question_type
 from sleuth.answer.quotes import Quote
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.words import Analyze, language_of, page_of, readable
@@ -59,7 +59,8 @@ class Evidence:
         names: share of the idf of the question's names and numbers that the passage and its title hold as written; 1
             without names. A near word does not replace a name: "Germany" does not answer for "France".
         defines: 1 if the question asks what something is, and the quote defines it.
-        fits: 0 if the quote lacks the form that the question asks for, such as a number, or says the contrary, else 1.
+        fits: 0 if the quote lacks the form that the question asks for, such as a number, says the contrary, or is of
+            another program's page than the option that is asked for, else 1.
     """
 
     passage: float = 0.0
@@ -155,8 +156,19 @@ def weigh_evidence(
         lead=passage * _lead(items),
         names=_held(names, weights, title.union(*terms)),
         defines=float(question_type(question) == "definition" and sentence.form == 1),
-        fits=float(fits_question(question, replace(sentence.part, text=quote.text))),
+        fits=float(
+            fits_question(question, replace(sentence.part, text=quote.text))
+            and _is_its_page(question, items, item)
+        ),
     )
+
+
+def _is_its_page(question: str, items: Sequence[RetrievedItem], item: RetrievedItem) -> bool:
+    """Return False if a question asks for an option of a program that other passages have as their title, not this."""
+    program = program_of(question)
+    if not program or program in _WORD.findall(page_of(item).lower()):
+        return True
+    return not any(program in _WORD.findall(str(other.metadata.get("title")).lower()) for other in items)
 
 
 def question_words(question: str, analyze: Analyze) -> dict[str, str]:

@@ -83,6 +83,13 @@ _OPTION = re.compile(r"[^\w-]*+(?:--?[\w?#@]|[\w.-]++`?:\s)")
 """How the entry of an option or a setting begins."""
 _IS = re.compile(r"is|are|was|means?|refers?|stands?|denotes?|describes?|consists?|defines?")
 
+_PROGRAM = re.compile(
+    r"\b(?:which|what)\b[^?]{0,40}?\b(?!(?:the|an?|this|that) )([\w.-]{1,40}) (?:options?|flags?|switch(?:es)?)\b"
+    r"|\b(?:options?|flags?|switch(?:es)?) (?:of|to|for) (?:git )?([\w.-]{1,40})",
+    re.IGNORECASE,
+)
+"""The program whose option is asked for; the last word of its name."""
+
 _FORMS: dict[QuestionType, re.Pattern[str]] = {
     "number": _NUMBER,
     "reason": _REASON,
@@ -139,6 +146,12 @@ def fits_question(question: str, part: Part) -> bool:
     """Return whether a part has the name, time, place or number that is asked for, and does not say the contrary."""
     kind = question_type(question)
     return holds_polarity(question, part.text) and (kind not in TYPED or suits(kind, part, question) > 0)
+
+
+def program_of(question: str) -> str:
+    """Return the word by which a question names the program whose option it asks for, in lower case; "" for none."""
+    match = _PROGRAM.search(question)
+    return (match[1] or match[2]).lower() if match else ""
 
 
 def question_type(question: str) -> QuestionType:
