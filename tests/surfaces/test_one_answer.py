@@ -233,6 +233,31 @@ def test_every_door_gives_the_same_answer(place: Place, question: Question) -> N
         assert answers["python"].ids == []
 
 
+@pytest.mark.parametrize(
+    ("question", "grade"),
+    [
+        ("What does a token bucket limit?", "likely answers"),
+        ("What does a tokn bucket limit?", "likely answers"),
+        ("Which zebras sleep on the bitmaap of a filter?", "may help"),
+        ("Was macht der Eimer mit den Zebras?", "nothing close"),
+    ],
+)
+def test_every_door_gives_the_same_grade(place: Place, question: str, grade: str) -> None:
+    """An answer has one grade at each door, also after a correction and in another language."""
+    client = place.server.client
+    events = client.get("/answer", params={"q": question, "in": "docs"}).text
+    found = json.loads(place.tools.call("search", {"query": question, "sources": ["docs"]}))
+    asked = json.loads(sleuth("ask", "--json", "--in", "docs", question, cwd=place.root).stdout)
+    grades = {
+        "python": place.sources.search(question, sources=["docs"]).extra.get("grade"),
+        "command": asked["extra"].get("grade"),
+        "http": client.post("/v1/ask", json={"query": question, "sources": ["docs"]}).json()["grade"],
+        "page": (re.findall(r'"grade": ?"([^"]*)"', events) or [events[-200:]])[-1],
+        "mcp": found["grade"],
+    }
+    assert grades == dict.fromkeys(grades, grade)
+
+
 @pytest.mark.parametrize("sources", [["docs"], ["code"], ["docs", "code"]], ids=str)
 @pytest.mark.parametrize("explain", [True, False])
 def test_scores_after_reranking_are_those_of_the_reranker(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sleuth.engine.request import SearchRequest
     from sleuth.filters import Filter
     from sleuth.hooks import Morpheus, PluginInfo
-    from sleuth.manager import RetrievalManager, SearchStream, Synthesizer
+    from sleuth.manager import Correct, RetrievalManager, SearchStream, Synthesizer
     from sleuth.protocols import Embedder, Generator
     from sleuth.results import Grade, ReturnMode, SearchResult
     from sleuth.settings import IndexSettings
@@ -44,6 +44,8 @@ class Answering:
     Attributes:
         settings: of the index.
         model: what writes answers; None quotes sentences.
+        rarity: how rare words are in the corpus, or None.
+        spell: spells a question as the passages do, or None.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Answering:
         embedder: Callable[[], Embedder | None],
         *,
         rarity: Rarity | None = None,
-        correct: Callable[[str], tuple[str, Sequence[str]]] | None = None,
+        correct: Correct | None = None,
         parent: Answering | None = None,
     ) -> None:
         """Create what writes answers from the passages that a retriever finds.
@@ -62,14 +64,14 @@ class Answering:
             answer: finds the passages, without hooks.
             embedder: returns the embedder that compares sentences.
             rarity: returns how rare words are in the corpus; without it, words weigh as the embedder says, or alike.
-            correct: spells the words of a question as the passages do, and notes words that it leaves; None for no
-                correction.
+            correct: spells the words of a question as the passages of these sources do, and notes words that it leaves;
+                None for no correction.
             parent: whose plugins take part here, too; None where they are loaded here.
         """
         self.settings = settings
         self.model: Model = None
         self._answer, self._embedder_now = answer, embedder
-        self._rarity, self._correct, self._parent = rarity, correct, parent
+        self.rarity, self.spell, self._parent = rarity, correct, parent
         self._registry: Morpheus | None = None
         self._quoter: ExtractiveSynthesizer | None = None
         self._lock = RLock()
@@ -97,7 +99,7 @@ class Answering:
                     _Current(self),
                     options=tuple(defaults(SearchRequest)),
                     for_answers=WITHOUT_VARIETY,  # two versions of a page may disagree, which an answer says
-                    correct=self._correct,
+                    correct=self.spell,
                 )
                 try:
                     if base is None:
@@ -193,9 +195,17 @@ class Answering:
 
         return LLMSynthesizer(generator, budget=budget_of(generator))
 
-    def grade(self, question: str, items: Sequence[RetrievedItem]) -> Grade:
-        """Return how well passages, best first, answer a question, without a model."""
-        return self._quoting().assess(question, items).grade
+    def grade(
+        self, question: str, items: Sequence[RetrievedItem], sources: Sequence[str] | None = None
+    ) -> Grade:
+        """Return how well passages, best first, answer a question, without a model; spelt as `search` spells it.
+
+        Args:
+            sources: that were asked; None for all.
+        """
+        corrected = question if self.spell is None else self.spell(question, sources)[0]
+        writer = self._quoting() if corrected == question else self._quoting().cautious()
+        return writer.assess(corrected, items).grade
 
     agrade = async_twin(grade)
 
@@ -211,7 +221,7 @@ class Answering:
             self._quoter = ExtractiveSynthesizer(
                 analyze=get_analyzer(self.settings.analyzer).words_of_each,
                 embedder=embedder,
-                rarity=self._rarity,
+                rarity=self.rarity,
                 by_language=self.settings.tells_languages,
             )
         return self._quoter

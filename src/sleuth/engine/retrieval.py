@@ -213,7 +213,7 @@ def read_query(view: IndexView, query: str, searchers: Searchers, snapshot: Inde
     return NotedQuery(parts, notes)
 
 
-def correct_question(view: IndexView, question: str) -> Correction:
+def correct_question(view: IndexView, question: str, sources: Sequence[str] | None = None) -> Correction:
     """Return a question with words that no passage holds in their nearest spelling; as it is if shards are missing."""
     from sleuth.engine.spelling import Correction, corrected
 

@@ -88,7 +88,14 @@ class Sources(Answering):
         self._close = close
         self._deadline = deadline
         settings = engine.settings if engine else IndexSettings()
-        super().__init__(self._fuse, settings, lambda: self.embedder, parent=engine)
+        super().__init__(
+            self._fuse,
+            settings,
+            lambda: self.embedder,
+            rarity=None if engine is None else engine.rarity,
+            correct=self._spell,
+            parent=engine,
+        )
 
     def retrieve(self, query: str, k: int = 10, **options: Any) -> Ranking:
         """Return the best `k` items of all sources, ties by id.
@@ -159,6 +166,11 @@ class Sources(Answering):
             prepare=lambda _, rankings: on_one_scale(words, rankings),
         )
         return fusion.retrieve(request.query, k, filter=request.filter)
+
+    def _spell(self, question: str, sources: Sequence[str] | None) -> tuple[str, Sequence[str]]:
+        """Spell a question as the documents do, where they are searched alone: other sources hold other words."""
+        spell = self.engine.spell if self.engine and self._names(sources) == ["docs"] else None
+        return (question, ()) if spell is None else spell(question, sources)
 
     def _names(self, sources: Sequence[str] | None) -> list[str]:
         """Return the names of the retrievers that a request asks.

@@ -44,8 +44,9 @@ _SAID = ("searched_query", "corrected_query", "notes")
 
 R = TypeVar("R", bound=BaseResult)
 
-Correct = Callable[[str], tuple[str, Sequence[str]]]
-"""Returns a question as the passages spell it, and notes on words that it leaves as they are."""
+Correct = Callable[[str, "Sequence[str] | None"], tuple[str, Sequence[str]]]
+"""Takes a question and the sources that are asked (None for all); returns it as their passages spell it, and notes on
+words that it leaves as they are."""
 
 
 class Synthesizer(Protocol):
@@ -335,7 +336,11 @@ def retrieve_hook(
         if for_synthesize:
             options_of_call = {**for_answers, **options_of_call}
         searched = result.query or query
-        question, said = correct(searched) if correct is not None and for_synthesize else (searched, ())
+        question, said = (
+            correct(searched, options_of_call.get("sources"))
+            if correct and for_synthesize
+            else (searched, ())
+        )
         ranking = retriever.retrieve(question, k, **options_of_call)
         result.items = list(ranking.items)
         result.detail = _detail_of(ranking)

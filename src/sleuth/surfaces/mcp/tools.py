@@ -147,7 +147,9 @@ class Tools:
                 ranking = ranking.without_details()
             hits = ranking[offset : offset + request.k]
             graded = [items.passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
-            assessed = {} if offset else {"grade": str(sources.grade(wordings[0], hits[:DEFAULT_K]))}
+            assessed = (
+                {} if offset else {"grade": str(sources.grade(query, hits[:DEFAULT_K], request.sources))}
+            )
         remarks = {
             "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
             "notes": list(ranking.notes),
