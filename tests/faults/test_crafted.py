@@ -100,10 +100,8 @@ def use_words(leg: LexicalLeg, views: Sequence[SegmentView], rng: random.Random)
         ]
         searcher.search(query, k)
         searcher.search(query, k, allowed=allowed)
-        hits = searcher.search(query, k, weighting="tfidf")
-        for weighting in ("bm25", "tfidf"):
-            for key in hits.keys[:2].tolist():
-                searcher.explain(query, key, weighting=weighting)
+        for key in searcher.search(query, k).keys[:2].tolist():
+            searcher.explain(query, key)
 
 
 def use_vectors(leg: DenseLeg, views: Sequence[SegmentView], rng: random.Random) -> None:

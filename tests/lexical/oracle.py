@@ -42,14 +42,7 @@ def field_tokens(leg: LexicalLeg, row: Row, field: str) -> Counter[str]:
     return counts
 
 
-def scores(
-    leg: LexicalLeg,
-    rows: Sequence[Row],
-    query: str,
-    *,
-    weighting: str = "bm25",
-    weights: Mapping[str, float] | None = None,
-) -> list[float]:
+def scores(leg: LexicalLeg, rows: Sequence[Row], query: str) -> list[float]:
     """Return the score of every row, all of them live."""
     out = [0.0] * len(rows)
     for field, spec in leg.fields.items():
@@ -63,12 +56,7 @@ def scores(
                 if not counts[token]:
                     continue
                 tf, length = counts[token], lengths[i]
-                weight = times * (weights or {}).get(field, 1.0)
-                if weighting == "bm25":
-                    idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
-                    norm = leg.k1 * (1 - leg.b + leg.b * length / average)
-                    out[i] += weight * idf * tf / (tf + norm)
-                else:
-                    idf = 1 + math.log((n + 1) / (df + 1))
-                    out[i] += weight * idf * idf * math.sqrt(tf) / math.sqrt(length)
+                idf = math.log(1 + (n - df + 0.5) / (df + 0.5))
+                norm = leg.k1 * (1 - leg.b + leg.b * length / average)
+                out[i] += times * idf * tf / (tf + norm)
     return out

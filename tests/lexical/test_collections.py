@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax, weigh
 from sleuth.store import Rows, SegmentView
 
 DATA = Path(__file__).parents[2] / ".data"
@@ -56,7 +56,7 @@ def test_pruning_and_layout_change_nothing(scifact: Path) -> None:
     whole = LexicalSearcher(leg, [SegmentView("m", keys, None, None, merge_result.arrays, merge_result.meta)])
     parts = LexicalSearcher(leg, views)
     for query in queries:
-        terms = whole._weigh(query, "bm25", None)
+        terms = weigh(whole._count(query))
         _, ordinals, scores, _ = blockmax.search(terms, [(0, keys, None)], 100, [None], path="all")
         for searcher in (whole, parts):
             hits = searcher.search(query, 100)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax, weigh
 from sleuth.store import SegmentView, pack, unpack
 from tests.examples import examples
 from tests.lexical import oracle
@@ -74,8 +74,6 @@ def ranked(scores: list[float], keys: list[int], k: int) -> list[tuple[int, floa
     barred=st.sets(st.integers(0, 69), max_size=40),
     query=texts,
     k=st.sampled_from([1, 2, 5, 10, 69, 70, 1000]),
-    weighting=st.sampled_from(["bm25", "tfidf"]),
-    path_weight=st.sampled_from([0.0, 0.5, 2.0]),
 )
 def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, by name
     rows: list[dict[str, str]],
@@ -84,18 +82,15 @@ def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, 
     barred: set[int],
     query: str,
     k: int,
-    weighting: Any,
-    path_weight: float,
 ) -> None:
-    """For any segments, deletions, filters, weights and k, the hits equal those of a slow scorer of the live rows."""
+    """For any segments, deletions, filters and k, the hits equal those of a slow scorer of the live rows."""
     live = [i not in dead for i in range(len(rows))]
     views = segments_of(TWO, rows, cuts, live)
     searcher = LexicalSearcher(TWO, views, ids=names_of)
     allowed = [pack(np.array([int(key) not in barred for key in view.keys], bool)) for view in views]
     live_rows = [i for i in range(len(rows)) if live[i]]
-    weights = {"path": path_weight}
-    expected = oracle.scores(TWO, [rows[i] for i in live_rows], query, weighting=weighting, weights=weights)
-    hits = searcher.search(query, k, allowed=allowed, weighting=weighting, weights=weights)
+    expected = oracle.scores(TWO, [rows[i] for i in live_rows], query)
+    hits = searcher.search(query, k, allowed=allowed)
     visible = [(score, key) for score, key in zip(expected, live_rows, strict=True) if key not in barred]
     best = ranked([score for score, _ in visible], [key for _, key in visible], k)
     assert len(hits) == len(best)
@@ -107,9 +102,7 @@ def test_hits_equal_exhaustive_scoring(  # noqa: PLR0917 - drawn by hypothesis, 
     )
     results = list(zip((-hits.scores).tolist(), names_of(hits.keys), strict=True))
     assert results == sorted(results)
-    np.testing.assert_array_equal(
-        searcher.scores(query, hits.keys, weighting=weighting, weights=weights), hits.scores
-    )
+    np.testing.assert_array_equal(searcher.scores(query, hits.keys), hits.scores)
 
 
 def test_equal_rows_score_alike_and_stand_in_order_of_id() -> None:
@@ -137,7 +130,7 @@ def test_every_path_gives_the_same_bits(seed: int, k: int, narrow: float, words:
     )
     searcher = LexicalSearcher(LEG, [view])
     query = " ".join(f"w{min(int(x), 400)}" for x in rng.zipf(1.2, words))
-    terms = searcher._weigh(query, "bm25", None)
+    terms = weigh(searcher._count(query))
     assert len(terms) <= blockmax.MOST_PRUNED
     mask = pack(rng.random(3000) >= narrow)
     results = [
@@ -211,13 +204,10 @@ def test_k_of_nothing_and_k_beyond_all() -> None:
     assert len(searcher.search("a1", 10**9)) == 5
 
 
-def test_unknown_fields_weights_and_bitmaps_are_refused() -> None:
-    """Unknown fields, weights and bitmaps raise an error that lists the valid ones."""
+def test_unknown_fields_and_bitmaps_are_refused() -> None:
+    """Unknown fields and bitmaps raise an error that lists the valid ones."""
     searcher = LexicalSearcher(LEG, segments_of(LEG, [{"text": "a1"}], [], [True]))
     bad: list[dict[str, Any]] = [
-        {"weights": {"body": 1.0}},
-        {"weights": {"text": -1.0}},
-        {"weighting": "bm11"},
         {"allowed": []},
         {"allowed": [np.zeros(9, np.uint64)]},
     ]
@@ -243,18 +233,17 @@ def test_weighed_terms_are_the_query_they_came_from() -> None:
     np.testing.assert_allclose(doubled.scores, 2 * a.scores, rtol=1e-6)
 
 
-@pytest.mark.parametrize("weighting", ["bm25", "tfidf"])
-def test_an_explanation_adds_up(weighting: Any) -> None:
+def test_an_explanation_adds_up() -> None:
     """The parts sum to the score of the search, and name their inputs."""
     rows = [{"title": "a1", "text": "b2 b2 c3", "path": "alpha_beta.py"}, {"text": "a1 d4"}]
     searcher = LexicalSearcher(TWO, segments_of(TWO, rows, [1], [True] * 2))
-    hits = searcher.search("b2 alpha py", 2, weighting=weighting)
-    explanation = searcher.explain("b2 alpha py", int(hits.keys[0]), weighting=weighting)
+    hits = searcher.search("b2 alpha py", 2)
+    explanation = searcher.explain("b2 alpha py", int(hits.keys[0]))
     assert explanation.value == pytest.approx(float(hits.scores[0]), rel=1e-6)
     assert sum(part.value for part in explanation.parts) == pytest.approx(explanation.value, rel=1e-5)
     assert {part.name for part in explanation.parts} == {"text:b2", "path:alpha", "path:py"}
     assert explanation.parts[0].facts.keys() >= {"field", "tf", "df", "idf", "doc_len"}
-    assert "k1=0.9, b=0.4" in explanation.formula or weighting == "tfidf"
+    assert "k1=0.9, b=0.4" in explanation.formula
     assert searcher.explain("a1", 77).parts == ()
 
 

@@ -21,5 +21,6 @@ from sleuth.lexical.rows import SegmentRows as SegmentRows
 from sleuth.lexical.scoring import bm25_idf as bm25_idf
 from sleuth.lexical.terms import FieldIndex as FieldIndex
 from sleuth.lexical.terms import Found as Found
+from sleuth.lexical.terms import weigh as weigh
 from sleuth.lexical.validity import validate_field as validate_field
 from sleuth.lexical.vocabulary import distances as distances

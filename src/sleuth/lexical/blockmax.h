@@ -45,7 +45,7 @@ typedef enum { FEW, ALL, BLOCKS } Path;
 /* One segment, as a query sees it. */
 typedef struct {
     const Term *terms, *sparse; /* those of sparse fields are apart where they have few postings */
-    int n_terms, n_sparse, tfidf;
+    int n_terms, n_sparse;
     uint32_t n, part;
     const uint64_t *mask; /* rows that may answer; NULL for all */
     uint64_t room;        /* of the table of sparse rows, a power of two, twice as many as there may be */
@@ -119,21 +119,20 @@ static void settle(Top *top) {
     }
 }
 
-static inline float contribution(const Term *t, int tfidf, uint32_t count, uint32_t doc) {
+static inline float contribution(const Term *t, uint32_t count, uint32_t doc) {
     float tf = (float)count, length = (float)t->lengths[doc];
-    if (tfidf) return t->weight * (sqrtf(tf) / sqrtf(length));
     return t->weight * (tf / (tf + (t->c0 + t->c1 * length)));
 }
 
 /* Adds every term to every row it is in. scores: shape (n,), zeroed. */
-static void score_all(const Term *terms, int n_terms, int tfidf, float *scores) {
+static void score_all(const Term *terms, int n_terms, float *scores) {
     for (int j = 0; j < n_terms; j++) {
         const Term *t = terms + j;
         const Postings *p = &t->postings;
         if (p->entries) {
             for (uint64_t i = 0; i < p->df; i++) {
                 uint32_t row = list_doc(p->entries[i]);
-                scores[row] += contribution(t, tfidf, list_count(p, p->entries[i]), row);
+                scores[row] += contribution(t, list_count(p, p->entries[i]), row);
             }
             continue;
         }
@@ -142,23 +141,23 @@ static void score_all(const Term *terms, int n_terms, int tfidf, float *scores) 
         for (uint32_t block = 0; block < p->blocks; block++)
             for (const uint8_t *end = at + p->sizes[block]; at < end;) {
                 uint32_t count = read_dense(p, &at, block << BLOCK_SHIFT, &doc);
-                scores[doc] += contribution(t, tfidf, count, doc);
+                scores[doc] += contribution(t, count, doc);
             }
     }
 }
 
-static float score_one(const Term *terms, int n_terms, int tfidf, uint32_t doc) {
+static float score_one(const Term *terms, int n_terms, uint32_t doc) {
     float score = 0;
     for (int j = 0; j < n_terms; j++) {
         uint32_t count = count_in(&terms[j].postings, doc);
-        if (count) score += contribution(terms + j, tfidf, count, doc);
+        if (count) score += contribution(terms + j, count, doc);
     }
     return score;
 }
 
 /* Every row, or every row of the mask, scored and offered. scores: zeroed, shape (n,). */
 static void search_all(Search *s, float *scores) {
-    score_all(s->terms, s->n_terms, s->tfidf, scores);
+    score_all(s->terms, s->n_terms, scores);
     for (uint32_t doc = 0; doc < s->n; doc++)
         if (scores[doc] > 0 && scores[doc] >= s->top.threshold && may_answer(s, doc)) offer(&s->top, scores[doc], doc);
 }
@@ -168,7 +167,7 @@ static void search_few(Search *s) {
     for (uint64_t word = 0; word < ((uint64_t)s->n + 63) / 64; word++)
         for (uint64_t bits = s->mask[word]; bits; bits &= bits - 1) {
             uint32_t doc = (uint32_t)(word * 64 + (uint64_t)__builtin_ctzll(bits));
-            float score = score_one(s->terms, s->n_terms, s->tfidf, doc);
+            float score = score_one(s->terms, s->n_terms, doc);
             if (score > 0 && score >= s->top.threshold) offer(&s->top, score, doc);
         }
 }
@@ -296,7 +295,7 @@ static void visit(Search *s, uint32_t block) {
         if (p->entries) {
             for (uint64_t i = from[j]; i < p->df && (doc = list_doc(p->entries[i])) < base + BLOCK; i++) {
                 if (!may_answer(s, doc)) continue;
-                float sum = sums[doc - base] += contribution(t, 0, list_count(p, p->entries[i]), doc);
+                float sum = sums[doc - base] += contribution(t, list_count(p, p->entries[i]), doc);
                 if (sum > best) best = sum;
             }
         } else {
@@ -304,7 +303,7 @@ static void visit(Search *s, uint32_t block) {
             while (at < end) {
                 uint32_t count = read_dense(p, &at, base, &doc);
                 if (!may_answer(s, doc)) continue;
-                float sum = sums[doc - base] += contribution(t, 0, count, doc);
+                float sum = sums[doc - base] += contribution(t, count, doc);
                 if (sum > best) best = sum;
             }
         }
@@ -408,7 +407,7 @@ static void search_sparse(Search *s, Sum *sums) {
         for (uint64_t i = 0; i < t->postings.df; i++) {
             uint32_t entry = t->postings.entries[i], doc = list_doc(entry);
             Sum *at = sum_of(sums, s->room, doc);
-            if (at->sum >= 0) at->sum += contribution(t, 0, list_count(&t->postings, entry), doc);
+            if (at->sum >= 0) at->sum += contribution(t, list_count(&t->postings, entry), doc);
         }
     for (uint64_t i = 0; i < s->room; i++)
         if (sums[i].row && sums[i].sum > 0 && sums[i].sum >= s->top.threshold)

@@ -14,9 +14,6 @@ def search(
     segments: list[Segment],
     k: int,
     masks: list[NDArray[np.uint64] | None],
-    tfidf: bool = False,
     path: Literal["auto", "blocks", "all", "few"] = "auto",
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.float32], bool]: ...
-def score(
-    terms: list[Weighed], segment: int, ordinals: NDArray[np.uint32], tfidf: bool = False
-) -> NDArray[np.float32]: ...
+def score(terms: list[Weighed], segment: int, ordinals: NDArray[np.uint32]) -> NDArray[np.float32]: ...

@@ -27,7 +27,7 @@ cdef extern from "blockmax.h" nogil:
     ctypedef struct Search:
         const Term* terms
         const Term* sparse
-        int n_terms, n_sparse, tfidf
+        int n_terms, n_sparse
         uint32_t n, part
         const uint64_t* mask
         uint64_t room
@@ -49,7 +49,7 @@ cdef extern from "blockmax.h" nogil:
     uint64_t groups_of(uint32_t n)
     uint64_t regions_of(uint32_t n)
     uint64_t search_parts(Search*, int, uint64_t, Hit*, Hit**, Hit*, const Areas*)
-    float score_one(const Term*, int, int, uint32_t)
+    float score_one(const Term*, int, uint32_t)
     int popcount "__builtin_popcountll"(uint64_t)
 
 # Rows are looked up one by one where fewer than one in so many may answer.
@@ -144,7 +144,6 @@ def search(
     list segments not None,
     uint64_t k,
     list masks not None,
-    bint tfidf=False,
     str path="auto",
 ):
     """Return the best k rows of all segments. Releases the GIL.
@@ -156,7 +155,6 @@ def search(
             for their order.
         k: how many, 1 or more; more than there are gives all.
         masks: by number of segment, a bitmap of the rows that may answer, or None.
-        tfidf: weigh by sqrt(tf / length) in place of BM25's saturation.
         path: "auto", or one of "blocks", "all" and "few", which needs a mask.
 
     Returns:
@@ -173,7 +171,7 @@ def search(
     cdef Areas areas
     cdef uint64_t n, most = 0, whole = 0
     for p in range(n_parts):
-        _read_part(&parts[p], out, terms, <tuple>segments[p], masks, k, tfidf, path)
+        _read_part(&parts[p], out, terms, <tuple>segments[p], masks, k, path)
         out += parts[p].n_terms + parts[p].n_sparse
         most = max(most, parts[p].top.k)
         whole += parts[p].top.k
@@ -185,7 +183,7 @@ def search(
     return _found(segments, best, n)
 
 
-cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks, uint64_t k, bint tfidf, str path) except -1:
+cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks, uint64_t k, str path) except -1:
     """Return the kernel's view of one segment, with its terms at `out`."""
     cdef const int64_t[::1] keys = segment[1]
     cdef const uint32_t[::1] ties
@@ -193,7 +191,7 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
     cdef uint64_t n = keys.shape[0], rows = n
     cdef int64_t word
     s.part = segment[0]
-    s.n, s.tfidf = <uint32_t>n, tfidf
+    s.n = <uint32_t>n
     s.terms = s.sparse = out
     s.n_terms = _terms(out, terms, s.part) if n and k else 0
     s.top.n, s.top.k, s.top.ties, s.mask, s.n_sparse, s.room = 0, 0, NULL, NULL, 0, 0
@@ -214,7 +212,7 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
     elif rows * FEW_ROWS < n:
         s.path = FEW
     else:
-        s.path = ALL if tfidf or s.top.k * 8 > n else BLOCKS
+        s.path = ALL if s.top.k * 8 > n else BLOCKS
     if s.path == BLOCKS:
         _set_apart(s, out, terms)
         if s.n_terms > PRUNED_TERMS:
@@ -296,7 +294,7 @@ cdef cnp.ndarray _new(cnp.npy_intp n, int kind):
     return cnp.PyArray_EMPTY(1, &n, kind, 0)
 
 
-def score(list terms not None, int segment, const uint32_t[::1] ordinals, bint tfidf=False):
+def score(list terms not None, int segment, const uint32_t[::1] ordinals):
     """Return scores of the given rows, float32, 0 where no term matches. `terms` and `segment` as in `search`."""
     cdef int64_t i
     cdef Scratch scratch = _scratch()
@@ -307,5 +305,5 @@ def score(list terms not None, int segment, const uint32_t[::1] ordinals, bint t
     if n:
         with nogil:
             for i in range(ordinals.shape[0]):
-                out[i] = score_one(held, n, tfidf, ordinals[i])
+                out[i] = score_one(held, n, ordinals[i])
     return out_array

@@ -44,32 +44,27 @@ class SegmentRows:
         by_size = sorted(range(len(segments)), key=lambda i: -len(segments[i]))
         self._parts: list[blockmax.Segment] = [(i, segments[i].keys, segments[i].tie_ranks) for i in by_size]
 
-    def search(
-        self, terms: list[Weighed], request: LegRequest, *, classic: bool = False, ids: Ids | None = None
-    ) -> Hits:
+    def search(self, terms: list[Weighed], request: LegRequest, *, ids: Ids | None = None) -> Hits:
         """Return the best rows.
 
         Args:
             terms: heaviest first.
-            classic: weigh by TF-IDF in place of BM25.
             ids: names of rows for a request without its own; None for the order of keys.
 
         Raises:
             ArgumentError: the bitmaps of the request do not fit the segments.
         """
         masks = self._lives if request.allowed is None else self._masks(request.allowed)
-        hits = blockmax.search(terms, self._parts, request.k, masks, classic)
+        hits = blockmax.search(terms, self._parts, request.k, masks)
         return best_hits(*hits, request.k, request.ids or ids or _by_key, ordered=request.ordered)
 
-    def scores(
-        self, terms: list[Weighed], keys: NDArray[np.int64], *, classic: bool = False
-    ) -> NDArray[np.float32]:
+    def scores(self, terms: list[Weighed], keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return the scores of the given rows, shape (len(keys),); 0 where no term matches."""
         out = np.zeros(len(keys), np.float32)
         for i, view in enumerate(self._segments):
             places, ordinals = _locate(view, keys)
             if len(places):
-                out[places] = blockmax.score(terms, i, ordinals, classic)
+                out[places] = blockmax.score(terms, i, ordinals)
         return out
 
     def counts(

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
 from sleuth.lexical import scoring, vocabulary
-from sleuth.lexical.by_language import analyzer_of, base_field
+from sleuth.lexical.by_language import analyzer_of
 from sleuth.lexical.postings import FieldPostings, is_dense
 from sleuth.lexical.query_terms import QueryTerms, Terms
 from sleuth.lexical.rows import SegmentRows, TermCount
-from sleuth.lexical.scoring import Weighting
 from sleuth.lexical.statistics import FieldLengths, FieldStatistics
 from sleuth.lexical.terms import FieldIndex, Found, weigh
 from sleuth.store import (
@@ -75,7 +74,7 @@ class _Segment:
 
 
 class LexicalSearcher(TermSearcher[str | Terms]):
-    """Searches one version of an index by BM25 or TF-IDF. Immutable; safe to share between threads.
+    """Searches one version of an index by BM25. Immutable; safe to share between threads.
 
     Statistics are taken over the live rows of all segments, so scores do not depend on how rows lie in segments, on
     the order in which they came, or on rows that were deleted. Equal rows get bit-equal scores.
@@ -142,18 +141,9 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return a query as it is, or without segments, for searchers elsewhere, its terms by field."""
         return query if self._segments else self.analyse(query)
 
-    def pool(
-        self,
-        query: str | Terms,
-        request: LegRequest,
-        *,
-        weighting: Weighting = "bm25",
-        weights: Mapping[str, float] | None = None,
-    ) -> Hits:
+    def pool(self, query: str | Terms, request: LegRequest) -> Hits:
         """Return the best rows; see `search`."""
-        is_default = weighting == "bm25" and not weights
-        terms = weigh(self._count(query)) if is_default else self._weigh(query, weighting, weights)
-        return self._rows.search(terms, request, classic=weighting == "tfidf", ids=self._ids)
+        return self._rows.search(weigh(self._count(query)), request, ids=self._ids)
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""
@@ -240,8 +230,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         k: int = 10,
         *,
         allowed: Sequence[Bitmap | None] | None = None,
-        weighting: Weighting = "bm25",
-        weights: Mapping[str, float] | None = None,
         ordered: bool = True,
         ids: Ids | None = None,
     ) -> Hits:
@@ -251,36 +239,24 @@ class LexicalSearcher(TermSearcher[str | Terms]):
             query: text, analysed per field; or terms that are weighed already. A word that occurs twice counts twice.
             k: at least 0; more than there are gives all.
             allowed: per segment, the rows that may answer; None for all of it.
-            weighting: "bm25" or "tfidf".
-            weights: by field, what its terms count, 0 and more; 1 where not named.
             ordered: whether equal scores are in order of id, for which names may have to be read; which of them are
                 among the best `k` is decided by id in any case.
             ids: names of rows, instead of those that the searcher was made with.
 
         Raises:
-            ArgumentError: k, allowed, weighting or a weight breaks its rule.
+            ArgumentError: k or allowed breaks its rule.
         """
         request = LegRequest(check_count(k), allowed, ordered, ids=ids)
-        return self.pool(query, request, weighting=weighting, weights=weights)
+        return self.pool(query, request)
 
-    def scores(
-        self,
-        query: str | Terms,
-        keys: NDArray[np.int64],
-        *,
-        weighting: Weighting = "bm25",
-        weights: Mapping[str, float] | None = None,
-    ) -> NDArray[np.float32]:
+    def scores(self, query: str | Terms, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of the given rows, shape (len(keys),), as `search` would give them; 0 where no term matches."""
-        terms = self._weigh(query, weighting, weights)
-        return self._rows.scores(terms, np.asarray(keys, np.int64), classic=weighting == "tfidf")
+        return self._rows.scores(weigh(self._count(query)), np.asarray(keys, np.int64))
 
-    def terms(
-        self, query: str | Terms, *, weights: Mapping[str, float] | None = None
-    ) -> dict[str, dict[str, float]]:
+    def terms(self, query: str | Terms) -> dict[str, dict[str, float]]:
         """Return the terms of the query that the index holds, by field, with how often each counts."""
         counts_by_field: dict[str, dict[str, float]] = {}
-        for _, field, token, times, _ in self._weigh(query, "bm25", weights):
+        for _, field, token, times, _ in weigh(self._count(query)):
             counts_by_field.setdefault(field, {})[token] = times
         return counts_by_field
 
@@ -289,61 +265,43 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         n = max((statistics.n for statistics in self.statistics.values()), default=0)
         worth = {term: scoring.bm25_idf(0, n) for term in terms}
         weights = {name: dict.fromkeys(worth, 1.0) for name in self._names} if worth else {}
-        for _, _, token, _, entry in self._weigh(weights, "bm25", None):
+        for _, _, token, _, entry in weigh(self._count(weights)):
             worth[token] = min(worth[token], entry.bm25)
         return worth
 
-    def explain(
-        self,
-        query: str | Terms,
-        key: int,
-        *,
-        weighting: Weighting = "bm25",
-        weights: Mapping[str, float] | None = None,
-    ) -> Explanation:
+    def explain(self, query: str | Terms, key: int) -> Explanation:
         """Why the row has its score: a part per term that it holds; the parts sum to the score."""
-        terms = self._weigh(query, weighting, weights)
+        terms = weigh(self._count(query))
         postings = [segment.postings for segment in self._segments]
         parts = [
-            self._explain_term(term, self._segments[count.segment], count, weighting)
+            self._explain_term(term, self._segments[count.segment], count)
             for term, count in self._rows.counts(terms, key, postings)
         ]
-        score = self._rows.scores(terms, np.array([key], np.int64), classic=weighting == "tfidf")[0]
-        formula = scoring.formula(weighting, self.leg.k1, self.leg.b)
+        score = self._rows.scores(terms, np.array([key], np.int64))[0]
+        formula = scoring.formula(self.leg.k1, self.leg.b)
         return Explanation(
             "lexical", float(score), formula, {"terms": len(terms), "matched": len(parts)}, tuple(parts)
         )
 
-    def _explain_term(
-        self, term: Weighed, segment: _Segment, count: TermCount, weighting: Weighting
-    ) -> Explanation:
+    def _explain_term(self, term: Weighed, segment: _Segment, count: TermCount) -> Explanation:
         minus_weight, field, token, _, occurrences = term
         tf = count.tf
         length = int(segment.postings[field].arrays["lengths"][count.row])
         c0, c1 = self._norms[field]
-        idf = occurrences.bm25 if weighting == "bm25" else occurrences.tfidf
-        norm = c0 + c1 * length if weighting == "bm25" else math.sqrt(max(length, 1))
-        share = tf / (tf + norm) if weighting == "bm25" else math.sqrt(tf) / norm
+        norm = c0 + c1 * length
+        score = -minus_weight * tf / (tf + norm)
         facts: dict[str, float | int | str] = {
             "field": field,
             "tf": tf,
             "df": occurrences.df,
             "n": self.statistics[field].n,
-            "idf": idf if weighting == "bm25" else math.sqrt(idf),
-            "weight": -minus_weight / idf,
+            "idf": occurrences.bm25,
+            "weight": -minus_weight / occurrences.bm25,
             "doc_len": length,
             "avg_doc_len": self.statistics[field].average,
             "length_norm": norm,
         }
-        return Explanation(f"{field}:{token}", -minus_weight * share, scoring.term_formula(weighting), facts)
-
-    def _weigh(
-        self, query: str | Terms, weighting: Weighting, weights: Mapping[str, float] | None
-    ) -> list[Weighed]:
-        """Terms that some live row holds, heaviest first: the order in which every path adds them."""
-        scoring.check_weighting(weighting)
-        factors = self._check_weights(weights) if weights else None
-        return weigh(self._count(query), factors, weighting == "tfidf")
+        return Explanation(f"{field}:{token}", score, scoring.TERM_FORMULA, facts)
 
     def _count(self, query: str | Terms) -> dict[Found, float]:
         """Count each term by field and token; of a text, those that some live row holds."""
@@ -360,19 +318,6 @@ class LexicalSearcher(TermSearcher[str | Terms]):
                     raise ArgumentError(f"query[{name!r}][{token!r}] must be a number above 0, got {times!r}")
                 counts[self._indexes[name].find(token)] = times
         return counts
-
-    def _check_weights(self, weights: Mapping[str, float]) -> dict[str, float]:
-        """Return what the terms of each field count; a field of a language counts as the one it belongs to."""
-        weight_by_field = dict.fromkeys(self.leg.fields, 1.0)
-        for name, weight in weights.items():
-            if name not in weight_by_field:
-                raise ArgumentError(
-                    f"weights must name fields among {', '.join(self.leg.fields)}, got {name!r}"
-                )
-            if not 0 <= weight < math.inf:
-                raise ArgumentError(f"weights[{name!r}] must be a number of 0 and more, got {weight!r}")
-            weight_by_field[name] = float(weight)
-        return {name: weight_by_field[base_field(name)] for name in self._names}
 
     def _index(self, name: str) -> FieldIndex:
         """Return what finds the terms of a field; segments that do not hold it have none."""

@@ -6,7 +6,7 @@ from libc.stdlib cimport calloc, free
 
 from sleuth.lexical.postings cimport FieldPostings
 
-from sleuth.lexical.scoring import bm25_idf, tfidf_idf
+from sleuth.lexical.scoring import bm25_idf
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)
@@ -38,11 +38,6 @@ cdef class Found:
 
     def __eq__(self, other):
         return isinstance(other, Found) and self.field == (<Found>other).field and self.token == (<Found>other).token
-
-    @property
-    def tfidf(self):
-        """Its idf under TF-IDF, as it enters the score; 0 where no row holds it."""
-        return tfidf_idf(self.df, self.n) ** 2 if self.df else 0.0
 
     @property
     def numbers(self):
@@ -159,22 +154,18 @@ def tally(list words not None):
     return times_of
 
 
-def weigh(dict times_of not None, factors=None, bint classic=False):
+def weigh(dict times_of not None):
     """Return (minus weight, field, token, times, found) for each term that some live row holds, heaviest first.
 
     Args:
         times_of: how often each term comes.
-        factors: what the terms of a field count, by field; 1 where None.
-        classic: weigh by TF-IDF in place of BM25.
     """
     cdef Found found
-    cdef double times, factor = 1
+    cdef double times
     cdef list out = []
     for found, given in times_of.items():
         times = given
-        if factors is not None:
-            factor = factors[found.field]
-        if found.df and factor:
-            out.append((-factor * times * (found.tfidf if classic else found.bm25), found.field, found.token, times, found))
+        if found.df:
+            out.append((-times * found.bm25, found.field, found.token, times, found))
     out.sort()
     return out
