@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from sleuth import Engine
+import pytest
+
+from sleuth import Document, Engine
 
 DOCS = Path(__file__).parents[2] / "docs" / "how-to"
 GUIDES = [
@@ -43,3 +46,22 @@ def stored(engine: Engine) -> dict[str, tuple[str, dict[str, Any]]]:
         )
         for item in passages
     }
+
+
+@pytest.fixture
+def closed_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse every connection."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("a model that lies on the disk must not open a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def check_spelling(spelling: str, path: Path) -> None:
+    """Make an index with an embedder by its spelling, open it again, and search by its vectors."""
+    with Engine.open(path, create=True, embedder=spelling) as engine:
+        engine.add([Document("one bucket", id="a"), Document("another text", id="b")])
+    with Engine.open(path) as engine:
+        (hit,) = engine.retrieve("another text", 1, legs=["dense"])
+    assert hit.document_id == "b"

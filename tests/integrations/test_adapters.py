@@ -39,6 +39,15 @@ def test_sleuth_imports_no_framework() -> None:
     assert packages.isdisjoint(loaded.stdout.split())
 
 
+@pytest.mark.parametrize(
+    "path", sorted((HOME / "src/sleuth/integrations").glob("*.py")), ids=lambda path: path.stem
+)
+def test_a_long_adapter_has_its_reason(path: Path) -> None:
+    """An adapter above 200 lines says why."""
+    text = path.read_text("utf8")
+    assert ("Longer than 200 lines:" in text) == (len(text.splitlines()) > 200)
+
+
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Importing an adapter says which extra it needs, and the extra is one of the package."""

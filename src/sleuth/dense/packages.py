@@ -51,7 +51,9 @@ class SentenceTransformerEmbedder:
             model, SentenceTransformer, device=device, truncate_dim=dimension, trust_remote_code=False
         )
         self._lock = Lock()
-        self.dimension = int(self._model.get_sentence_embedding_dimension() or 0)
+        model = self._model  # releases before 6 have another name for it
+        dimension = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
+        self.dimension = int(dimension() or 0)
         self.fingerprint = (
             f"sentence-transformers/{model}/{self.dimension}/unit/{query_prefix!r}/{document_prefix!r}"
         )
