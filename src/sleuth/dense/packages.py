@@ -51,9 +51,10 @@ class SentenceTransformerEmbedder:
             model, SentenceTransformer, device=device, truncate_dim=dimension, trust_remote_code=False
         )
         self._lock = Lock()
-        model = self._model  # releases before 6 have another name for it
-        dimension = getattr(model, "get_embedding_dimension", None) or model.get_sentence_embedding_dimension
-        self.dimension = int(dimension() or 0)
+        encoder: Any = self._model  # releases before 6 have the second name
+        name = "get_embedding_dimension"
+        name = name if hasattr(encoder, name) else "get_sentence_embedding_dimension"
+        self.dimension = int(getattr(encoder, name)() or 0)
         self.fingerprint = (
             f"sentence-transformers/{model}/{self.dimension}/unit/{query_prefix!r}/{document_prefix!r}"
         )
