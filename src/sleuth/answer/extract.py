@@ -118,8 +118,7 @@ def score_sentences(
     Args:
         items: passages, best first.
         analyze: text to terms; the analyzer that the passages were found with is best.
-        embedder: adds what the sentences mean to which words they hold; one vector per sentence, so a local
-            one.
+        embedder: scores the meaning of sentences beside their words. It embeds every sentence, so use a local one.
     """
     use = weights or Weights()
     kind = question_type(question)
@@ -245,6 +244,11 @@ def _are_named(items: Sequence[RetrievedItem], question: str) -> list[bool]:
 
 
 def _is_named(item: RetrievedItem, names: Sequence[Sequence[str]]) -> bool:
+    """Return whether a passage is the definition that the question writes out, such as `Flask.run`.
+
+    Args:
+        names: names in the question, each as its parts.
+    """
     symbol = str(item.metadata.get("symbol") or "")
     if not symbol:
         return False

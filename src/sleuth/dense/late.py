@@ -64,7 +64,13 @@ class TokenReranker:
 def explain(
     score: float, value: float, before: float, weight: float, below: Explanation | None
 ) -> Explanation:
-    """Why a hit has its score after matching, over why it had the one before."""
+    """Explain the score of a hit after its tokens were matched.
+
+    Args:
+        value: match of the tokens, scaled to 0 to 1 over the hits that were matched.
+        before: score before the match.
+        below: explanation of that score.
+    """
     facts: dict[str, float | int | str] = {"match": value, "gain": score - before, "weight": weight}
     formula = "score + weight * best score * min-max match of tokens"
     return Explanation("tokens", score, formula, facts, (below,) if below else ())

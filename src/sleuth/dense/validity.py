@@ -83,6 +83,7 @@ def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> 
 
 
 def _check_lists(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int, *, full: bool) -> None:
+    """Check shapes and ranges of the arrays that list rows by clusters; with `full`, also that each row is listed."""
     size = -(-dimension // 8)
     count = len(array_of(arrays, f"{PREFIX}centres", np.float16, (None, dimension)))
     blocks = len(array_of(arrays, f"{PREFIX}codes", np.uint8, (None, size, BLOCK)))

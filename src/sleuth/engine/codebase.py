@@ -56,7 +56,7 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
         create: make a missing one.
 
     Raises:
-        IndexNotFoundError: none there, and `create` is False.
+        IndexNotFoundError: the folder has no code index, and `create` is False.
     """
     return CodeStorage(path, code_words(), create=create)
 

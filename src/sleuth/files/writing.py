@@ -12,7 +12,7 @@ from typing import IO
 
 @contextmanager
 def whole_file(path: Path, *, mode: int = 0o600, durable: bool = True) -> Iterator[IO[bytes]]:
-    """Open a file for writing; it gets its name at the end, and is removed where the block fails.
+    """Open a file for writing under a temporary name; it is renamed at the end, or removed if the block fails.
 
     Args:
         mode: its permissions.

@@ -54,7 +54,7 @@ def load_plugins(
 
 
 def plugin_files(folder: str | Path) -> Iterator[Path]:
-    """Return the plugins of a folder by name: files, folders that hold modules, and what cannot be read."""
+    """Yield the plugins of a folder by name: modules, folders of modules, and broken links, which fail to load."""
     root = Path(folder)
     if not root.is_dir():
         raise ArgumentError(f"plugins folder must be a folder that exists, got {str(folder)!r}")

@@ -257,6 +257,11 @@ def options_of(hooks: Sequence[Hook]) -> frozenset[str] | None:
 
 
 def _execute(one: Hook, result: T, args: tuple[Any, ...], rag2f: Any, options: Mapping[str, Any]) -> T:
+    """Call one hook with the options that it accepts, and return its result, or the given one if it returns None.
+
+    Raises:
+        RetrievalError: the hook raised, returned another type, or left an invalid item.
+    """
     accepted = options if one.accepts is None else {k: options[k] for k in one.accepts if k in options}
     try:
         returned = one.function(result, *args, rag2f=rag2f, **accepted)

@@ -68,22 +68,22 @@ class _Cache:
     def __init__(self, room: int) -> None:
         self._room = room
         self._lock = threading.Lock()
-        self._held: OrderedDict[int, _Index] = OrderedDict()
+        self._cache: OrderedDict[int, _Index] = OrderedDict()
 
     def index(self, contents: list[str], hashes: NDArray[np.int64]) -> _Index:
-        """Return the index of these texts, made where they were not searched lately."""
+        """Return the index of these texts: the cached one if they were searched lately, else a new one."""
         key = hash(hashes.tobytes())
         with self._lock:
-            entry = self._held.get(key)
+            entry = self._cache.get(key)
             if entry is not None and np.array_equal(entry.hashes, hashes):
-                self._held.move_to_end(key)
+                self._cache.move_to_end(key)
                 return entry
         index = _make_index(contents, hashes)
         with self._lock:
-            self._held[key] = index
-            self._held.move_to_end(key)
-            while len(self._held) > self._room:
-                self._held.popitem(last=False)
+            self._cache[key] = index
+            self._cache.move_to_end(key)
+            while len(self._cache) > self._room:
+                self._cache.popitem(last=False)
         return index
 
 

@@ -304,7 +304,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         return Explanation(f"{field}:{token}", score, scoring.TERM_FORMULA, facts)
 
     def _count(self, query: str | Terms) -> dict[Found, float]:
-        """Count each term by field and token; of a text, those that some live row holds."""
+        """Return how often a query has each term, by field and token; of a text only terms that some live row holds."""
         if isinstance(query, str):
             return self._query_terms.counts(query)
         if not isinstance(query, Mapping):

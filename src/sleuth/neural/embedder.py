@@ -91,6 +91,7 @@ class OnnxEmbedder:
             return self._embed([self.passage_prefix + text for text in texts])
 
     def _embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return a vector of length 1 for each text, shape (n, dimension), read in batches of similar lengths."""
         vectors: NDArray[np.float32] | None = None
         for places, output, mask in self._session.run(texts):
             pooled = self._pooled(output, mask)

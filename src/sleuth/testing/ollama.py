@@ -88,9 +88,7 @@ class OllamaServer(LocalServer):
         super().__exit__(kind, error, trace)
 
     def fail(self, *faults: Fault, always: bool = False) -> None:
-        """Makes the next requests show these faults, one each; with `always`, every request the last of
-        them.
-        """
+        """Make the next requests fail in these ways, one each; with `always`, all later requests in the last way."""
         self._faults.extend(faults)
         self._always = faults[-1] if always else None
 

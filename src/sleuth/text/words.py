@@ -98,7 +98,7 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
 
     Args:
         run: text without ASCII separators.
-        inside: kinds of character that a word goes on over; with "'" among them, words keep inner apostrophes.
+        inside: kinds of characters that continue a word; with "'" among them, words keep inner apostrophes.
     """
     tokens: list[Piece] = []
     i, n = 0, len(run)

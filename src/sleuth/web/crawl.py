@@ -234,6 +234,7 @@ class Crawl:
         return fetch_once(url, rules, {"Accept": "*/*", **validators})
 
     def _redirect(self, url: str, answer: Response, record: PageRecord) -> Visit | None:
+        """Queue the target of a redirect; return a visit that deletes the page if it was stored, else None."""
         target = redirect_target(url, answer.headers.get("Location") or "")
         parts = _parts(target or "")
         if target and parts and url == self.start:

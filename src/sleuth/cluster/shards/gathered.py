@@ -425,7 +425,7 @@ class GatheredOfNewest:
         self._making = Lock()
 
     def of(self, snapshot: GatheredSnapshot) -> GatheredSearchers:
-        """Return the searchers of a snapshot."""
+        """Return the searchers of a snapshot; those of a scope are kept while they show the same version."""
         scope = snapshot.shards.scope
         searchers = self._of_scopes.get(scope)
         if searchers is None or not searchers.show(snapshot):

@@ -184,7 +184,7 @@ class Inference:
         return None
 
     def _level(self, inferred: Type, ancestor: Definition, depth: int) -> Type | None:
-        """Return a type as the one of its bases that is a class, with the arguments that it gives to that."""
+        """Return the type as its base `ancestor`, with the type arguments for it; None if that is no base."""
         owner = self.class_of(inferred)
         if owner is None or depth <= 0:
             return None
@@ -192,7 +192,7 @@ class Inference:
             return inferred
         site = Site(owner.file, owner.index, owner.symbol.line)
         heritage = owner.symbol.signature
-        if owner.symbol.kind != "impl":  # whose type is after its bounds and its trait
+        if owner.symbol.kind != "impl":  # an impl names its type last, after bounds and trait
             heritage = heritage_of(heritage, owner.symbol.name)
         for base in self._names.bases(owner):
             level = self._level(Type(heritage, site, base, inferred), ancestor, depth - 1)

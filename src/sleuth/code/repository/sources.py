@@ -159,7 +159,7 @@ class DiskSource(ABC):
             return None
         names = {name for path in changed if (name := self._name(path, past)) is not None}
         changes = self._sort_out(names, [file.path for file in recall.files])
-        new_paths = None if changes is None else self._wanted(changes.new)
+        new_paths = None if changes is None else self._listable(changes.new)
         if changes is None or new_paths is None:
             return None
         files = [file for file in recall.files if file.path not in names]
@@ -214,7 +214,8 @@ class DiskSource(ABC):
         return past.without if below else None
 
     @abstractmethod
-    def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
+    def _listable(self, paths: list[bytes]) -> Iterable[bytes] | None:
+        """Return the new paths that no ignore rule leaves out; None where a link or another repository is above one."""
         """Return which of these new paths are listed; None where that is unknown."""
 
     @abstractmethod
@@ -404,7 +405,7 @@ class WorktreeSource(DiskSource):
         }
         return frozenset(changes | new), IgnoredPaths(self.root, [SLEUTH_IGNORE])
 
-    def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
+    def _listable(self, paths: list[bytes]) -> Iterable[bytes] | None:
         folders = {folder for path in paths for folder in (self.root / os.fsdecode(path)).parents}
         inside = [folder for folder in folders if folder.is_relative_to(self.root) and folder != self.root]
         if any(folder.is_symlink() or (folder / ".git").exists() for folder in inside):
@@ -472,7 +473,7 @@ class FolderSource(DiskSource):
         past.recall.files, past.recall.known = files, past.known
         return Listing(Version(content_id(files)), files, current.times)
 
-    def _wanted(self, paths: list[bytes]) -> Iterable[bytes] | None:
+    def _listable(self, paths: list[bytes]) -> Iterable[bytes] | None:
         ignored = IgnoredPaths(self.root)
         out = []
         for path in paths:

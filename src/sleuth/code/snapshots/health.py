@@ -94,7 +94,7 @@ def _forget(storage: CodeStorage, lost: Collection[int] = ()) -> list[Repair]:
 
 
 def _fail(connection: Connection, serial: int, id: str) -> Repair:
-    """Count a snapshot as failed."""
+    """Mark a snapshot as failed, so that no search uses it; return the repair that names the next step."""
     connection.execute(
         "UPDATE snapshots SET status = 'failed', members = x'', error = 'it had lost files: index it again' "
         "WHERE serial = ?",

@@ -231,7 +231,11 @@ class Merges:
     # --- the thread
 
     def committed(self, *, deleted: bool) -> None:
-        """See whether there is something to merge."""
+        """Start merging after a commit; a thread that merges already looks again.
+
+        Args:
+            deleted: whether the commit deleted rows.
+        """
         self.deleted |= deleted
         with self._lock:
             self._again = True

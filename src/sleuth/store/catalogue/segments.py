@@ -180,7 +180,7 @@ def decode(
 
 
 def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
-    """Refuse arrays that the leg cannot have made; see `Leg.validate`. The memory of its file is let go.
+    """Refuse arrays that the leg cannot have made; see `Leg.validate`. Then give the mapped pages back.
 
     Raises:
         IndexDamagedError: says what is wrong.

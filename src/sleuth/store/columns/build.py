@@ -136,7 +136,7 @@ def _coded_scalars(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists
 
 
 def _coded_lists(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists]:
-    """Dictionary, code of each value, and lists, of values among which there are lists."""
+    """Code values of which some are lists: return the dictionary, the code of each value, and the distinct lists."""
     is_list = np.fromiter((isinstance(value, list | tuple) for value in values), np.bool_, len(values))
     scalars = [value for value in values if not isinstance(value, list | tuple)]
     several = [value for value in values if isinstance(value, list | tuple)]

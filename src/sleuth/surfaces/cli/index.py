@@ -275,7 +275,7 @@ def words_of(command: str) -> list[str]:
 
 
 def opener_for(shards: int | None) -> Callable[..., Engine]:
-    """Return what opens the index: of so many shards, where a number is named."""
+    """Return the function that opens an index: with so many shards, or with one if None."""
     if shards is None:
         from sleuth.engine import Engine
 

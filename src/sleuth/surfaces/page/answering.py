@@ -192,6 +192,7 @@ def _linked(nodes: Sequence[Node], cards: Mapping[int, Card]) -> list[Node]:
 
 
 def _links_in(text: str, cards: Mapping[int, Card]) -> Iterator[Node]:
+    """Yield a text with its citations as links to their cards; a citation without a card stays text."""
     end = 0
     for mark in citation_marks(text):
         if all(number in cards for number in mark.numbers):
