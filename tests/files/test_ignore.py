@@ -129,7 +129,7 @@ def test_documents_and_code_agree(
     new = [name for name in files if (root / name).is_file()]
     after = FolderSource(root)
     assert {
-        os.fsdecode(path) for path in after._wanted([name.encode() for name in new]) or ()
+        os.fsdecode(path) for path in after._listable([name.encode() for name in new]) or ()
     } == as_documents
 
 

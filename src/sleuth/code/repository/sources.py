@@ -216,7 +216,6 @@ class DiskSource(ABC):
     @abstractmethod
     def _listable(self, paths: list[bytes]) -> Iterable[bytes] | None:
         """Return the new paths that no ignore rule leaves out; None where a link or another repository is above one."""
-        """Return which of these new paths are listed; None where that is unknown."""
 
     @abstractmethod
     def _version_after(self, files: list[Listed], names: set[str], recall: Recall) -> Version | None:
