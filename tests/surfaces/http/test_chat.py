@@ -155,6 +155,37 @@ def test_a_response_searches_files(writer: openai.OpenAI) -> None:
     assert (annotation.file_id, annotation.index) == ("limits.md", 13)
 
 
+def test_a_response_is_streamed(writer: openai.OpenAI, client: openai.OpenAI) -> None:
+    """The client puts the events together to the response that it gets whole, with a model and without."""
+    for each in (writer, client):
+        options: Any = {"model": "sleuth", "input": QUESTION, "include": ["file_search_call.results"]}
+        whole = each.responses.create(**options)
+        with each.responses.stream(**options) as stream:
+            events = list(stream)
+            response = stream.get_final_response()
+        names = [event.type for event in events]
+        assert names[0] == "response.created"
+        assert names[-1] == "response.completed"
+        text = "".join(event.delta for event in events if event.type == "response.output_text.delta")
+        assert text == response.output_text == whole.output_text
+        assert [item.type for item in response.output] == ["file_search_call", "message"]
+        assert response.output[0].results == whole.output[0].results  # type: ignore[union-attr]
+        said: list[Any] = [each.output[1] for each in (response, whole)]
+        assert said[0].content[0].annotations == said[1].content[0].annotations
+        extra: Any = response.model_extra
+        assert extra["sources"][0]["number"] == 1
+    assert [event.sequence_number for event in events] == list(range(len(events)))
+
+
+def test_a_streamed_response_of_a_model_that_is_down_ends_with_an_error(
+    writer: openai.OpenAI, ollama: OllamaServer
+) -> None:
+    ollama.fail("late-error", always=True)
+    events = list(writer.responses.create(model="sleuth", input=QUESTION, stream=True))
+    assert events[-1].type == "error"
+    assert "an error was encountered" in events[-1].message
+
+
 def test_several_numbers_in_one_citation_are_annotations_each() -> None:
     """ "[1, 2]" and "[1-2]" cite two files each, at the place of the bracket."""
     sources = [{"number": number, "ids": [f"{name}#0"]} for number, name in ((1, "a.md"), (2, "b.md"))]

@@ -33,6 +33,20 @@ def test_what_is_added_is_found_at_once(writable: Local) -> None:
     assert writable.client.get("/v1/documents/a%2Fb%20%231%3F.md").status_code == 404
 
 
+def test_an_add_says_which_documents_it_was_about(writable: Local) -> None:
+    """Ids of an add read each document back: those that are given, those of sources, and those that are made."""
+    texts = ["Geese fly south.", "Los gansos vuelan al sur cuando llega el invierno.", "Swans stay."]
+    documents = [{"text": text} for text in texts] + [{"text": "Ducks dive.", "metadata": {"source": "d.md"}}]
+    body = {"documents": [*documents, {"text": "Teals.", "id": "t"}, {"text": "Teals hide.", "id": "t"}]}
+    ids = writable.client.post("/v1/documents", json=body).json()["ids"]
+    assert ids[3:] == ["d.md", "t"]
+    for id, text in zip(ids, [*texts, "Ducks dive.", "Teals hide."], strict=True):
+        assert writable.client.get(f"/v1/documents/{id}").json()["passages"][0]["text"] == text
+    again = writable.client.post("/v1/documents", json=body).json()
+    assert (again["ids"], again["added"]) == (ids, 0)
+    assert set(writable.client.post("/v1/documents/delete", json={"ids": ids}).json()["ids"]) == set(ids)
+
+
 def test_files_are_read_as_index_reads_them(writable: Local) -> None:
     """Uploaded Markdown and CSV become documents with their file names; an unreadable file is named."""
     files = [
@@ -44,7 +58,7 @@ def test_files_are_read_as_index_reads_them(writable: Local) -> None:
         "/v1/documents/upload", files=files, data={"metadata": json.dumps({"batch": 7})}
     )
     assert answer.status_code == 200, answer.text
-    assert answer.json()["added"] == 3
+    assert (answer.json()["added"], answer.json()["ids"]) == (3, ["notes.md", "rows.csv#1", "rows.csv#2"])
     assert [entry["name"] for entry in answer.json()["skipped"]] == ["x.bin"]
     page = writable.client.get("/v1/documents", params={"filter": "batch:7"}).json()
     assert sorted(document["id"] for document in page["documents"]) == [

@@ -100,7 +100,7 @@ def test_a_tenant_sees_and_changes_its_own_alone(guarded: Any) -> None:
         assert refused.status_code == 422, refused.text
     own = {"text": "A bucket of cats.", "id": "cats.md", "metadata": {"tenant": "acme"}}
     report = ask(guarded, "acme", "POST", "/v1/documents", {"documents": [own]}).json()
-    assert (report["added"], report["updated"]) == (1, 0)
+    assert (report["added"], report["updated"], report["ids"]) == (1, 0, ["cats.md"])
     assert ask(guarded, "acme", "GET", "/v1/documents/cats.md").json()["passages"][0]["text"] == own["text"]
     assert ask(guarded, "acme", "DELETE", "/v1/documents/cats.md").json() == {"ids": ["cats.md"]}
     response = ask(guarded, "acme", "POST", "/v1/documents/update", {"ids": ["cats.md"], "changes": {"a": 1}})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Sequence
+from itertools import count
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -230,14 +231,14 @@ class ResponsesRequest(BaseModel):
     )
     tools: list[FileSearch] = Field(default=[], max_length=1)
     include: list[str] | None = Field(default=None, max_length=20, examples=[["file_search_call.results"]])
-    stream: Literal[False] | None = Field(default=None, description="Streams are at /v1/chat/completions.")
+    stream: bool | None = Field(default=None, description="Answer in server-sent events.")
     previous_response_id: None = Field(
         default=None, description="Not kept here: send the conversation as `input`."
     )
 
 
 class ResponsesResponse(BaseModel):
-    """An answer with the search that it was written from."""
+    """An answer with the search that it was written from, and what Sleuth says of it, as of `ChatResponse`."""
 
     id: str
     object: Literal["response"]
@@ -248,6 +249,12 @@ class ResponsesResponse(BaseModel):
     parallel_tool_calls: bool
     tool_choice: str
     tools: list[dict[str, Any]]
+    sources: list[dict[str, Any]]
+    citations: list[dict[str, Any]]
+    unknown_citations: list[int]
+    notes: list[str]
+    standalone_query: str | None
+    detail: dict[str, Any] | None
 
 
 @router.post("/v1/responses", response_model=ResponsesResponse, responses=PROBLEMS | MISSING)
@@ -263,40 +270,116 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
     tree = tool.filters.tree() if tool.filters else None
     question = _asked(messages, k=tool.max_num_results, filter=tree, sources=["docs"], passages=True)
     writing = Writing(question, call)
+    if body.stream:
+        first = await writing.next()
+        events = _response_events(body, writing, question.query, first)
+        return StreamingResponse(events, media_type="text/event-stream", headers=NO_BUFFER)
     result = await writing.whole(request)
-    has_results = "file_search_call.results" in (body.include or ())
+    return json_response(_response(body, writing, _outputs(body, writing, question.query, result), result))
+
+
+def _response(
+    body: ResponsesRequest,
+    writing: Writing,
+    output: list[dict[str, Any]],
+    result: SearchResult | None,
+) -> dict[str, Any]:
+    """Return a response with its outputs; it is in progress until it has a result."""
+    return {
+        "id": f"resp_{writing.call.id}",
+        "object": "response",
+        "created_at": int(time.time()),
+        "status": "in_progress" if result is None else "completed",
+        "model": body.model,
+        "output": output,
+        "parallel_tool_calls": False,
+        "tool_choice": "auto",
+        "tools": [each.model_dump(exclude_none=True) for each in body.tools],
+        **({} if result is None else _said(result, writing)),
+    }
+
+
+def _outputs(
+    body: ResponsesRequest, writing: Writing, query: str, result: SearchResult | None
+) -> list[dict[str, Any]]:
+    """Return the search and the message of a response; both are in progress until there is a result."""
+    status = "in_progress" if result is None else "completed"
+    has_results = result is not None and "file_search_call.results" in (body.include or ())
     search = {
-        "id": f"fs_{call.id}",
+        "id": f"fs_{writing.call.id}",
         "type": "file_search_call",
-        "status": "completed",
-        "queries": [writing.standalone or question.query],
+        "status": status,
+        "queries": [writing.standalone or query],
         "results": [
             {**file_values(item), "score": item.score, "text": item.text} for item in result.items or ()
         ]
-        if has_results
+        if has_results and result is not None
         else None,
     }
-    text = {"type": "output_text", "text": _text_of(result), "annotations": annotations_of(result)}
+    content = [] if result is None else [_text_part(_text_of(result), annotations_of(result))]
     message = {
-        "id": f"msg_{call.id}",
+        "id": f"msg_{writing.call.id}",
         "type": "message",
         "role": "assistant",
-        "status": "completed",
-        "content": [text],
+        "status": status,
+        "content": content,
     }
-    return json_response(
-        {
-            "id": f"resp_{call.id}",
-            "object": "response",
-            "created_at": int(time.time()),
-            "status": "completed",
-            "model": body.model,
-            "output": [search, message],
-            "parallel_tool_calls": False,
-            "tool_choice": "auto",
-            "tools": [each.model_dump(exclude_none=True) for each in body.tools],
-        }
-    )
+    return [search, message]
+
+
+def _text_part(text: str, annotations: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"type": "output_text", "text": text, "annotations": annotations}
+
+
+async def _response_events(
+    body: ResponsesRequest, writing: Writing, query: str, event: AnswerEvent | None
+) -> AsyncIterator[bytes]:
+    """Yield the events of a response: the search, the text in pieces, its annotations, and the whole."""
+    numbers = count()
+
+    def say(name: str, **values: Any) -> bytes:
+        data = {"type": name, "sequence_number": next(numbers), **values}
+        return b"event: " + name.encode() + b"\ndata: " + to_json(data, fallback=str) + b"\n\n"
+
+    try:
+        yield say("response.created", response=_response(body, writing, [], None))
+        search, message = _outputs(body, writing, query, None)
+        in_search = {"item_id": search["id"], "output_index": 0}
+        place = {"item_id": message["id"], "output_index": 1, "content_index": 0}
+        yield say("response.output_item.added", output_index=0, item=search)
+        yield say("response.file_search_call.in_progress", **in_search)
+        yield say("response.file_search_call.searching", **in_search)
+        yield say("response.output_item.added", output_index=1, item=message)
+        yield say("response.content_part.added", **place, part=_text_part("", []))
+        has_text = False
+        while event is not None:
+            if event.name == "text":
+                has_text = True
+                yield say("response.output_text.delta", **place, delta=event.value, logprobs=[])
+            event = await writing.next()
+        result = await writing.result()
+        search, message = _outputs(body, writing, query, result)
+        (part,) = message["content"]
+        if not has_text:
+            yield say("response.output_text.delta", **place, delta=part["text"], logprobs=[])
+        yield say("response.file_search_call.completed", **in_search)
+        yield say("response.output_item.done", output_index=0, item=search)
+        for number, annotation in enumerate(part["annotations"]):
+            yield say(
+                "response.output_text.annotation.added",
+                **place,
+                annotation_index=number,
+                annotation=annotation,
+            )
+        yield say("response.output_text.done", **place, text=part["text"], logprobs=[])
+        yield say("response.content_part.done", **place, part=part)
+        yield say("response.output_item.done", output_index=1, item=message)
+        yield say("response.completed", response=_response(body, writing, [search, message], result))
+    except (SleuthError, Refusal) as error:
+        refusal = writing.call.refusal_of(error)
+        yield say("error", code=refusal.code, message=str(refusal.detail), param=None)
+    finally:
+        writing.close()
 
 
 def annotations_of(result: SearchResult) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
@@ -22,6 +22,7 @@ from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.ingest import AddReport
+    from sleuth.types import Document
 
 router = APIRouter(tags=["documents"], route_class=JsonRoute)
 
@@ -43,6 +44,10 @@ class AddRequest(Strict):
 class AddResponse(BaseModel):
     """What adding did. It is committed: the documents are there after a crash, and the next search finds them."""
 
+    ids: list[str] = Field(
+        description="Of the documents of the request, each once, in order; those that were there already too.",
+        examples=[["limits.md"]],
+    )
     added: int
     updated: int
     unchanged: int
@@ -71,7 +76,7 @@ async def add(body: AddRequest, call: CurrentCall) -> Response:
 
     documents = [Document(d.text, d.metadata, id=d.id) for d in body.documents]
     report = await call.write(call.engine.add, documents, timeout=call.remaining)
-    return json_response(_report(report, call))
+    return json_response(_report(report, documents, call))
 
 
 @router.post("/v1/documents/upload", response_model=UploadResponse, responses=PROBLEMS)
@@ -133,7 +138,7 @@ def add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict
             first = skips[0]
             raise LoadError(first["name"], first["reason"])
         report = call.engine.add(documents, timeout=call.remaining)
-    return {**_report(report, call), "skipped": skips}
+    return {**_report(report, documents, call), "skipped": skips}
 
 
 def _read_file(
@@ -158,8 +163,16 @@ def _read_file(
             yield Document(record.page_content, metadata)
 
 
-def _report(report: AddReport, call: Call) -> dict[str, Any]:
-    values = {name: getattr(report, name) for name in ("added", "updated", "unchanged")}
+def _report(report: AddReport, documents: Sequence[Document], call: Call) -> dict[str, Any]:
+    from sleuth.ingest import AUTO, identify, with_language
+
+    language = AUTO if call.engine.settings.tells_languages else ""
+    named = (
+        each if each.id or each.metadata.get("source") else with_language(each, language)
+        for each in documents
+    )
+    values: dict[str, Any] = {"ids": list(dict.fromkeys(map(identify, named)))}
+    values |= {name: getattr(report, name) for name in ("added", "updated", "unchanged")}
     return {**values, "version": report.version if call.key.filter is None else None}
 
 

@@ -21,7 +21,7 @@ Handler: TypeAlias = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class JsonRoute(APIRoute):
-    """A route that FastAPI describes and pydantic reads, for handlers that take `body` and `call` and no more.
+    """A route that FastAPI describes and pydantic reads, for handlers that take `body`, `call` and perhaps `request`.
 
     FastAPI parses JSON in Python and resolves dependencies for each request, which takes as long as a small search.
     pydantic's parser also refuses what RFC 8259 does: wrong UTF-8, lone surrogates and endless nesting.
@@ -30,13 +30,15 @@ class JsonRoute(APIRoute):
     def get_route_handler(self) -> Handler:
         """Return what answers a request."""
         parameters = inspect.signature(self.endpoint, eval_str=True).parameters
-        if set(parameters) != {"body", "call"}:
+        if parameters.keys() - {"request"} != {"body", "call"}:
             return super().get_route_handler()
         model, endpoint = parameters["body"].annotation, self.endpoint
+        takes_request = "request" in parameters
 
         async def handler(request: Request) -> Response:
             body = read_model(model, request.headers.get("content-type", ""), await request.body())
-            response: Response = await endpoint(body=body, call=call_of(request))
+            more = {"request": request} if takes_request else {}
+            response: Response = await endpoint(body=body, call=call_of(request), **more)
             return response
 
         return handler
