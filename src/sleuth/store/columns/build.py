@@ -185,7 +185,9 @@ def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]
     """Places and values of the booleans, integers of 64 bits, floats and strings among the atoms."""
     groups: dict[type, tuple[Any, list[Any]]] = {kind: ([], []) for kind in (bool, int, float, str)}
     types = set(map(type, atoms))
-    if len(types) == 1 and (types <= {bool, float, str} or (types == {int} and _fit(atoms))):
+    if len(types) == 1 and (
+        types <= {bool, float, str} or (types == {int} and fits_int64(min(atoms), max(atoms)))
+    ):
         groups[types.pop()] = (range(len(atoms)), atoms)
     else:
         for place, atom in enumerate(map(comparable, atoms)):
@@ -195,10 +197,6 @@ def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]
                 places.append(place)
                 values.append(atom)
     return {kind: (np.array(places, np.int64), values) for kind, (places, values) in groups.items()}
-
-
-def _fit(integers: list[int]) -> bool:
-    return fits_int64(min(integers)) and fits_int64(max(integers))
 
 
 def _numbers(
