@@ -57,8 +57,8 @@ def test_langchain_embeds_with_its_defaults(served: Local, model: str) -> None:
 
 @pytest.mark.usefixtures("_tables")
 def test_the_client_of_the_guide_embeds(served: Local) -> None:
-    """The example of docs/how-to/serve-with-keys.md gets the vector of the index's embedder."""
-    guide = (Path(__file__).parents[2] / "docs/how-to/serve-with-keys.md").read_text()
+    """The example of docs/how-to/clients-of-others.md gets the vector of the index's embedder."""
+    guide = (Path(__file__).parents[2] / "docs/how-to/clients-of-others.md").read_text()
     match = re.search(r"```python\n(from langchain_openai .*?)```", guide, re.DOTALL)
     assert match
     values: dict[str, Any] = {}
