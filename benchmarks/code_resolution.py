@@ -4,9 +4,9 @@ python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --types
 
 Each package of Python is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us.
 Other folders are read as they are: TypeScript by `node` and the package `typescript`, which `npm install typescript`
-puts into the working folder; Go by `go`, Java by `java`, a crate of Rust by `rustdoc` of a nightly toolchain. Of the
-references (calls, instantiations, bases) that the truth has inside the project, recall is the share that we resolve
-to the same place. Precision is the share of our targets that agree, where the truth has one.
+puts into the working folder; Go by `go`, Java by `java`, a crate of Rust by `rustdoc` of a nightly toolchain, Kotlin by
+`kotlinc` and `javap`. Of the references (calls, instantiations, bases) that the truth has inside the project, recall is
+the share that we resolve to the same place. Precision is the share of our targets that agree, where the truth has one.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ COMPILERS = {
     "go": Compiler("Go", ("go", "run"), "go_truth.go", frozenset({"go"})),
     "java": Compiler("Java", ("java",), "JavaTruth.java", frozenset({"java"})),
     "rust": Compiler("Rust", (sys.executable, "-P"), "rust_truth.py", frozenset({"rust"})),
+    "kotlin": Compiler("Kotlin", (sys.executable, "-P"), "kotlin_truth.py", frozenset({"kotlin"})),
 }
 """Compilers by the option that takes their folders."""
 

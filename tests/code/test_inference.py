@@ -139,6 +139,22 @@ fn run() {
     assert {name: targets.get(name, "no use") for name in expected} == expected
 
 
+def test_companions_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
+    """Members of a companion are named by its class; a function extends a type; a builder's `apply` returns itself."""
+    files = {
+        "kotlin/a/Block.kt": "package a\nclass Block {\n  fun show() {}\n  class Builder {\n    fun add(): Builder = apply { }\n    fun also2() = apply { }\n    fun build(): Block = Block()\n  }\n  companion object {\n    fun of(text: String): Block = Block()\n    fun builder() = Builder()\n  }\n}\n",
+        "kotlin/a/Far.kt": "package a\nclass Far {\n  fun show() {}\n  fun add() {}\n  fun also2() {}\n  fun of() {}\n}\nfun Block.shorten(): Block = this\nfun String.loud(): String = this\n",
+        "kotlin/a/Use.kt": "package a\nfun run(text: String) {\n  Block.of(text).show()\n  val made = Block.builder()\n  made.add().also2().build().show()\n  val block = Block.of(text)\n  block.shorten()\n  text.loud()\n}\n",
+    }
+    targets = resolved(open_project(storage, tmp_path / "companion", files), "kotlin/a/Use.kt")
+    expected = {
+        "Block.of": "Block.companion.of", "Block.of(text).show": "Block.show", "made.add": "Block.Builder.add",
+        "made.add().also2": "Block.Builder.also2", "made.add().also2().build": "Block.Builder.build",
+        "block.shorten": "shorten", "text.loud": "loud",
+    }  # fmt: skip
+    assert {name: targets.get(name, "no use").rpartition(":")[2] for name in expected} == expected
+
+
 def test_fields_of_object_types_and_choices_are_followed(storage: CodeStorage, tmp_path: Path) -> None:
     """Parts of an object type that a function returns have types; a value that is chosen is one of two."""
     source = "class A { go() {} }\nclass B { go() {} }\ntype Both = { one: A; two?: B }\nfunction make(): { one: A; two: B } {}\nfunction run(both: Both, flag: boolean) {\n  const { one, two } = make()\n  one.go()\n  two.go()\n  both.two.go()\n  const three = flag ? new B() : null\n  three.go()\n}\n"

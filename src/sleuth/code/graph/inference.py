@@ -44,8 +44,11 @@ _PASSING_NAMES: Final = """
 unwrap expect unwrap_or unwrap_or_default unwrap_or_else clone cloned copied to_owned as_ref as_mut as_deref borrow
 borrow_mut lock read write get_mut into_inner iter iter_mut into_iter ok ok_or ok_or_else map_err
 """
-_PASSING: Final = frozenset(_PASSING_NAMES.split())
-"""Methods of Rust's own types that return what is inside, or the same again."""
+_PASSING: Final = {
+    "rust": frozenset(_PASSING_NAMES.split()),
+    "kotlin": frozenset({"apply", "also", "takeIf", "takeUnless"}),
+}
+"""Methods of a language's own types that return what is inside, or the same again."""
 _DEPTH: Final = 6
 _LEVELS: Final = 4
 """How many classes up the arguments of a base are looked for."""
@@ -224,7 +227,7 @@ class Inference:
             if inferred is None:
                 return None
             part = self._part(inferred, step, depth)
-            passes = site.file.language == "rust" and step.name in _PASSING
+            passes = step.name in _PASSING.get(site.file.language, ())
             inferred = inferred if part is None and passes else part
         return inferred
 
@@ -245,7 +248,7 @@ class Inference:
         return None
 
     def _first(self, step: Step, site: Site, depth: int) -> Type | None:
-        if step.name in OWN_OBJECT:
+        if step.name in OWN_OBJECT or (step.name == "apply" and site.file.language == "kotlin"):
             owner = self.around(site.file, site.symbol)
             if owner is not None and (site.file.language != "go"):
                 return Type("", site, owner)

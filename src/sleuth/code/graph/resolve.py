@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import is_variable, may_mean
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Resolved, Site
+from sleuth.code.graph.kotlin import extension_of, is_of_companion
 from sleuth.code.graph.modules import files_of, nearest, package_folder
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.imports import Import
@@ -51,7 +52,6 @@ _CLOSED = frozenset({"python", "go", "java", "rust"})
 """Languages whose files see no names but their own, their package's, imported ones and those of the language."""
 CERTAIN = 0.5
 """Least confidence of a target that is more than a guess by a method's name."""
-_RUST_ROOTS = frozenset({"crate", "self", "super"})
 _CALLING = frozenset({"call", "instantiation"})
 _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 """A value that is the name of something, or of a member of it."""
@@ -161,7 +161,15 @@ class Resolver:
         owner = self._inference.class_of(receiver)
         if owner is not None:
             member = self.member(owner, name, reference.role)
-            return None if member is None else Resolved(member.definition, min(0.9, member.confidence))
+            if member is not None:
+                return Resolved(member.definition, min(0.9, member.confidence))
+        if file.language == "kotlin":
+            detail = self._snapshot.detail(file)
+            extension = extension_of(self._by_name(name), file, detail, reference, owner)
+            if extension is not None:
+                return Resolved(extension, 0.8)
+        if owner is not None:
+            return None
         if receiver is not None:
             return None  # its type is known, and of no class of the repository
         # `row.date` in Python reads an attribute; nothing says that it is the one method called `date`.
@@ -350,6 +358,8 @@ class Resolver:
                 symbol = detail.symbols[i]
                 if symbol.qualified == qualified and may_mean(symbol, use, language, inside=True):
                     return Resolved(self._definition(owner.file, i), 0.95 if depth == _DEPTH else 0.85)
+                if language == "kotlin" and is_of_companion(detail, owner, symbol):
+                    return Resolved(self._definition(owner.file, i), 0.95)
             if language in ("go", "cpp", "rust"):
                 tail = f"{owner.symbol.name}.{name}"
                 elsewhere = [
@@ -372,7 +382,7 @@ class Resolver:
         if not steps or not all(s.replace("_", "a").replace("$", "").isalnum() for s in steps):
             return None
         own = head == "self" and self._inference.is_bound(head, Site(file, reference.symbol, reference.line))
-        if file.language == "rust" and steps[0] in _RUST_ROOTS and "." not in head and not own:
+        if file.language == "rust" and steps[0] in ("crate", "self", "super") and "." not in head and not own:
             positions, inside = self._rust_module(file, steps)
             return self._in_files(file, positions, inside, reference)
         for item in self._snapshot.detail(file).imports:

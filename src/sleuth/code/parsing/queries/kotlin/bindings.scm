@@ -10,3 +10,6 @@
 (assignment left: (identifier) @name right: (_) @value) @binding.assigned
 (function_declaration name: (identifier) @name (function_value_parameters)
   . [(user_type) (nullable_type)] @type) @binding.variable
+(function_declaration name: (identifier) @name (function_body [
+  (call_expression) (navigation_expression) (as_expression)
+] @value .)) @binding.variable
