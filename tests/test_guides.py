@@ -21,6 +21,8 @@ DOCS = HOME / "docs"
 WORDS = {"how-to": 800, "concepts": 1500}
 """Of a page at most, by its folder; `docs/start.md` counts as a how-to page."""
 PAGES = [DOCS / "start.md", *sorted(DOCS.glob("how-to/*.md")), *sorted(DOCS.glob("concepts/*.md"))]
+CRAWLING = DOCS / "how-to" / "crawl-a-site.md"
+"""Its blocks need a web site: `tests/engine/test_crawling.py` runs them over a local one."""
 LETTERS = {
     "letters/judy.txt": "Pictures of Judy at the lake",
     "letters/judy.txt.metadata.json": '{"metadataAttributes": {"topic": "genealogy"}}',
@@ -87,7 +89,7 @@ def project(hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         yield folder
 
 
-@pytest.mark.parametrize("path", PAGES, ids=names)
+@pytest.mark.parametrize("path", [path for path in PAGES if path != CRAWLING], ids=names)
 def test_the_code_of_a_page_runs(path: Path, project: Path, request: pytest.FixtureRequest) -> None:
     """Each block of code runs, and prints what the page shows below it."""
     text = path.read_text("utf8")
