@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.dense.encoding import BLOCK, encode, spread_of
-from sleuth.store import IN_MEMORY, Scratch, let_go
+from sleuth.store import IN_MEMORY, Scratch, let_go, zeros
 from sleuth.vectors import unit
 
 Halves = NDArray[np.float16]
@@ -134,7 +134,7 @@ def cluster(vectors: Halves, count: int, scratch: Scratch = IN_MEMORY) -> Halves
     groups = round(math.sqrt(count))
     sample = np.sort(random.choice(len(vectors), min(len(vectors), _SAMPLED * groups), replace=False))
     tops = _k_means(_gather(vectors, sample, np.float32), groups, random)
-    owners = np.empty(len(vectors), np.uint16)
+    owners = zeros(len(vectors), np.uint16)
     for start in range(0, len(vectors), _BATCH):
         owners[start : start + _BATCH] = _nearest(vectors[start : start + _BATCH], tops)
         let_go(vectors)

@@ -24,7 +24,7 @@ from sleuth.lexical.postings import (
     sizes_of,
     tally_segment,
 )
-from sleuth.store import Growing, Scratch, SegmentView, let_go, unpack
+from sleuth.store import Growing, Scratch, SegmentView, let_go, unpack, zeros
 
 WINDOW = 8 << 20
 """Bytes of postings that are made at a time, about."""
@@ -77,7 +77,7 @@ def merge_field(
     Args:
         norm: what impacts are made with, of rows of these lengths.
     """
-    lengths = np.zeros(n, np.uint32)
+    lengths = zeros(n, np.uint32)
     for part, its in zip(parts, rows, strict=True):
         own = part.arrays["lengths"]
         if its.rows is None:
@@ -121,7 +121,7 @@ def _number(parts: Sequence[FieldPostings]) -> tuple[list[NDArray[np.uint32]], i
     from sleuth.text import TermTable, number_terms
 
     ends = np.cumsum([part.n_terms for part in parts])
-    firsts = np.empty(int(ends[-1]), np.uint32)
+    firsts = zeros(int(ends[-1]), np.uint32)
     shares = max(1, -(-len(firsts) // TERMS_OF_A_TABLE))
     for share in range(shares):
         table = TermTable(share, shares)
@@ -177,13 +177,15 @@ def _count(
 
     Postings are read of segments only that have lost rows, and of few terms of others.
     """
-    df, long_counts = np.zeros(n_terms, np.uint32), np.zeros(n_terms, np.uint32)
+    df, long_counts = zeros(n_terms, np.uint32), zeros(n_terms, np.uint32)
     for part, its, terms in zip(parts, live_rows, numbers, strict=True):
-        if its.rows is None:
-            df[terms] += _rows_of(part)
-            _let_go([part])
+        if its.rows is not None:
+            _tally_live(part, its.rows, terms, df, long_counts)
             continue
-        _tally_live(part, its.rows, terms, df, long_counts)
+        rows_of_term = _rows_of(part)
+        for first in range(0, part.n_terms, TERMS):
+            some = slice(first, first + TERMS)
+            df[terms[some]] += rows_of_term[some]
     dense = is_dense(df, n)
     for part, its, terms in zip(parts, live_rows, numbers, strict=True):
         if its.rows is not None:
@@ -220,8 +222,10 @@ def _tally_live(
 
 def _rows_of(part: FieldPostings) -> NDArray[np.uint32]:
     """Return how many rows each term of a segment is in."""
-    df: NDArray[np.uint32] = np.diff(part.arrays["list_starts"])
+    starts, df = part.arrays["list_starts"], zeros(part.n_terms, np.uint32)
+    np.subtract(starts[1:], starts[:-1], out=df)
     df[part.arrays["dense_terms"]] = part.arrays["dense_df"]
+    _let_go([part])
     return df
 
 

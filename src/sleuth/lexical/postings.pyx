@@ -8,6 +8,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
 from sleuth.errors import ArgumentError, IndexDamagedError
+from sleuth.store import zeros
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object)
@@ -281,7 +282,7 @@ def empty_slots(n_terms):
     room = 8
     while room * 2 < n_terms * 3:
         room *= 2
-    return np.zeros(room, np.uint32)
+    return zeros(room, np.uint32)
 
 
 def fill_slots(uint32_t[::1] slots, const uint8_t[::1] data, const uint32_t[::1] starts, uint32_t first):

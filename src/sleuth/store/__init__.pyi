@@ -21,6 +21,7 @@ from sleuth.store.disk.scratch import Growing as Growing
 from sleuth.store.disk.scratch import Scratch as Scratch
 from sleuth.store.disk.scratch import let_go as let_go
 from sleuth.store.disk.scratch import windows as windows
+from sleuth.store.disk.scratch import zeros as zeros
 from sleuth.store.health.proofs import END as END
 from sleuth.store.health.proofs import REBUILD as REBUILD
 from sleuth.store.health.proofs import CheckedTable as CheckedTable

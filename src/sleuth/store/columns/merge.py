@@ -24,7 +24,7 @@ from sleuth.store.columns.column import (
     lay_rows,
     narrowest,
 )
-from sleuth.store.disk.scratch import IN_MEMORY, PIECE, Scratch, let_go
+from sleuth.store.disk.scratch import IN_MEMORY, PIECE, Scratch, let_go, zeros
 
 Part: TypeAlias = tuple[Column | None, NDArray[np.bool_]]
 """A segment's column, None where no row has the key, and the mask of the rows to keep, shape (rows,)."""
@@ -95,7 +95,9 @@ class _Merged:
 
     @classmethod
     def of(cls, inputs: Sequence[_Used], n_present: int, scratch: Scratch) -> _Merged:
-        mappings = [np.arange(one.column.n_codes, dtype=np.uint32) for one in inputs]
+        mappings = [zeros(one.column.n_codes, np.uint32) for one in inputs]
+        for mapping in mappings:
+            mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)
         floats = _merge_floats(inputs, mappings, scratch)
         strings = _merge_strings(inputs, mappings, scratch)
         integers = _merge_integers(inputs, mappings, n_present, floats.count + strings.count, scratch)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
+from sleuth.store.disk.scratch import zeros
 from sleuth.store.legs.leg import Rows
 from sleuth.store.record.batch import DocumentBatch, Keys
 from sleuth.store.record.layout import (
@@ -97,7 +98,8 @@ def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray
     """
     if not len(keys):
         return None
-    ranks = np.full(len(keys), _NO_RANK, np.uint32)  # by first chunk the place of a document in order of id
+    ranks = zeros(len(keys), np.uint32)
+    ranks[:] = _NO_RANK  # by first chunk the place of a document in order of id
     documents, before, in_order = 0, -1, True
     ends_of_empty: set[int] = set()  # where documents without chunks stand
     for page in _documents_by_id(connection, int(keys[0]), int(keys[-1])):
