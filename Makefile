@@ -76,7 +76,7 @@ cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it
 
 bench: $(VENV)-bench/.installed ## full-text, vector and hybrid search, filters, folders, cold start and local documents beside their peers
 	for n in 300000 1000000; do $(VENV)-bench/bin/python -m benchmarks.lexical_peers --passages $$n || exit; done
-	for b in query_stages folder cold_start local_docs hybrid_peers dense_peers filters; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+	for b in query_stages ingest_stages folder cold_start local_docs hybrid_peers dense_peers filters; do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
 
 # On Debian: apt-get install libreoffice-{writer,calc,impress}-nogui pandoc asciidoctor groff poppler-utils, and lists of source packages (Types: deb-src)
 formats: $(VENV)/.developed build build/formats/.installed ## files by LibreOffice, pandoc, groff and more (those installed), and of source packages: what is found in them

@@ -10,19 +10,16 @@ process of its own over the same index, which the first one makes.
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from benchmarks.lexical_peers import lines
 from benchmarks.passages import CACHE, passages, queries
+from benchmarks.stage_clock import StageClock
 
 STAGES = {
     "ranking": ("sleuth.engine.search", "Searchers.search_legs"),
@@ -36,44 +33,6 @@ STAGES = {
 REST = "everything else"
 
 
-class Clock:
-    """CPU time of this process by stage; the time of a stage inside of another counts once."""
-
-    def __init__(self) -> None:
-        self.seconds = dict.fromkeys([*STAGES, REST], 0.0)
-        self._stack: list[str] = []
-        self._since = 0.0
-
-    def _charge(self) -> None:
-        now = time.process_time()
-        if self._stack:
-            self.seconds[self._stack[-1]] += now - self._since
-        self._since = now
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        self._charge()
-        self._stack.append(name)
-        try:
-            yield
-        finally:
-            self._charge()
-            self._stack.pop()
-
-    def watch(self, name: str, module: str, path: str) -> None:
-        """Count the time of a function from now on."""
-        *owners, last = path.split(".")
-        owner = functools.reduce(getattr, owners, sys.modules[module])
-        function: Callable[..., Any] = getattr(owner, last)
-
-        @functools.wraps(function)
-        def timed(*args: Any, **kwargs: Any) -> Any:
-            with self.stage(name):
-                return function(*args, **kwargs)
-
-        setattr(owner, last, timed)
-
-
 def measure(home: Path, searches: list[str], k: int, rounds: int) -> dict[str, float]:
     """Return microseconds of CPU time per query by stage, and in all without a look at stages."""
     from sleuth import Engine
@@ -85,7 +44,7 @@ def measure(home: Path, searches: list[str], k: int, rounds: int) -> dict[str, f
         for query in searches:
             engine.retrieve(query, k)
         whole = time.process_time() - began
-        clock = Clock()
+        clock = StageClock([*STAGES, REST])
         for name, (module, path) in STAGES.items():
             clock.watch(name, module, path)
         for _ in range(rounds):

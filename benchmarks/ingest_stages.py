@@ -1,0 +1,152 @@
+"""What indexing spends its time on, by format of files: reading, languages, passages, words, vectors and the rest.
+
+    python -m benchmarks.ingest_stages [--megabytes 10] [--formats md rst txt html py man]
+    python -m benchmarks.ingest_stages --before ../old/.venv/bin/python   # beside another version, in turns
+
+Prints CPU seconds by stage, of all threads, and megabytes of files per CPU second: medians of rounds. Each run is a
+process of its own over a copy of text files found on the machine, as in `benchmarks.memory`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+
+from benchmarks.passages import text_files
+from benchmarks.stage_clock import StageClock
+
+STAGES = {
+    "walk": ("sleuth.ingest.reading", "walk"),
+    "read, decode, parse": ("sleuth.ingest.workers", "read_file"),
+    "language": ("sleuth.ingest.documents", "with_language"),
+    "hash and metadata": ("sleuth.ingest.documents", "prepare"),
+    "passages": ("sleuth.text.chunkers", "Chunker.split"),
+    "batch": ("sleuth.store.record.batch", "DocumentBatch.add"),
+    "rows of the record": ("sleuth.store.catalogue.building", "tables_of"),
+    "rows of legs": ("sleuth.store.catalogue.building", "rows_of"),
+    "words": ("sleuth.lexical.leg", "LexicalLeg.build"),
+    "vectors": ("sleuth.dense.wordllama", "WordLlamaEmbedder.read"),
+    "codes of vectors": ("sleuth.dense.leg", "DenseLeg.pack"),
+    "columns": ("sleuth.store.columns.leg", "ColumnsLeg.build"),
+    "write segments": ("sleuth.store.catalogue.building", "keep"),
+    "insert": ("sleuth.store.writing.pending", "insert"),
+    "merge": ("sleuth.store.store", "Store._merge_once"),
+    "commit": ("sleuth.store.writing.transaction", "Transaction.commit"),
+}
+"""By stage, the function whose own time it is, without that of other stages inside of it."""
+REST, OTHER, CHILDREN = "everything else", "other threads and start", "processes that read files"
+MANUALS = Path("/usr/share/man")
+
+
+def sources(kind: str) -> Iterator[tuple[str, bytes]]:
+    """Yield suffix and content of files of a format, each content once."""
+    marks = set()
+    if kind == "man":
+        contents = (
+            (path.with_suffix("").suffix, gzip.decompress(path.read_bytes()))
+            for path in sorted(MANUALS.glob("man*/*.gz"))
+        )
+    else:
+        contents = ((path.suffix, text.encode()) for path, text in text_files() if path.suffix == f".{kind}")
+    for suffix, content in contents:
+        if (mark := zlib.crc32(content)) not in marks:
+            marks.add(mark)
+            yield suffix, content
+
+
+def corpus(kind: str, megabytes: float, folder: Path) -> Path:
+    """Make a folder of files of a format, at most of this size in all; made once and kept."""
+    home = folder / f"{kind}-{megabytes:g}"
+    if home.is_dir():
+        return home
+    partial, size = home.with_suffix(".partial"), 0
+    shutil.rmtree(partial, ignore_errors=True)
+    for number, (suffix, content) in enumerate(sources(kind)):
+        path = partial / str(number // 1000) / f"{number}{suffix}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        size += path.write_bytes(content)
+        if size >= megabytes * 1e6:
+            break
+    partial.rename(home)
+    return home
+
+
+def measure(home: Path) -> dict[str, float]:
+    """Index a folder in this process; return CPU seconds by stage."""
+    from sleuth import Engine
+
+    clock = StageClock([*STAGES, REST])
+    for name, (module, path) in STAGES.items():
+        import_module(module)
+        clock.watch(name, module, path)
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    with (
+        TemporaryDirectory() as folder,
+        clock.stage(REST),
+        Engine.open(Path(folder, "index"), create=True) as engine,
+    ):
+        engine.index([home])
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    whole = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = clock.seconds | {OTHER: max(0.0, whole - sum(clock.seconds.values()))}
+    return seconds | {CHILDREN: children.ru_utime + children.ru_stime}
+
+
+def megabytes_of(home: Path) -> float:
+    return sum(path.stat().st_size for path in home.rglob("*") if path.is_file()) / 1e6
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--megabytes", type=float, default=10)
+    parser.add_argument("--formats", nargs="+", default=["md", "rst", "txt", "html", "py", "man"])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--before", help="the interpreter of another version of Sleuth")
+    parser.add_argument("--folder", type=Path, default=Path(gettempdir(), "ingest-stages"))
+    parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        print(json.dumps(measure(options.serve)))
+        return
+    homes = {kind: corpus(kind, options.megabytes, options.folder) for kind in options.formats}
+    versions = {"before": options.before} if options.before else {}
+    versions["now"] = sys.executable
+    columns = [f"{kind} {name}" if options.before else kind for kind in homes for name in versions]
+    rows = [*STAGES, REST, OTHER, CHILDREN]
+    figures: dict[str, list[dict[str, float]]] = {column: [] for column in columns}
+    for _ in range(options.rounds):
+        for column, (home, python) in zip(
+            columns, ((home, python) for home in homes.values() for python in versions.values()), strict=True
+        ):
+            command = [python, "-m", "benchmarks.ingest_stages", "--serve", str(home)]
+            run = subprocess.run(command, check=True, capture_output=True, text=True)
+            figures[column].append(json.loads(run.stdout))
+    print(f"| CPU seconds | {' | '.join(columns)} |")
+    print("|---" * (len(columns) + 1) + "|")
+    for row in rows:
+        cells = (f"{statistics.median(run[row] for run in figures[column]):.2f}" for column in columns)
+        print(f"| {row} | {' | '.join(cells)} |")
+    sizes = [megabytes_of(home) for home in homes.values() for _ in versions]
+    whole = [statistics.median(sum(run.values()) for run in figures[column]) for column in columns]
+    print(f"| in all | {' | '.join(f'{seconds:.2f}' for seconds in whole)} |")
+    print(f"| MB | {' | '.join(f'{size:.1f}' for size in sizes)} |")
+    speeds = (size / seconds for size, seconds in zip(sizes, whole, strict=True))
+    print(f"| MB per CPU second | {' | '.join(f'{speed:.1f}' for speed in speeds)} |")
+
+
+if __name__ == "__main__":
+    main()
