@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pydantic import BaseModel
-from pydantic_core import to_json
+from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
-from sleuth.surfaces.http.problems import MEDIA_TYPE, ProblemDocument
+from sleuth.surfaces.http.problems import MEDIA_TYPE, ProblemDocument, Refusal, problem
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -16,31 +16,78 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(to_json(value, inf_nan_mode="null", fallback=str), status, media_type="application/json")
 
 
-def _problem(text: str) -> dict[str, Any]:
+def _problem(text: str, status: int, code: str, detail: str) -> dict[str, Any]:
     schema = {"$ref": f"#/components/schemas/{ProblemDocument.__name__}"}
-    return {"description": text, "content": {MEDIA_TYPE: {"schema": schema}}}
+    refusal = Refusal(status, code, detail)
+    example = from_json(bytes(problem(refusal, "b7c1").body))
+    return {"description": text, "content": {MEDIA_TYPE: {"schema": schema, "example": example}}}
 
 
 PROBLEMS: dict[int | str, dict[str, Any]] = {
-    400: _problem("The body is not JSON."),
-    401: _problem("No key, or one that is not known."),
-    429: _problem("The key made more requests than its rate allows; `retry-after` says when to try again."),
-    403: _problem("The key, the host or the origin does not allow this."),
-    408: _problem("The request did not arrive before its deadline."),
-    413: _problem("The body is too large."),
-    415: _problem("The body has another media type."),
-    422: _problem("An argument breaks its rule; `detail` says which."),
-    431: _problem("The address and the headers are too long."),
-    500: _problem("The server failed."),
-    502: _problem("A service that the server asks failed."),
-    503: _problem(
-        "Too many requests wait, or another writer holds the index; `Retry-After` says when to ask again."
+    400: _problem("The body is not JSON.", 400, "JSONError", "the body must be JSON in UTF-8"),
+    401: _problem(
+        "No key, or one that is not known.", 401, "KeyMissingError", "authorization must be `Bearer KEY`"
     ),
-    504: _problem("The deadline of the request passed."),
+    429: _problem(
+        "The key made more requests than its rate allows; `retry-after` says when to try again.",
+        429,
+        "RateError",
+        "this key may ask 60 times a minute",
+    ),
+    403: _problem(
+        "The key, the host or the origin does not allow this.",
+        403,
+        "ScopeError",
+        "the key must have the scope write",
+    ),
+    408: _problem(
+        "The request did not arrive before its deadline.",
+        408,
+        "DeadlineError",
+        "the request must arrive within 30 s",
+    ),
+    413: _problem(
+        "The body is too large.", 413, "TooLargeError", "the body must have at most 33,554,432 bytes"
+    ),
+    415: _problem(
+        "The body has another media type.",
+        415,
+        "MediaTypeError",
+        "content-type must be application/json, got 'text/plain'",
+    ),
+    422: _problem(
+        "An argument breaks its rule; `detail` says which.",
+        422,
+        "ArgumentError",
+        "k must be an int of 0 or more, got -1",
+    ),
+    431: _problem(
+        "The address and the headers are too long.",
+        431,
+        "HeadersError",
+        "the head must have at most 65,536 bytes",
+    ),
+    500: _problem(
+        "The server failed.", 500, "InternalError", "the server failed; its log has the request id"
+    ),
+    502: _problem(
+        "A service that the server asks failed.", 502, "GenerationError", "the model does not answer"
+    ),
+    503: _problem(
+        "Too many requests wait, or another writer holds the index; `Retry-After` says when to ask again.",
+        503,
+        "QueueFullError",
+        "too many requests wait",
+    ),
+    504: _problem(
+        "The deadline of the request passed.", 504, "DeadlineError", "the deadline of the request passed"
+    ),
 }
 """What every route may answer besides its own answer."""
 
-MISSING: dict[int | str, dict[str, Any]] = {404: _problem("Not found.")}
+MISSING: dict[int | str, dict[str, Any]] = {
+    404: _problem("Not found.", 404, "UnknownDocumentError", "id must be of a document, got 'a.md'")
+}
 """For routes that name something that may not be there."""
 
 

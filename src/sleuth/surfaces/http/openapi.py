@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
+from sleuth.surfaces.http.fields import described
 from sleuth.surfaces.http.problems import ProblemDocument
 
 
@@ -25,5 +26,5 @@ def describe(app: FastAPI) -> dict[str, Any]:
         if app.state.service.keys is not None:
             components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
             document["security"] = [{"key": []}]
-        app.openapi_schema = document
+        app.openapi_schema = described(document)
     return app.openapi_schema
