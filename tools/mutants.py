@@ -98,8 +98,8 @@ def mutants_of(file: Path, package: str) -> Iterator[Mutant]:
     for node in walk(ast.parse(text)):
         if isinstance(node, ast.Compare):
             operands = [node.left, *node.comparators]
-            for left, right, kind in zip(operands, operands[1:], node.ops, strict=False):
-                yield from operator(left, right, kind)
+            for one, other, kind in zip(operands, operands[1:], node.ops, strict=False):
+                yield from operator(one, other, kind)
         elif isinstance(node, ast.BinOp):
             yield from operator(node.left, node.right, node.op)
         elif isinstance(node, ast.BoolOp):
