@@ -143,7 +143,7 @@ def weigh_evidence(
     heading, text = readable(item)
     sentences = [text[start:end] for start, end in split_sentences(text)] or [text]
     around = f"{sentence.text} {sentence.part.heading} {heading} {page_of(item)}"
-    title, held, *terms = map(set, analyze([heading, around, *sentences]))
+    title, nearby, *terms = map(set, analyze([heading, around, *sentences]))
     covers = _coverage(words, sentences, terms, embedder)
     salience = _salience(words, embedder) or weights
     shares = {term: max(float(term in title), *(cover[term] for cover in covers)) for term in words}
@@ -151,7 +151,7 @@ def weigh_evidence(
     names = question_names(question, analyze, language_of(item))
     return Evidence(
         passage=passage,
-        held=min(1.0, len(words.keys() & held) / ENOUGH),
+        held=min(1.0, len(words.keys() & nearby) / ENOUGH),
         meaning=max(0.0, sentence.meaning),
         lead=passage * _lead(items),
         names=_held(names, weights, title.union(*terms)),

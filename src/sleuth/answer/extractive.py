@@ -165,8 +165,8 @@ class ExtractiveSynthesizer:
         others = [quote for quote in quotes if quote.sentence.item]
         if not first:
             return assessment
-        chosen = tuple([*first, *others][: self.sentences])
-        return replace(assessment, quotes=chosen, grade=Grade.MAY_HELP, is_in_doubt=True)
+        in_order = tuple([*first, *others][: self.sentences])
+        return replace(assessment, quotes=in_order, grade=Grade.MAY_HELP, is_in_doubt=True)
 
     def _assess(self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None) -> Assessment:
         analyze = self._analyzer(items)

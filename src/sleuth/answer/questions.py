@@ -149,7 +149,7 @@ def fits_question(question: str, part: Part) -> bool:
 
 
 def program_of(question: str) -> str:
-    """Return the word by which a question names the program whose option it asks for, in lower case; "" for none."""
+    """Return the last word of the name of the program whose option a question asks for, in lower case, or ""."""
     match = _PROGRAM.search(question)
     return (match[1] or match[2]).lower() if match else ""
 
