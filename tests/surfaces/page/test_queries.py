@@ -1,4 +1,4 @@
-"""Queries that the page refuses."""
+"""Queries that the page refuses, and what it says of those that are arranged."""
 
 from __future__ import annotations
 
@@ -14,3 +14,12 @@ def test_a_query_that_is_too_long_is_refused_with_the_rule(corpus: Path) -> None
         answer = server.client.get("/", params={"q": "a" * 10_001})
         assert "query must have at most 10,000 characters, got 10,001" in answer.text
         assert server.client.get("/", params={"q": "a" * 10_000}).status_code == 200
+
+
+def test_a_result_says_that_it_was_boosted(corpus: Path) -> None:
+    """The sentence below a result names the boosts; the number of options in use stands at their heading."""
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        parameters = {"q": "tokens", "why": "1", "boost": "type:markdown^3", "collapse": "type"}
+        html = server.client.get("/", params=parameters).text
+    assert "counted 3 times for type:markdown." in html
+    assert "<summary>Options (2)</summary>" in html

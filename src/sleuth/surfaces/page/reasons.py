@@ -53,7 +53,7 @@ def reason_of(explanation: Explanation) -> Reason:
 
 def sentence_of(explanation: Explanation) -> str:
     """Return in one sentence which words matched, in which fields, and how close the meaning is; "" if unknown."""
-    clauses = []
+    clauses, factors = [], []
     parts = list(_all(explanation))
     for part in parts:
         if "matched" in part.facts:
@@ -62,11 +62,15 @@ def sentence_of(explanation: Explanation) -> str:
             clauses.append(_signals(part))
         elif part.formula.startswith("cosine of"):
             clauses.append(f"meaning {part.value:.2f}")
+        elif part.name == "boost" and "filter" in part.facts:
+            factors.append(f"counted {part.facts['factor']:g} times for {part.facts['filter']}")
+        elif part.name == "recency":
+            factors.append(f"counted {part.facts['factor']:.2g} times for its {part.facts['key']}")
         elif part.name == "exact":
             clauses.append("the exact text")
         elif part.name == "metadata":
             clauses.append("its metadata")
-    sentence = "; ".join(dict.fromkeys(filter(None, clauses)))
+    sentence = "; ".join(dict.fromkeys(filter(None, [*clauses, *factors])))
     return f"{sentence[:1].upper()}{sentence[1:]}." if sentence else ""
 
 
