@@ -15,7 +15,11 @@ from sleuth import Document, Engine
 folder, count = sys.argv[1], int(sys.argv[2])
 words = "river stone light paper garden engine window letter winter market".split()
 documents = (
-    Document(f"The {words[n % 10]} and the {words[n // 10 % 10]} of {n % 1000}", {"year": n % 50}, id=f"row-{n}")
+    Document(
+        f"The {words[n % 10]} and the {words[n // 10 % 10]} of w{n}",
+        {"year": n % 50, "number": n * 7919, "name": f"{n * 7919 % 1_000_003:060}"},
+        id=f"row-{n}",
+    )
     for n in range(count)
 )
 with Engine.open(folder, create=True) as engine:
