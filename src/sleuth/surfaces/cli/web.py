@@ -32,7 +32,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth web "climate change policy"
 
-  sleuth web --service brave+searxng "tide tables"
+  sleuth web search --service brave+searxng "tide tables"
 
   sleuth web -k 5 --json "solar subsidies" | jq -r '.results[].url'
 
