@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -104,6 +105,7 @@ class Inference:
     def __init__(self, snapshot: Snapshot, names: NameResolver) -> None:
         self._snapshot = snapshot
         self._names = names
+        self._local = threading.local()
 
     def type_of(self, expression: str, site: Site, depth: int = _DEPTH) -> Type | None:
         """Return the type of an expression; None where nothing says it."""
@@ -361,7 +363,21 @@ class Inference:
         return self._stepped(_of(self._field(owner, step.name, depth), receiver), step)
 
     def _field(self, owner: Definition, name: str, depth: int, levels: int = 3) -> Type | None:
-        """Return the type of a field that a class or one of its bases declares or assigns."""
+        """Return the type of a field that a class or one of its bases declares or assigns; None while it is inferred.
+
+        Otherwise ten values of a field that use the field again would be followed in every order.
+        """
+        under_way: set[tuple[int, int, str]] = self._local.__dict__.setdefault("fields", set())
+        key = (owner.file.key, owner.index, name)
+        if key in under_way:
+            return None
+        under_way.add(key)
+        try:
+            return self._assigned(owner, name, depth, levels)
+        finally:
+            under_way.discard(key)
+
+    def _assigned(self, owner: Definition, name: str, depth: int, levels: int) -> Type | None:
         detail = self._snapshot.detail(owner.file)
         for binding in detail.bindings.get(name, ()):
             inside = self.around(owner.file, binding.symbol)
