@@ -56,7 +56,7 @@ def test_pruning_and_layout_change_nothing(scifact: Path) -> None:
     whole = LexicalSearcher(leg, [SegmentView("m", keys, None, None, merge_result.arrays, merge_result.meta)])
     parts = LexicalSearcher(leg, views)
     for query in queries:
-        terms = weigh(whole._count(query))
+        terms = weigh(whole._look_up_terms(query))
         _, ordinals, scores, _ = blockmax.search(terms, [(0, keys, None)], 100, [None], path="all")
         for searcher in (whole, parts):
             hits = searcher.search(query, 100)

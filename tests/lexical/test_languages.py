@@ -141,7 +141,7 @@ def test_every_path_gives_the_same_bits(seed: int, share: float, narrow: float) 
     searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows), rows.keys)])
     mask = pack(rng.random(3000) >= narrow)
     for n_words in rng.integers(1, 20, 12).tolist():
-        terms = weigh(searcher._count(" ".join(f"w{x}" for x in rng.integers(0, 40, n_words))))
+        terms = weigh(searcher._look_up_terms(" ".join(f"w{x}" for x in rng.integers(0, 40, n_words))))
         for k in (1, 3, 10, 40):
             hit_lists = [
                 blockmax.search(terms, [segment], k, [mask], path=path)
@@ -158,7 +158,7 @@ def test_ties_in_a_language_of_few_rows_are_in_order_of_id() -> None:
     searcher = LexicalSearcher(LEG, [view_of(LEG.build(rows), rows.keys)])
     ranks = np.arange(200, dtype=np.uint32)[::-1].copy()
     for k in (1, 2, 3):
-        terms = weigh(searcher._count("Hauses"))
+        terms = weigh(searcher._look_up_terms("Hauses"))
         _, keys, _, _ = blockmax.search(terms, [(0, rows.keys, ranks)], k, [None])
         assert keys.tolist() == [199, 198, 197][:k]
 

@@ -190,7 +190,7 @@ class Answering:
         """Return the synthesizer of this model; None is the engine's own model."""
         generator = as_generator(model if model is not None else self.model)
         if generator is None:
-            return self._quoting()
+            return self._extractive_synthesizer()
         from sleuth.answer import LLMSynthesizer, budget_of
 
         return LLMSynthesizer(generator, budget=budget_of(generator))
@@ -204,13 +204,20 @@ class Answering:
             sources: that were asked; None for all.
         """
         corrected = question if self.spell is None else self.spell(question, sources)[0]
-        writer = self._quoting() if corrected == question else self._quoting().cautious()
+        writer = (
+            self._extractive_synthesizer()
+            if corrected == question
+            else self._extractive_synthesizer().cautious()
+        )
         return writer.assess(corrected, items).grade
 
     agrade = async_twin(grade)
 
-    def _quoting(self) -> ExtractiveSynthesizer:
-        """Return what quotes and grades passages without a model."""
+    def _extractive_synthesizer(self) -> ExtractiveSynthesizer:
+        """Return the synthesizer that quotes and grades passages without a model.
+
+        It is made once, and again when the embedder changes.
+        """
         # Every sentence is embedded, so only an embedder that costs next to nothing takes part.
         embedder = self._embedder_now()
         embedder = embedder if is_cheap(embedder) else None
@@ -332,7 +339,10 @@ class _Current:
 
 
 def as_generator(model: Model) -> Generator | None:
-    """Return a generator, or the one that a name means.
+    """Return the generator that a name means; a generator or None is returned unchanged.
+
+    A model that is opened by name reads $SLEUTH_MODEL_CONTEXT tokens. If that is unset, it reads 8,192 where Ollama
+    runs it, and what its provider sets elsewhere.
 
     Raises:
         ArgumentError: an empty name, or $SLEUTH_MODEL_CONTEXT is no number of tokens.

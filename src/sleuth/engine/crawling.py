@@ -63,8 +63,8 @@ def crawl_site(
 ) -> CrawlReport:
     """Add the pages of a web site, each as a document whose id is its address.
 
-    Pages are HTML, plain text, Markdown and PDF, read as files of these kinds. Commits have 20 pages. A page that is
-    gone is deleted.
+    Pages are HTML, plain text, Markdown and PDF, read as files of these kinds. They are committed in batches of 20. A
+    page that is gone is deleted.
 
     Args:
         start: a page, whose links on the same host are followed, or a sitemap.
@@ -78,29 +78,34 @@ def crawl_site(
         WebError: the start cannot be fetched.
         IndexLockedError: another writer did not finish in time.
     """
-    notes = _Memory(None if memory is None else Path(memory), start)
-    records = {url: _sure(engine, record) for url, record in notes.records.items()}
-    crawl = Crawl(start, limits or CrawlLimits(), records, notes.visited)
+    crawl_memory = _Memory(None if memory is None else Path(memory), start)
+    records = {url: _forget_unstored(engine, record) for url, record in crawl_memory.records.items()}
+    crawl = Crawl(start, limits or CrawlLimits(), records, crawl_memory.visited)
     total = CrawlReport()
     started = time.monotonic()
     visits = iter(crawl)
     while batch := list(islice(visits, BATCH)):
-        notes.add(_commit(engine, batch, total))
-        total.pages, total.size, total.waiting = crawl.pages, crawl.size, crawl.waiting
+        crawl_memory.add(_commit(engine, batch, total))
+        _count_requests(total, crawl)
         total.seconds = time.monotonic() - started
         if progress:
             progress(total)
-    total.pages, total.size, total.waiting = crawl.pages, crawl.size, crawl.waiting
+    _count_requests(total, crawl)
     total.is_complete = crawl.is_complete
     if crawl.is_complete:
-        notes.end()
+        crawl_memory.end()
     return total
 
 
 acrawl_site = async_twin(crawl_site)
 
 
-def _sure(engine: Engine, record: PageRecord) -> PageRecord:
+def _count_requests(total: CrawlReport, crawl: Crawl) -> None:
+    """Write to a report how far a crawl has come."""
+    total.pages, total.size, total.waiting = crawl.pages, crawl.size, crawl.waiting
+
+
+def _forget_unstored(engine: Engine, record: PageRecord) -> PageRecord:
     """Return a record without the version of its page, if the index lacks its document."""
     if record.is_stored and engine.get(record.url):
         return record

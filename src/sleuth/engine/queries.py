@@ -216,7 +216,7 @@ def _live_rows(source: WordRows) -> NDArray[np.int64]:
 def rows_in_order(
     keys: NDArray[np.int64], columns: FilterSearcher, snapshot: IndexSnapshot, tree: Filter | None
 ) -> list[int]:
-    """Return those of some keys that match a filter, by document id and place."""
+    """Return the keys whose rows match `tree` (None: all), sorted by document id, then by place in the document."""
     if tree is not None:
         bitmaps = zip(columns.segments, columns.bitmap(tree), strict=True)
         matching = [view.keys[unpack(bitmap, len(view))] for view, bitmap in bitmaps]

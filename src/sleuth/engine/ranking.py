@@ -157,7 +157,7 @@ def rank(
             options: dict[str, Any] = {"explain": explain, "exact": exact, "conditions": conditions}
             return rank(version, query, most, tree, legs=legs, fusion=fusion, **options)
         if weights is None:
-            return _alone(version, pools, legs[0], most, best)
+            return _rows_of_one_leg(version, pools, legs[0], most, best)
         return _fused(version, query, most, pools, weights=weights, fusion=fusion, deeper=best)
 
     return best(k)
@@ -213,10 +213,13 @@ def weigh(version: Rankable, query: str, pools: Pools, fusion: Fusion, legs: Seq
     return LegWeights(weights, reasons)
 
 
-def _alone(
+def _rows_of_one_leg(
     version: Rankable, pools: Pools, leg: str, k: int, deeper: Callable[[int], RankedRows]
 ) -> RankedRows:
-    """Return the best `k` rows of the only leg that was asked; its own report says nothing that they do not."""
+    """Return the best `k` rows of the only leg that was asked, without fusion.
+
+    The report of this leg is left out, because it would only repeat that the leg answered.
+    """
     hits = pools.hits[leg]
     keys = hits.keys[:k].tolist()
     return RankedRows(
@@ -254,7 +257,7 @@ def _fused(
             fused_hits.keys.tolist(),
             fused_hits.scores.tolist(),
             tuple(pools.parts),
-            lambda i: _unfold(version, fused_hits, pools, weights, i),
+            lambda i: _explain_fused(version, fused_hits, pools, weights, i),
             pools.hits,
             deeper,
         )
@@ -265,7 +268,7 @@ def _fused(
 
     def explain(i: int) -> Explanation:
         place = places[i]
-        below = _unfold(version, fused_hits, pools, weights, place)
+        below = _explain_fused(version, fused_hits, pools, weights, place)
         if place >= len(values):
             return below
         return matcher.explain(float(scores[place]), float(values[place]), below.value, weight, below)
@@ -274,7 +277,13 @@ def _fused(
     return RankedRows(best, values_of_best, tuple(pools.parts), explain, pools.hits, deeper)
 
 
-def _unfold(version: Rankable, fusion: Fused, pools: Pools, weights: LegWeights, i: int) -> Explanation:
+def _explain_fused(
+    version: Rankable, fusion: Fused, pools: Pools, weights: LegWeights, i: int
+) -> Explanation:
+    """Return why hit `i` of a fusion has its score.
+
+    The fusion's explanation stands over those of the legs that found the hit, each with the reasons for its weight.
+    """
     key = int(fusion.keys[i])
     legs = [leg for leg, ranks in zip(fusion.legs, fusion.ranks, strict=True) if ranks[i]]
     explanation = fusion.explain(i, {leg: version.explain(leg, pools.queries[leg], key) for leg in legs})

@@ -142,18 +142,30 @@ class QueryCache:
         self._texts = texts
 
     def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
-        """Return the vectors that are kept of these hashes."""
+        """Return the cached vectors, by text hash; hashes without one are left out.
+
+        Looks in memory, then in the record of the index.
+
+        Args:
+            fingerprint: of the embedder.
+        """
         with self._lock:
-            vectors = {name: self._memory.get((fingerprint, name), b"") for name in hashes}
-        missing = [name for name, vector in vectors.items() if not vector]
+            vectors = {text_hash: self._memory.get((fingerprint, text_hash), b"") for text_hash in hashes}
+        missing = [text_hash for text_hash, vector in vectors.items() if not vector]
         if missing and self._record is not None:
             more = self._record.get(fingerprint, missing)
             self._remember(fingerprint, more)
             vectors |= more
-        return {name: vector for name, vector in vectors.items() if vector}
+        return {text_hash: vector for text_hash, vector in vectors.items() if vector}
 
     def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
-        """Keep these."""
+        """Cache vectors by text hash, in memory and in the record of the index, and drop surplus old ones there.
+
+        If the record cannot be written, because another process writes to it or nobody may, only memory has them.
+
+        Args:
+            fingerprint: of the embedder.
+        """
         self._remember(fingerprint, vectors)
         if self._record is not None:
             try:
@@ -167,7 +179,7 @@ class QueryCache:
 
     def _remember(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
         with self._lock:
-            self._memory.update(((fingerprint, name), vector) for name, vector in vectors.items())
+            self._memory.update(((fingerprint, text_hash), vector) for text_hash, vector in vectors.items())
             while len(self._memory) > IN_MEMORY:
                 self._memory.popitem(last=False)
 

@@ -50,14 +50,19 @@ _FORMULA_BELOW = "score of the last hit that was read * its rank / rank"
 
 
 def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranking]:
-    """Return the rankings of several sources with scores that compare; each source keeps its order.
+    """Return the rankings of several sources with scores that compare across sources; each source keeps its order.
 
-    The share of a hit says how much of the query its text holds, from 0 to 1: `score_texts`, or the share of the
-    query's words where the extra `hybrid` is not installed. Its worth is this share, less for a long text, and the
-    share of the query's words in its name or heading. The scores of the first ten hits of a source follow from their
-    worths: each is the mean of the three greatest among this hit and those below it, weighing 1, 1/2 and 1/3. So
-    a source with several good passages comes before a source with one. `kind` is 1, or less where the query asks for
-    another kind of source.
+    Each of the first ten hits of a source is read, and scored in three steps:
+
+    1. share, from 0 to 1: how much of the query its text holds, by `score_texts`, or by the share of the query's words
+       where the extra `hybrid` is not installed.
+    2. worth, from 0 to 1: the share, reduced for a long text, and raised by the query's words in its name or heading.
+    3. score: the mean of the three greatest worths among this hit and those below it, weighing 1, 1/2 and 1/3, minus
+       0.001 for each rank above it; then multiplied by `kind`. So a source with several good passages comes before a
+       source with one.
+
+    `kind` is below 1 for code if the query does not ask for code, and for text if it asks for code alone; otherwise 1.
+    Hits after the tenth get the score of the tenth, falling with their rank.
 
     Args:
         rankings: by source, each with its first ten hits or more. Items have their label as `source_type`.

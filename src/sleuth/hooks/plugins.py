@@ -12,7 +12,7 @@ import importlib.util
 import inspect
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -109,23 +109,32 @@ def unload_plugins(registry: Morpheus, instance: Any = None) -> None:
 
 
 def _load(
-    registry: Morpheus, name: str, origin: str, module: Any, instance: Any, *, activate: bool
+    registry: Morpheus,
+    name: str,
+    origin: str,
+    import_module: Callable[[], Any],
+    instance: Any,
+    *,
+    activate: bool,
 ) -> PluginInfo:
+    """Import a plugin, register its hooks and activate it.
+
+    A failure is recorded in the returned info, not raised, and its hooks are removed; only KeyboardInterrupt is raised,
+    too. A plugin whose name is taken is recorded as failed under "name (origin)".
+    """
     previous = registry.plugins.get(name)
-    holder = (
-        "Sleuth itself"
-        if name == BUILTIN
-        else previous.origin
-        if previous and previous.status == "active"
-        else ""
-    )
-    if holder:
-        error = f"a plugin named {name!r} is loaded from {holder}"
+    taken_by = ""
+    if name == BUILTIN:
+        taken_by = "Sleuth itself"
+    elif previous and previous.status == "active":
+        taken_by = previous.origin
+    if taken_by:
+        error = f"a plugin named {name!r} is loaded from {taken_by}"
         info = registry.plugins[f"{name} ({origin})"] = PluginInfo(name, origin, "failed", error)
         return info
     info = registry.plugins[name] = PluginInfo(name, origin, "inactive")
     try:
-        _register(registry, info, module())
+        _register(registry, info, import_module())
         if activate:
             _override(info, "activated", instance)
         info.status = "active"

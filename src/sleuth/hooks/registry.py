@@ -163,7 +163,10 @@ class Morpheus:
         self._lock = Lock()
 
     def hooks(self, name: str) -> tuple[Hook, ...]:
-        """Return the hooks of a call in the order they run."""
+        """Return the hooks that are registered under a name, in the order they run.
+
+        Of the base registry only hooks of plugins count: this registry has built-in ones of its own.
+        """
         own = self._hooks.get(name, ())
         if self._base is None:
             return own
@@ -218,20 +221,22 @@ class Morpheus:
         """Passes `result` through the hooks of a name.
 
         Args:
-            hook_name: the call.
+            hook_name: the name whose hooks run.
             result: what the first hook is given; unchanged where there are no hooks.
             args: given to every hook after the result.
-            rag2f: the host of the hooks, given to each under this name.
+            rag2f: the engine or other host that runs the hooks, given to each under this name, which the interface of
+                plugins fixes.
             options: given to each hook as far as it names them, or takes any keyword.
 
         Raises:
-            ArgumentError: an option that no hook of this name takes; gives the nearest one.
+            ArgumentError: an option that no hook of this name takes; the message suggests the most similar one.
             RetrievalError: a hook raised, or returned another type of result; chained to the cause, `context`
                 holds `hook` and `plugin`.
         """
         hooks = self.hooks(hook_name)
         if options and hooks and (accepted := options_of(hooks)) is not None:
             check_names(options, accepted)
+        # `is_running` is true until the hooks are done; they may run those of other registries.
         token = _RUNNING.set(_RUNNING.get() | {id(self)})
         try:
             for one in hooks:

@@ -104,7 +104,11 @@ class LexicalLeg(RankingLeg[str | Terms]):
 
     @classmethod
     def open(cls, context: LegContext) -> LexicalLeg:
-        """Return the leg that settings describe: one field for each language, fed by title, heading and text."""
+        """Return the leg that settings describe.
+
+        It has a field "text", fed by title, heading and text; a title or heading of weight 0 is left out. If
+        `settings.tells_languages`, rows of a known language feed a field of that language instead.
+        """
         settings = context.settings
         weights = {"title": settings.title_weight, "heading": settings.heading_weight, "text": 1}
         sources = {name: weight for name, weight in weights.items() if weight}

@@ -45,11 +45,12 @@ class SegmentRows:
         self._parts: list[blockmax.Segment] = [(i, segments[i].keys, segments[i].tie_ranks) for i in by_size]
 
     def search(self, terms: list[Weighed], request: LegRequest, *, ids: Ids | None = None) -> Hits:
-        """Return the best rows.
+        """Return the `request.k` best rows among those that are live and allowed.
 
         Args:
             terms: heaviest first.
-            ids: names of rows for a request without its own; None for the order of keys.
+            ids: returns for keys what orders equal scores of different segments; used if the request has none. Without
+                either, they are in order of key.
 
         Raises:
             ArgumentError: the bitmaps of the request do not fit the segments.
@@ -67,12 +68,13 @@ class SegmentRows:
                 out[places] = blockmax.score(terms, i, ordinals)
         return out
 
-    def counts(
+    def terms_in_row(
         self, terms: list[Weighed], key: int, postings: Sequence[Mapping[str, FieldPostings]]
     ) -> Iterator[tuple[Weighed, TermCount]]:
-        """Yield the terms that a row holds.
+        """Yield each of the terms that the row with this key holds, with how often.
 
         Args:
+            key: of a row. At most one segment holds it.
             postings: of each segment, by field.
         """
         for i, view in enumerate(self._segments):

@@ -43,28 +43,33 @@ class _Segment:
     A field that it does not hold, since none of its rows has that language, has no postings here.
     """
 
-    def __init__(self, view: SegmentView, leg: LexicalLeg, same: _Segment | None) -> None:
+    def __init__(self, view: SegmentView, leg: LexicalLeg, earlier: _Segment | None) -> None:
         """Read a segment.
 
         Args:
-            same: the segment with these bytes in another searcher, where other rows are live.
+            earlier: the same segment as an earlier searcher opened it, when other rows were live; its postings are
+                reused. None reads them.
         """
         self.view = view
         self.n = len(view)
         names = leg.field_names([view])
-        self.facts = {
+        self.lengths_with_deleted = {
             name: FieldLengths(view.meta[name]["total"], view.meta[name]["filled"]) for name in names
         }
         self.postings: dict[str, FieldPostings] = (
-            same.postings if same else {name: leg.postings_of(view, name) for name in names}
+            earlier.postings if earlier else {name: leg.postings_of(view, name) for name in names}
         )
-        self.lengths = self.facts if view.live is None else self._live_lengths(unpack(view.live, self.n))
+        self.live_lengths = (
+            self.lengths_with_deleted
+            if view.live is None
+            else self._without_deleted(unpack(view.live, self.n))
+        )
 
-    def _live_lengths(self, live: NDArray[np.bool_]) -> dict[str, FieldLengths]:
+    def _without_deleted(self, live: NDArray[np.bool_]) -> dict[str, FieldLengths]:
         """Return the lengths of live rows: those of all rows without those of the dead ones, which are few."""
         dead = np.flatnonzero(~live)
         lengths = {}
-        for name, facts in self.facts.items():
+        for name, facts in self.lengths_with_deleted.items():
             dead_lengths = self.postings[name].arrays["lengths"][dead]
             lengths[name] = FieldLengths(
                 facts.total - int(dead_lengths.sum(dtype=np.int64)),
@@ -106,9 +111,9 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         self._names: tuple[str, ...] = names
         self._segments: list[_Segment] = []
         for view in segments:
-            same = before.get(view.name)
-            is_unchanged = same is not None and same.view.live is view.live
-            self._segments.append(same if is_unchanged and same else _Segment(view, leg, same))
+            earlier = before.get(view.name)
+            is_unchanged = earlier is not None and earlier.view.live is view.live
+            self._segments.append(earlier if is_unchanged and earlier else _Segment(view, leg, earlier))
         self.statistics = {name: FieldStatistics.of(lengths) for name, lengths in self.lengths().items()}
         if corpus:
             lengths = {name: FieldLengths(**totals) for name, totals in corpus.totals.items()}
@@ -119,7 +124,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         self._norms = {
             name: scoring.bm25_norm(self.statistics[name].average, leg.k1, leg.b) for name in names
         }
-        self._indexes = {name: self._index(name) for name in names}
+        self._indexes = {name: self._build_field_index(name) for name in names}
         self._query_terms = QueryTerms(self._analyzers, self._indexes)
         self._rows = SegmentRows(segments)
 
@@ -130,7 +135,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         """Return the lengths of the live rows of these segments, by field."""
         lengths = dict.fromkeys(self._names, FieldLengths(0, 0))
         for segment in self._segments:
-            for name, own in segment.lengths.items():
+            for name, own in segment.live_lengths.items():
                 total, filled = lengths[name]
                 lengths[name] = FieldLengths(total + own.total, filled + own.filled)
         return lengths
@@ -143,7 +148,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def pool(self, query: str | Terms, request: LegRequest) -> Hits:
         """Return the best rows; see `search`."""
-        return self._rows.search(weigh(self._count(query)), request, ids=self._ids)
+        return self._rows.search(weigh(self._look_up_terms(query)), request, ids=self._ids)
 
     def analyse(self, query: str) -> dict[str, dict[str, float]]:
         """Return what each token of a query counts, by field, whether the index holds it or not."""
@@ -251,12 +256,12 @@ class LexicalSearcher(TermSearcher[str | Terms]):
 
     def scores(self, query: str | Terms, keys: NDArray[np.int64]) -> NDArray[np.float32]:
         """Scores of the given rows, shape (len(keys),), as `search` would give them; 0 where no term matches."""
-        return self._rows.scores(weigh(self._count(query)), np.asarray(keys, np.int64))
+        return self._rows.scores(weigh(self._look_up_terms(query)), np.asarray(keys, np.int64))
 
     def terms(self, query: str | Terms) -> dict[str, dict[str, float]]:
         """Return the terms of the query that the index holds, by field, with how often each counts."""
         counts_by_field: dict[str, dict[str, float]] = {}
-        for _, field, token, times, _ in weigh(self._count(query)):
+        for _, field, token, times, _ in weigh(self._look_up_terms(query)):
             counts_by_field.setdefault(field, {})[token] = times
         return counts_by_field
 
@@ -265,17 +270,17 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         n = max((statistics.n for statistics in self.statistics.values()), default=0)
         worth = {term: scoring.bm25_idf(0, n) for term in terms}
         weights = {name: dict.fromkeys(worth, 1.0) for name in self._names} if worth else {}
-        for _, _, token, _, entry in weigh(self._count(weights)):
+        for _, _, token, _, entry in weigh(self._look_up_terms(weights)):
             worth[token] = min(worth[token], entry.bm25)
         return worth
 
     def explain(self, query: str | Terms, key: int) -> Explanation:
         """Why the row has its score: a part per term that it holds; the parts sum to the score."""
-        terms = weigh(self._count(query))
+        terms = weigh(self._look_up_terms(query))
         postings = [segment.postings for segment in self._segments]
         parts = [
             self._explain_term(term, self._segments[count.segment], count)
-            for term, count in self._rows.counts(terms, key, postings)
+            for term, count in self._rows.terms_in_row(terms, key, postings)
         ]
         score = self._rows.scores(terms, np.array([key], np.int64))[0]
         formula = scoring.formula(self.leg.k1, self.leg.b)
@@ -303,8 +308,15 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         }
         return Explanation(f"{field}:{token}", score, scoring.TERM_FORMULA, facts)
 
-    def _count(self, query: str | Terms) -> dict[Found, float]:
-        """Return how often a query has each term, by field and token; of a text only terms that some live row holds."""
+    def _look_up_terms(self, query: str | Terms) -> dict[Found, float]:
+        """Look up the terms of a query, and return how much each counts.
+
+        A str is analysed, and terms that no live row holds are dropped. A mapping (field -> token -> weight) is checked
+        and kept whole.
+
+        Raises:
+            ArgumentError: the query is of another type, names an unknown field, or has a weight that is not above 0.
+        """
         if isinstance(query, str):
             return self._query_terms.counts(query)
         if not isinstance(query, Mapping):
@@ -319,21 +331,28 @@ class LexicalSearcher(TermSearcher[str | Terms]):
                 counts[self._indexes[name].find(token)] = times
         return counts
 
-    def _index(self, name: str) -> FieldIndex:
-        """Return what finds the terms of a field; segments that do not hold it have none."""
+    def _build_field_index(self, name: str) -> FieldIndex:
+        """Return the index that finds the terms of one field in all segments.
+
+        A segment without the field gets empty postings.
+        """
         average, absent = self.statistics[name].average, self.leg.no_postings
-        facts = [segment.facts.get(name, FieldLengths(0, 0)) for segment in self._segments]
+        lengths_at_build = [
+            segment.lengths_with_deleted.get(name, FieldLengths(0, 0)) for segment in self._segments
+        ]
+        c0, c1 = self._norms[name]
         return FieldIndex(
-            name,
-            [segment.postings.get(name, absent) for segment in self._segments],
-            [segment.view.live for segment in self._segments],
-            self.statistics[name].n,
-            *self._norms[name],
-            [_drift(own, average) for own in facts],
-            # Whether so few rows have a field that none of its terms is dense, and these rows have no other.
-            [
-                len(self.leg.fields) == 1 and not is_dense(own.filled, segment.n)
-                for own, segment in zip(facts, self._segments, strict=True)
+            name=name,
+            postings=[segment.postings.get(name, absent) for segment in self._segments],
+            lives=[segment.view.live for segment in self._segments],
+            n=self.statistics[name].n,
+            c0=c0,
+            c1=c1,
+            drifts=[_drift(lengths, average) for lengths in lengths_at_build],
+            # True where the segment cannot have a dense term: the leg has one field, and too few rows fill it.
+            sparse=[
+                len(self.leg.fields) == 1 and not is_dense(lengths.filled, segment.n)
+                for lengths, segment in zip(lengths_at_build, self._segments, strict=True)
             ],
             frequencies=self._corpus.counts.setdefault(name, {}) if self._corpus else None,
         )

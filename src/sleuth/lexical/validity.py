@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +13,18 @@ from sleuth.lexical.postings import GONE, GROUP, LARGE, MOST_ROWS, FieldPostings
 from sleuth.lexical.statistics import FieldLengths
 from sleuth.store import array_of, arrays_of, check_offsets, check_rising, integer_of, require, windows
 
+_MOST_TOTAL: Final = 1 << 62
+"""Greatest sum of row lengths that a segment may state."""
+
 
 def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *, full: bool) -> None:
-    """Refuse the arrays of one field that `PostingsWriter` cannot have made.
-
-    The postings themselves are checked term by term when they are read (`FieldPostings.locate`); all where `full`.
+    """Check the arrays of one field, and raise if `PostingsWriter` cannot have written them.
 
     Args:
-        facts: the total length of rows, and how many have one.
+        facts: what the segment stores of the field: {"total": sum of row lengths, "filled": rows of length above 0}.
         n: how many rows the segment has.
+        full: whether the postings of every term are checked, too; otherwise those of a term are checked when they are
+            first read (`FieldPostings.locate`).
 
     Raises:
         ValueError: says what is wrong.
@@ -30,7 +33,7 @@ def validate_field(arrays: Mapping[str, NDArray[Any]], facts: object, n: int, *,
     lengths, counts = arrays_of(arrays, {"lengths": (np.uint32, (n,)), "large_counts": (np.uint32, (None,))})
     total, filled = FieldLengths.of_rows(lengths)
     require(
-        integer_of(facts, "total", 0, 1 << 62) == total and integer_of(facts, "filled", 0, n) == filled,
+        integer_of(facts, "total", 0, _MOST_TOTAL) == total and integer_of(facts, "filled", 0, n) == filled,
         "the lengths of rows are not those that were counted",
     )
     n_terms = _check_dictionary(arrays)

@@ -21,13 +21,16 @@ _BYTES_OF_LETTER: Final = 4
 
 
 def beginning_with(postings: FieldPostings, prefix: str) -> dict[str, int]:
-    """Return the terms of a segment that begin with a text, and how many rows hold each, deleted ones included."""
+    """Return the terms of a segment that begin with `prefix`, each with its number of rows, deleted ones included.
+
+    Of more than `MOST_EXAMINED` terms, only those of the most rows are returned.
+    """
     data, starts = _dictionary(postings)
     start = prefix.encode()
-    numbers = np.flatnonzero(np.diff(starts) >= len(start))
+    term_numbers = np.flatnonzero(np.diff(starts) >= len(start))
     for place, byte in enumerate(start):
-        numbers = numbers[data[starts[numbers] + place] == byte]
-    return _counted(postings, numbers)
+        term_numbers = term_numbers[data[starts[term_numbers] + place] == byte]
+    return _counted(postings, term_numbers)
 
 
 def near(postings: FieldPostings, word: str, edits: int) -> dict[str, int]:

@@ -104,10 +104,13 @@ def _decoded(text: str) -> str:
 
 
 def split_url(url: str) -> SplitResult | None:
-    """Split a URL, or return None if it is invalid. urllib's error would repeat the URL."""
+    """Split a URL; return None if it is invalid, its port included.
+
+    The error of urllib is not passed on, because it quotes the URL, which may hold a password.
+    """
     try:
         parts = urlsplit(url)
-        _ = parts.port
+        _ = parts.port  # raises for an invalid port
     except ValueError:
         return None
     return parts

@@ -95,10 +95,10 @@ def context_of(cancellation: Cancellation) -> Context:
 
 
 async def in_thread(function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what `function` returns, run in another thread with the caller's context variables.
+    """Run `function` in another thread, with the caller's context variables, and return its result.
 
-    When the awaiting task is cancelled, the deadlines inside `function` have passed and its connections are closed.
-    Neither the task nor `asyncio.run` waits for the thread, as they would with `asyncio.to_thread`.
+    Cancelling the awaiting task makes every deadline in `function` expire at once, and closes its connections. Neither
+    the task nor `asyncio.run` then waits for the thread; with `asyncio.to_thread`, `asyncio.run` would.
     """
     import asyncio
 

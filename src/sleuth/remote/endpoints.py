@@ -33,7 +33,9 @@ class Pace:
     """
 
     DECREASE = 0.7
+    """A refusal at the ceiling multiplies the rate and the ceiling by this."""
     INCREASE = 0.02
+    """Requests a second that each success at the ceiling adds to the rate and the ceiling."""
 
     def __init__(self) -> None:
         self._rate = math.inf
@@ -109,7 +111,10 @@ class Pace:
         self._has_accepted = False
 
     def accepted(self) -> None:
-        """Record that the service did not refuse a request for its rate."""
+        """Raise the rate, if it is limited, after a request that was not refused for its rate.
+
+        Double it up to the ceiling; at the ceiling add `INCREASE` to both. Lift the limit at 1,000 requests a second.
+        """
         if self._rate == math.inf:
             return
         with self._turns:

@@ -41,15 +41,18 @@ def async_pieces(call: Callable[P, Iterator[T]]) -> Callable[P, AsyncIterator[T]
 
         cancellation = Cancellation()  # one for all pieces: the request is begun with the first
         context = context_of(cancellation)
-        run, rest = _bound(call, args)
-        step: Any = context.run
-        pieces, end = await in_thread(step, run, *rest, **kwargs), object()
+        bound_call, arguments = _bound(call, args)
+        run_in_context: Any = context.run
+        exhausted = object()
+        pieces = await in_thread(run_in_context, bound_call, *arguments, **kwargs)
         try:
-            while (piece := await in_thread(step, next, pieces, end)) is not end:
+            while (piece := await in_thread(run_in_context, next, pieces, exhausted)) is not exhausted:
                 yield piece
         finally:
             cancellation.cancel()
-            with suppress(ValueError):  # another thread waits for the next piece, and ends with its request
+            # `close` raises ValueError while another thread is inside the generator; that thread ends when its request
+            # is cancelled.
+            with suppress(ValueError):
                 pieces.close()
 
     return _renamed(twin, call)

@@ -62,7 +62,7 @@ class SparseSearcher(LegSearcher[TokenWeights]):
                 "query_weight * weight",
                 {"query_weight": weight, "weight": weight_of(count.tf)},
             )
-            for (_, _, token, weight, _), count in self._rows.counts(
+            for (_, _, token, weight, _), count in self._rows.terms_in_row(
                 terms, key, [{FIELD: postings} for postings in self._postings]
             )
         ]

@@ -18,16 +18,19 @@ MOST_DEPTH = 10_000
 """Hits that all pages of a search by one leg hold at most."""
 
 
-def cursor_of(offset: int, stated: Mapping[str, Any]) -> str:
+def cursor_of(offset: int, request_values: Mapping[str, Any]) -> str:
     """Return the cursor of the page that begins at `offset` of the results of a request."""
-    return base64.urlsafe_b64encode(f"{offset}.{_mark(stated)}".encode()).decode().rstrip("=")
+    return base64.urlsafe_b64encode(f"{offset}.{_mark(request_values)}".encode()).decode().rstrip("=")
 
 
-def offset_of(cursor: str | None, stated: Mapping[str, Any]) -> int:
-    """Return the offset at which the page of a cursor begins; 0 without one.
+def offset_of(cursor: str | None, request_values: Mapping[str, Any]) -> int:
+    """Return the offset that a cursor encodes, at which its page begins; 0 for None.
+
+    Args:
+        request_values: the values of this request; the cursor must have been made for equal ones.
 
     Raises:
-        ArgumentError: a cursor that no answer held, or one of another request.
+        ArgumentError: the cursor is malformed, or was made for another request.
     """
     if cursor is None:
         return 0
@@ -37,7 +40,7 @@ def offset_of(cursor: str | None, stated: Mapping[str, Any]) -> int:
         offset = int(number)
     except ValueError:
         offset, mark = -1, ""
-    if offset < 0 or mark != _mark(stated):
+    if offset < 0 or mark != _mark(request_values):
         raise ArgumentError(f"cursor must be that of an answer to the same request, got {cursor!r}")
     return offset
 
@@ -52,11 +55,11 @@ def depth(request: SearchRequest) -> int:
 _WRITER = json.JSONEncoder(sort_keys=True, default=str)  # making one takes longer than writing a request
 
 
-def written(stated: Mapping[str, Any]) -> str:
+def written(request_values: Mapping[str, Any]) -> str:
     """Return the values of a request as one text, equal for equal requests."""
-    return _WRITER.encode(stated)
+    return _WRITER.encode(request_values)
 
 
-def _mark(stated: Mapping[str, Any]) -> str:
-    text = written(stated)
+def _mark(request_values: Mapping[str, Any]) -> str:
+    text = written(request_values)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

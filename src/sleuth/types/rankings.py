@@ -178,8 +178,6 @@ _SHOWN: Final = 200
 class Ranking(Sequence[RetrievedItem]):
     """Items best first, equal scores by id, with a report of the parts that made it. Immutable.
 
-    In a list of more than ten,
-
     Attributes:
         items: the hits.
         parts: one report per leg or slice, in a stable order; empty where there was one part and it answered.

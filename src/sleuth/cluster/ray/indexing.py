@@ -323,7 +323,11 @@ class _Attempt:
         return tuple(parts[number] for number in range(self._plan.shards))
 
     def _publish(self) -> Manifest:
-        """Publish what the build has made; the version before where it is the same."""
+        """Publish the shards that the build uploaded, and return the manifest of the new version.
+
+        If no shard changed, publish nothing and return the manifest of the base version. Then delete the saved progress
+        of the build.
+        """
         plan, parts = self._plan, self._build.parts()
         if plan.base is not None and parts == plan.base.parts:
             manifest = plan.base

@@ -71,11 +71,12 @@ class Shards(Protocol):
     def ask(
         self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
     ) -> ShardAnswers:
-        """Ask some shards the same question at once; see `LocalShard.answer`.
+        """Send one question to several shards at once, and collect their answers.
 
         Args:
-            arguments: by number of the shard.
-            deadline: shards that have not answered by then are reported.
+            question: the name of a question that `LocalShard.answer` knows, such as "totals".
+            arguments: the arguments of the question for each shard to ask, by its number; other shards are not asked.
+            deadline: a shard that has not answered by then is in `failures` of the result.
 
         Raises:
             SleuthError: a shard raised it.
@@ -89,7 +90,13 @@ class LocalShards:
     def __init__(
         self, shards: Sequence[LocalShard], names: Sequence[str], scope: Filter | None = None
     ) -> None:
-        """Ask these shards, which have these names and are limited to a scope."""
+        """Group open shards.
+
+        Args:
+            shards: by number, narrowed to `scope` already.
+            names: of the shards, by number.
+            scope: the filter that they were narrowed to; it is only remembered here. None for all of the index.
+        """
         self.shards = shards
         self.names = names
         self.scope = scope

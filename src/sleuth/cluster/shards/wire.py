@@ -31,22 +31,25 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
         *(PublishedPart, PublishedFile),
     )
 }
-_HEAD: Final = struct.Struct("<Q")
+_UINT64: Final = struct.Struct("<Q")
 Buffers: TypeAlias = "list[bytes | memoryview]"
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def encode(value: Any) -> bytes:
-    """Return a value as bytes.
+    """Return a value as bytes that `decode` reads.
+
+    These are, in this order: the size of the JSON, the number of buffers, the size of each buffer (all as uint64), the
+    JSON, the buffers.
 
     Raises:
-        TypeError: its type is not one of those above.
+        TypeError: the value, or one inside it, is neither plain, a container, an array nor of one of `_KINDS`.
     """
     buffers: Buffers = []
     head = json.dumps(_pack(value, buffers), separators=(",", ":")).encode()
     sizes = np.array([len(buffer) for buffer in buffers], "<u8").tobytes()
-    return b"".join((_HEAD.pack(len(head)), _HEAD.pack(len(buffers)), sizes, head, *buffers))
+    return b"".join((_UINT64.pack(len(head)), _UINT64.pack(len(buffers)), sizes, head, *buffers))
 
 
 def decode(data: bytes) -> Any:
@@ -55,10 +58,10 @@ def decode(data: bytes) -> Any:
     Raises:
         ValueError, TypeError, KeyError: the bytes are not of `encode`.
     """
-    (head_size,), (count,) = _HEAD.unpack_from(data), _HEAD.unpack_from(data, _HEAD.size)
-    start = 2 * _HEAD.size
+    (head_size,), (count,) = _UINT64.unpack_from(data), _UINT64.unpack_from(data, _UINT64.size)
+    start = 2 * _UINT64.size
     sizes = np.frombuffer(data, "<u8", count, start).tolist()
-    start += _HEAD.size * count
+    start += _UINT64.size * count
     head = json.loads(data[start : start + head_size])
     start += head_size
     buffers: Buffers = []

@@ -132,8 +132,12 @@ class ObjectFolder:
 
 
 def _sync(folder: Path, name: str) -> None:
-    """Make a file of a folder durable, and the names of all folders down to it: obstore leaves that to the system."""
+    """Flush a new file to disk, and each folder above it up to the parent of `folder`.
+
+    So the file survives a power cut; obstore alone does not flush it.
+    """
     path = folder / name
+    # `folder` may be new, so its entry in its parent is flushed, too.
     while path != folder.parent.parent:
         fd = os.open(path, os.O_RDONLY)
         try:

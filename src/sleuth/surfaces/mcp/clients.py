@@ -79,11 +79,16 @@ class Client:
         return {**dict(self.extra), "command": command[0], "args": arguments}
 
     def is_present(self, folder: Path) -> bool:
-        """Return whether the agent is installed, or the project in a folder has settings for it."""
-        shared = self.project in ("", "opencode.json", ".mcp.json")
+        """Return whether the agent seems to be in use.
+
+        Its files are in the home folder, its program is on the PATH, or the project in a folder has its settings file,
+        or a folder for this file.
+        """
+        # The folder of these settings files is the project itself, which is there whichever agent is in use.
+        is_in_project_itself = self.project in ("", "opencode.json", ".mcp.json")
         places = [Path.home() / sign for sign in self.signs]
         places += [folder / self.project] if self.project else []
-        places += [] if shared else [(folder / self.project).parent]
+        places += [] if is_in_project_itself else [(folder / self.project).parent]
         return any(place.exists() for place in places) or any(map(shutil.which, self.programs))
 
 

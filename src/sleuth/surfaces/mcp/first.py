@@ -104,9 +104,12 @@ class FirstIndex:
             self._failure = f"not possible: {error}; {elsewhere}"
 
 
-def load() -> None:
-    """Import the modules that index and search code."""
-    with suppress(ImportError):  # the first call names the missing package
+def preload_code_modules() -> None:
+    """Import the slow modules that index and search code, so that the first call need not wait for them.
+
+    A missing package is ignored: the first call names it.
+    """
+    with suppress(ImportError):
         from sleuth.code import SnapshotRetriever
         from sleuth.code.snapshots import FirstRun
         from sleuth.engine import Sources

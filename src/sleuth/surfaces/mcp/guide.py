@@ -39,7 +39,10 @@ def with_section(text: str | None) -> str:
 
 
 def without_section(text: str | None) -> str | None:
-    """Return a file without the advice, as it was before; None where nothing else is in it."""
+    """Remove the section that `with_section` added, with the newline before it.
+
+    Returns None if nothing is left or there was no file, and the text unchanged if it has no section.
+    """
     if text is None:
         return None
     start, end = text.find(_BEGIN), text.find(_END)

@@ -33,7 +33,7 @@ def mcp_extension() -> Extension:
     managers: list[StreamableHTTPSessionManager] = []
 
     def install(app: FastAPI, service: Service) -> None:
-        managers.append(_manager(service))
+        managers.append(_session_manager(service))
         app.router.routes.append(Route(PATH, endpoint=_Endpoint(managers[0])))
         if service.tokens is not None:
             metadata = service.tokens.metadata
@@ -58,7 +58,11 @@ class _Endpoint:
         await self._manager.handle_request(scope, receive, send)
 
 
-def _manager(service: Service) -> StreamableHTTPSessionManager:
+def _session_manager(service: Service) -> StreamableHTTPSessionManager:
+    """Return the manager of MCP sessions for a service, whose tools see only what the key of a caller may see.
+
+    An error becomes an ArgumentError with the text that this caller may read.
+    """
     has_documents = "docs" in service.settings.sources
     workspace = Workspace(
         service.engine.path,
@@ -74,7 +78,7 @@ def _manager(service: Service) -> StreamableHTTPSessionManager:
         return Tools(
             workspace,
             allowed=call.key.filter,
-            url_of=_urls(str(_request(context).base_url)),
+            url_of=_url_maker(str(_request(context).base_url)),
             rerankers=call.service.settings.rerank,
             span=call.retrieval_span,
         )
@@ -100,8 +104,8 @@ def _call(context: Context) -> Call:
     return call_of(_request(context))
 
 
-def _urls(base: str) -> Callable[[str, Mapping[str, Any]], str]:
-    """Addresses of the page's source view, or of the page on the web that a document came from."""
+def _url_maker(base: str) -> Callable[[str, Mapping[str, Any]], str]:
+    """Return the function that gives the URL of a passage: its page on the web, or else the source view at `base`."""
 
     def url_of(id: str, metadata: Mapping[str, Any]) -> str:
         source = str(metadata.get("source") or "")

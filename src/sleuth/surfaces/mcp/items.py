@@ -55,10 +55,14 @@ def name_of(id: str, metadata: Mapping[str, Any]) -> str:
     return f"{title} ({name})" if title and title != name else name
 
 
-def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) -> Graded:
-    """Return a hit of a search."""
+def graded_passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) -> Graded:
+    """Return a hit of a search at three lengths.
+
+    These are: the whole, with its text; an outline, with its signature or a snippet of `OUTLINE` characters; and the
+    name, which is its id, title and URL.
+    """
     metadata = item.metadata
-    name = {
+    shortest = {
         "id": item.id,
         "title": name_of(item.id, metadata),
         "url": url_of(item.id, metadata),
@@ -82,9 +86,9 @@ def passage(item: RetrievedItem, query: str, sources: Answering, url_of: UrlOf) 
         facts["folded"] = item.folded
     why = {} if item.explanation is None else {"explanation": item.explanation.to_dict()}
     return Graded(
-        whole={**name, **facts, "text": item.text, **why},
-        outline={**name, **facts, "outline": outline},
-        name=name,
+        whole={**shortest, **facts, "text": item.text, **why},
+        outline={**shortest, **facts, "outline": outline},
+        name=shortest,
     )
 
 
@@ -126,7 +130,7 @@ class Lines(NamedTuple):
     files: int
 
 
-def lines(
+def matching_lines(
     snapshots: Sequence[Snapshot],
     pattern: LinePattern,
     tree: Filter | None,
@@ -136,21 +140,24 @@ def lines(
     *,
     worktree: bool,
 ) -> Lines:
-    """Return the lines of all snapshots that match a pattern, from `offset` on, `limit` at most; all are counted."""
+    """Search all snapshots for a pattern, and return at most `limit` matching lines from the `offset`-th on.
+
+    All matching lines and their files are counted.
+    """
     from sleuth.code.search import grep
 
     graded: list[Graded] = []
-    lines = files = 0
+    lines_before = files_before = 0
     for snapshot in snapshots:
-        first, most = max(0, offset - lines), limit - len(graded)
+        first, most = max(0, offset - lines_before), limit - len(graded)
         result = grep(snapshot, pattern, limit=most, offset=first, filter=tree, worktree=worktree)
-        lines += result.lines
-        files += result.files
+        lines_before += result.lines
+        files_before += result.files
         for match in result.matches:
             name = _place(snapshot.repository.path, match.file_path, match.line, match.line, url_of)
             whole = {**name, "text": match.text, **({"inside": match.inside} if match.inside else {})}
             graded.append(Graded(whole=whole, outline={**name, "text": match.text[:OUTLINE]}, name=name))
-    return Lines(graded, lines, files)
+    return Lines(graded, lines_before, files_before)
 
 
 def commit(entry: Commit) -> Graded:

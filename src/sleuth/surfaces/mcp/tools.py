@@ -146,7 +146,7 @@ class Tools:
             if self._allowed is not None:
                 ranking = ranking.without_details()
             hits = ranking[offset : offset + request.k]
-            graded = [items.passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
+            graded = [items.graded_passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
             assessed = (
                 {} if offset else {"grade": str(sources.grade(query, hits[:DEFAULT_K], request.sources))}
             )
@@ -213,7 +213,7 @@ class Tools:
                 row = snapshot.file(entry["file_path"])
                 text = snapshot.lines(row, entry["line"], entry["end_line"])
                 graded.append(items.definition(entry, snapshot.repository.path, text, self._url_of))
-        return self._rest(head | self._near(name, at, graded), graded, max_tokens, request, cursor)
+        return self._rest(head | self._suggestions(name, at, graded), graded, max_tokens, request, cursor)
 
     def references(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
@@ -230,7 +230,9 @@ class Tools:
                 counts["certain" if use["certain"] else "uncertain"] += 1
                 line = snapshot.lines(snapshot.file(use["file_path"]), use["line"], use["line"])
                 graded.append(items.reference(use, snapshot.repository.path, line, self._url_of))
-        return self._rest(head | counts | self._near(name, at, graded), graded, max_tokens, request, cursor)
+        return self._rest(
+            head | counts | self._suggestions(name, at, graded), graded, max_tokens, request, cursor
+        )
 
     def grep(
         self,
@@ -253,7 +255,7 @@ class Tools:
         tree = all_of(as_filter(filter), self._below(paths))
         head = self._head()
         snapshots = self._workspace.snapshots_at(at)
-        matches = items.lines(
+        matches = items.matching_lines(
             snapshots, compiled, tree, offset, MOST_RESULTS, self._url_of, worktree=at is None
         )
         head |= {"lines": matches.lines, "files": matches.files}
@@ -410,8 +412,8 @@ class Tools:
                 return snapshot, place
         raise ArgumentError(f"name must be a file or a definition of the snapshot, got {name!r}")
 
-    def _near(self, name: str, at: str | None, results: Sequence[Graded]) -> dict[str, list[str]]:
-        """Return the names that are like one of which nothing is known."""
+    def _suggestions(self, name: str, at: str | None, results: Sequence[Graded]) -> dict[str, list[str]]:
+        """Return {"near": the indexed names that are spelt like `name`} if there are no results; otherwise {}."""
         from sleuth.code import Navigator
 
         if results:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError
 from sleuth.surfaces.freshness import WAIT, Refresher, Stale
-from sleuth.surfaces.mcp.first import FirstIndex, load
+from sleuth.surfaces.mcp.first import FirstIndex, preload_code_modules
 from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Workspace:
     def warm(self) -> None:
         """Begin to load what a first index and its search need, so that the first call need not wait for it."""
         if self._index_first:
-            THREADS.submit(load)
+            THREADS.submit(preload_code_modules)
 
     def ready(self, texts: Iterable[str]) -> bool:
         """Return whether something can answer; if nothing is indexed, begin with the files about these texts.
