@@ -244,7 +244,10 @@ def _are_named(items: Sequence[RetrievedItem], question: str) -> list[bool]:
 
 
 def _is_named(item: RetrievedItem, names: Sequence[Sequence[str]]) -> bool:
-    """Return whether a passage is the definition that the question writes out, such as `Flask.run`.
+    """Return whether a name in the question is the name of the passage's definition.
+
+    It must end with the same last part, and its other parts must occur in order in the path and symbol: `Flask.run`
+    for `run` of class `Flask`.
 
     Args:
         names: names in the question, each as its parts.
@@ -253,6 +256,7 @@ def _is_named(item: RetrievedItem, names: Sequence[Sequence[str]]) -> bool:
     if not symbol:
         return False
     path = re.findall(r"\w+", str(item.metadata.get("path") or ""))
+    # Without the file's extension.
     steps = [*path[:-1], *symbol.split(".")]
     return any(name[-1] == steps[-1] and _are_in_order(name, steps) for name in names)
 

@@ -149,7 +149,7 @@ class ExtractiveSynthesizer:
     def assess(self, question: str, items: Sequence[RetrievedItem]) -> Assessment:
         """Choose what to quote, and say how well it fits; by words alone if the embedder fails."""
         try:
-            assessment = self._assess(question, items, self._embedder(question))
+            assessment = self._assess(question, items, self._embedder_for(question))
         except (EmbeddingError, TimeoutError) as error:
             logger.warning("an answer is chosen by words alone: %s", error)
             assessment = self._assess(question, items, None)
@@ -190,8 +190,11 @@ class ExtractiveSynthesizer:
         rules = LANGUAGES.get(language_of(items[0])) if items and self.by_language else None
         return get_analyzer(rules.analyzer).words_of_each if rules else self.analyze
 
-    def _embedder(self, question: str) -> Embedder | None:
-        """Return the embedder if it knows most words of the question."""
+    def _embedder_for(self, question: str) -> Embedder | None:
+        """Return the embedder, unless it says (`knowledge`) that it knows less than `KNOWN` of the question's words.
+
+        One that cannot say is used. None stands for no embedder.
+        """
         if self.embedder is None:
             return None
         from sleuth.vectors import ask_if_able

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Literal
@@ -143,7 +143,7 @@ def answer_parts(text: str) -> list[Part]:
             section = without_markup(body.partition("\n")[0].strip(" \t#="))
             headings.append((block.end, section))
             terms = [term] if (term := _described(body)) else []
-        elif term := _term(text, block, blocks[place + 1 : place + 2]):
+        elif term := _term(text, block, blocks[place + 1] if place + 1 < len(blocks) else None):
             terms.append(term)
             headings.append((block.end, f"{section} {' '.join(terms)}".lstrip()))
         else:
@@ -162,17 +162,25 @@ def _described(body: str) -> str:
     return f"`{match[1].strip()}`" if match else ""
 
 
-def _term(text: str, block: _Block, after: Sequence[_Block]) -> str:
-    """Return the term in a block of one line if the next block may describe it, else ""."""
+def _term(text: str, block: _Block, following: _Block | None) -> str:
+    """Return the term that a block of one line names, in backquotes if it looks like code; "" if it names none.
+
+    A term is an option or variable before any prose or item, or a short phrase before prose or a ":" description.
+    A phrase that is a list item counts only if prose follows on the next line.
+    """
     line = text[block.start : block.end].strip()
     term = without_markup(line)
-    if not after or not term or "\n" in line or after[0].kind not in ("prose", "item"):
+    if following is None or not term or "\n" in line or following.kind not in ("prose", "item"):
         return ""
     if _OPTION.match(term) and (term[-1] not in ".:" or term.endswith("...")):
         return term if "`" in term else f"`{term}`"
-    is_above = block.kind == "item" and after[0].kind == "prose" and after[0].start == block.end + 1
-    is_list = after[0].kind == "item" and text[after[0].start : after[0].end].lstrip()[0] != ":"
-    if (block.kind == "item" and not is_above) or is_list or not _PHRASE.fullmatch(term):
+    is_directly_above_prose = following.kind == "prose" and following.start == block.end + 1
+    is_followed_by_list = (
+        following.kind == "item" and text[following.start : following.end].lstrip()[0] != ":"
+    )
+    if block.kind == "item" and not is_directly_above_prose:
+        return ""
+    if is_followed_by_list or not _PHRASE.fullmatch(term):
         return ""
     return f"`{term}`" if _CODE_SIGN.search(term) and "`" not in term else term
 

@@ -201,12 +201,16 @@ def _names_a_place(part: Part, question: str) -> float:
 
 
 def _defines(part: Part, question: str) -> float:
-    """Return 1 for "Subject is …", and half for another sentence that begins with the subject."""
+    """Return 1 for "Subject is …" or "Subject: …", 0.5 for another part that begins with the subject, else 0.
+
+    Articles, markup and a plural ending are ignored.
+    """
     subject = " ".join(_SUBJECT.sub("", question).split()).rstrip("?!. ")
     if not subject:
         return 0.0
     words = map(re.escape, re.findall(r"\w+", subject.casefold().removesuffix("s")))
     name = r"[\s_-]?".join(words)
+    # `\w{0,2}` after the name: plural or singular.
     begins = re.match(
         rf"(?>\W*?(?=\w))(?:(?:an?|the)\s++[`*]*)?{name}\w{{0,2}}(?P<gap>\W+)(?P<verb>\w+)",
         part.text.casefold(),

@@ -54,32 +54,34 @@ def choose(
     *,
     analyze: Analyze = plain_words,
 ) -> list[Quote]:
-    """Return up to `count` of the best parts as quotes; a part that repeats a better one joins it.
+    """Return up to `count` of the best parts as quotes; a part that repeats or contradicts a better one joins it.
+
+    Quotes are best first; for a definition, those that open their page come first.
 
     Args:
-        sentences: best first. Those below `SHARE` of the best score, or with less than half as many words of the
-            question, are not quoted.
+        sentences: best first. Those below `SHARE` of the best score, or with fewer than half as many of the question's
+            words as the best one has, are not quoted.
         items: the passages of the sentences.
     """
     best = sentences[0].score if sentences else 0.0
     fewest = len(sentences[0].matches) / 2 if sentences else 0.0
     pages = [PagePassage(item) for item in items]
     selection: list[Quote] = []
-    quoted: list[_Comparable] = []
+    heads: list[_Comparable] = []
     for sentence in sentences:
         part = _Comparable(sentence, pages[sentence.item], analyze)
         is_strong = sentence.score >= CONFLICT * best
-        for place, (quote, first) in enumerate(zip(selection, quoted, strict=True)):
-            longer = _joined(question, quote, first, part, is_strong=is_strong)
-            if longer is not None:
-                selection[place] = longer
+        for place, (quote, first) in enumerate(zip(selection, heads, strict=True)):
+            merged = _joined(question, quote, first, part, is_strong=is_strong)
+            if merged is not None:
+                selection[place] = merged
                 break
         else:
             if len(selection) < count and sentence.score >= SHARE * best and len(sentence.matches) >= fewest:
                 quote = Quote(sentence, _widened(sentence, items[sentence.item]))
                 if not _extends(selection, quote):
                     selection.append(quote)
-                    quoted.append(part)
+                    heads.append(part)
     if question_type(question) == "definition":
         selection.sort(key=lambda quote: not _opens_page(quote.sentence, items[quote.sentence.item]))
     return selection

@@ -71,9 +71,10 @@ def summarize_docs(
 
 
 def cite_summary(summary: str, docs: Sequence[Document]) -> list[Citation]:
-    """Return for each line of a summary the document that holds most of its numbers and longer words.
+    """Return one citation per line of a summary: the document that supports the line best.
 
-    The number of a citation is that of its document, from 1. A low `support` is a reason to look.
+    That is the document that holds the largest share of the line's numbers and longer words. `number` counts documents
+    from 1. Check lines with low `support` by hand.
     """
     statements = [line.strip("-*• \t") for line in summary.splitlines() if line != SUMMARY_NOTE]
     citations = []
@@ -154,7 +155,7 @@ def _mean(words: Sequence[str], chance: dict[str, float]) -> float:
 def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -> list[list[Document]]:
     batches: list[list[Document]] = [[]]
     remaining = budget
-    for text in (part for doc in docs for part in _parts(doc.page_content, budget, count_tokens)):
+    for text in (part for doc in docs for part in _split_to_budget(doc.page_content, budget, count_tokens)):
         cost = count_tokens(text)
         if cost > remaining and batches[-1]:
             batches.append([])
@@ -164,8 +165,8 @@ def _batches(docs: Sequence[Document], budget: int, count_tokens: CountTokens) -
     return batches
 
 
-def _parts(text: str, budget: int, count_tokens: CountTokens) -> list[str]:
-    """Cut a text into parts that fit, between sentences."""
+def _split_to_budget(text: str, budget: int, count_tokens: CountTokens) -> list[str]:
+    """Cut a text between sentences into parts of at most `budget` tokens; a sentence that is longer stays one part."""
     if count_tokens(text) <= budget:
         return [text]
     parts: list[str] = []

@@ -149,7 +149,10 @@ def cluster(vectors: Halves, count: int, scratch: Scratch = IN_MEMORY) -> Halves
 
 
 def _rows_of_group(vectors: Halves, members: NDArray[np.integer[Any]], scratch: Scratch) -> Halves | Vectors:
-    """Return rows for k-means: in single precision, which costs less time, save those of a large group."""
+    """Return a group's rows for k-means, in single precision, which is faster.
+
+    Those of a group above `_GROUP_BYTES` stay in half precision, in scratch space.
+    """
     if len(members) * vectors.shape[1] * 4 <= _GROUP_BYTES:
         return _gather(vectors, members, np.float32)
     rows = scratch.growing(np.float16)

@@ -289,7 +289,11 @@ class TokenMatcher(NamedTuple):
     def match(
         self, query: str, keys: NDArray[np.int64], rows: Callable[[], Sequence[Row]]
     ) -> NDArray[np.float64]:
-        """Return how well rows match, shape (len(keys),)."""
+        """Return how well the tokens of the rows `keys` match those of the query, shape (len(keys),).
+
+        Args:
+            rows: returns the same rows with their texts; called only where tokens of some are not stored.
+        """
         values = None
         if self.searcher.tokens is not None:
             try:
@@ -327,11 +331,15 @@ def _is_sound(leg: DenseLeg, view: SegmentView) -> bool:
 
 
 def margin_of(spread: float, error: float, dimension: int) -> float:
-    """Return how far below the k-th best score an estimate may lie before its row is given up.
+    """Return how far below the k-th best score an estimate may lie before its row is skipped.
 
-    The variances of two errors add: the error of a row's code, `spread` for each direction of the query; and the
-        rounding error of the query's product with signs, times the code's factor f: |f s| is at most the row's own
-        length, 1, and its error.
+    That is `CERTAINTY` standard errors. The variances of two errors add: `spread²` from the code, and from the rounding
+    `error²` times the square of the code's factor f. A centred row and what its code leaves out are at right angles, so
+    f² · `dimension` is the sum of their squares: at most 1 on average, and `spread²` · `dimension`.
+
+    Args:
+        spread: standard error of an estimate by a row's code of one bit per dimension, for a query of length 1.
+        error: standard deviation of the rounding error of the query's product with signs (`codes.steps`).
     """
     return CERTAINTY * math.sqrt(spread**2 + error**2 * (spread**2 + 1 / dimension))
 

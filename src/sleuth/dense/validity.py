@@ -58,12 +58,12 @@ def validate_arrays(
         let_go(vectors)
 
 
-def _check_within(name: str, values: NDArray[np.floating[Any]], least: float) -> None:
+def _check_within(name: str, values: NDArray[np.floating[Any]], lower: float) -> None:
     # A NaN is neither.
     are_within = all(
-        not len(some) or (some.min() >= least and some.max() <= MOST) for some in windows(values)
+        not len(some) or (some.min() >= lower and some.max() <= MOST) for some in windows(values)
     )
-    require(are_within, f"{name!r} must be from {least:g} to {MOST:g}")
+    require(are_within, f"{name!r} must be from {lower:g} to {MOST:g}")
 
 
 def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> None:
@@ -84,23 +84,23 @@ def _check_tokens(arrays: Mapping[str, NDArray[Any]], n: int, *, full: bool) -> 
 
 def _check_lists(arrays: Mapping[str, NDArray[Any]], n: int, dimension: int, *, full: bool) -> None:
     """Check shapes and ranges of the arrays that list rows by clusters; with `full`, also that each row is listed."""
-    size = -(-dimension // 8)
+    code_bytes = -(-dimension // 8)
     count = len(array_of(arrays, f"{PREFIX}centres", np.float16, (None, dimension)))
-    blocks = len(array_of(arrays, f"{PREFIX}codes", np.uint8, (None, size, BLOCK)))
+    blocks = len(array_of(arrays, f"{PREFIX}codes", np.uint8, (None, code_bytes, BLOCK)))
     require(count > 0 and blocks > 0, "there must be lists")
     places, centre_blocks = blocks * BLOCK, -(-count // BLOCK)
     rows = array_of(arrays, f"{PREFIX}rows", np.uint32, (places,))
     begins = array_of(arrays, f"{PREFIX}begins", np.uint32, (count + 1,))
-    array_of(arrays, f"{PREFIX}centre_codes", np.uint8, (centre_blocks, size, BLOCK))
-    for name, length, least in (
+    array_of(arrays, f"{PREFIX}centre_codes", np.uint8, (centre_blocks, code_bytes, BLOCK))
+    for name, length, lower in (
         (f"{PREFIX}factors", places, 0.0),
         (f"{PREFIX}scales", count, -MOST),
         (f"{PREFIX}centre_factors", centre_blocks * BLOCK, 0.0),
     ):
-        _check_within(name, array_of(arrays, name, np.float32, (length,)), least)
+        _check_within(name, array_of(arrays, name, np.float32, (length,)), lower)
     _check_within(f"{PREFIX}centres", arrays[f"{PREFIX}centres"].ravel(), -MOST)
     check_offsets(f"{PREFIX}begins", begins, blocks)
     if full:
         row_numbers = rows[rows != NO_ROW]
-        require(not len(row_numbers) or row_numbers.max() < n, f"'list_rows' must be below {n}")
-        require((np.bincount(row_numbers, minlength=n) > 0).all(), "'list_rows' must hold every row")
+        require(not len(row_numbers) or row_numbers.max() < n, f"'{PREFIX}rows' must be below {n}")
+        require((np.bincount(row_numbers, minlength=n) > 0).all(), f"'{PREFIX}rows' must hold every row")

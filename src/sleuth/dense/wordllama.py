@@ -39,7 +39,8 @@ MOST_TOKENS = 512
 _SPACE: Final = "\u2581"
 _FIRST_BYTE, _FIRST_TEXT = 3, 259
 """The tokens between stand for one byte each, of letters that have no token."""
-_PIECE: Final = 2
+_LONGEST_PIECE: Final = 2
+"""Most letters of a token that counts as a piece of an unknown word."""
 _INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """Where the next part of a name begins with a capital."""
 _GIBBERISH_SHARE = 0.5
@@ -199,7 +200,7 @@ def share_of_pieces(text: str) -> float:
     pieces = (
         token.letters
         for token, ends_word in zip(tokens, ends, strict=False)
-        if token.letters <= _PIECE and not (token.starts and ends_word)
+        if token.letters <= _LONGEST_PIECE and not (token.starts and ends_word)
     )
     return sum(pieces) / (sum(token.letters for token in tokens) or 1)
 
@@ -222,7 +223,8 @@ def _token_letters(id: int) -> _TokenLetters:
     bare = text.strip(_SPACE)
     is_byte = _FIRST_BYTE <= id < _FIRST_TEXT
     is_word_sign = "\u3041" <= bare[:1] <= "\u9fff"
-    letters = 1 if is_byte else _PIECE + 1 if is_word_sign else len(bare)
+    # A token of kana or Chinese characters is a word: it counts as longer than a piece.
+    letters = 1 if is_byte else _LONGEST_PIECE + 1 if is_word_sign else len(bare)
     return _TokenLetters(letters, text.startswith(_SPACE))
 
 

@@ -84,16 +84,23 @@ def _in_order(test: Compare) -> dict[str, Any]:
     below = test.operator in ("lt", "lte")
     whole = {test.key: {"$lte": math.floor(test.value)} if below else {"$gte": math.ceil(test.value)}}
     parts = [{test.key: {"$lt" if below else "$gt": test.value}}, whole]
-    return {"$or": parts + ([_fraction(test.key, "eq", test.value)] if test.operator.endswith("e") else [])}
+    return {
+        "$or": parts + ([_equals_fraction(test.key, "eq", test.value)] if test.operator.endswith("e") else [])
+    }
 
 
 def _is_fraction(value: object) -> TypeGuard[float]:
     return isinstance(value, float) and not value.is_integer()
 
 
-def _fraction(key: str, operator: str, value: float) -> dict[str, Any]:
-    """Equality with a fraction, or its negation: Chroma takes the integer that is left when it is cut for
-    equal.
+def _equals_fraction(key: str, operator: str, value: float) -> dict[str, Any]:
+    """Translate `key == value`, or `key != value`, for a value such as 1.5.
+
+    Chroma truncates the value before it compares it with integers, so a stored 1 would equal 1.5; the test tells the
+    integer apart.
+
+    Args:
+        operator: "eq" or "ne".
     """
     if operator == "eq":
         return {"$and": [{key: {"$eq": value}}, {key: {"$ne": math.trunc(value)}}]}
@@ -101,16 +108,21 @@ def _fraction(key: str, operator: str, value: float) -> dict[str, Any]:
 
 
 def _equality(test: Compare, lists: bool) -> dict[str, Any]:
-    scalar, element, joint = _WITHIN[test.operator]
+    """Translate "eq", "in", "ne" or "nin".
+
+    Scalars take one test per type of value, and fractions tests of their own (`_equals_fraction`). If rows may hold
+    lists, more tests seek each value among the elements.
+    """
+    scalar_operator, list_operator, join = _WITHIN[test.operator]
     values = test.value if isinstance(test.value, tuple) else (test.value,)
     fractions = [value for value in values if _is_fraction(value)]
-    parts = [_fraction(test.key, "eq" if joint == "$or" else "ne", value) for value in fractions]
+    parts = [_equals_fraction(test.key, "eq" if join == "$or" else "ne", value) for value in fractions]
     if isinstance(test.value, tuple):
         others: list[Any] = list(_by_type(tuple(value for value in values if not _is_fraction(value))))
     else:
         others = [] if fractions else [test.value]
-    parts += [{test.key: {scalar: one}} for one in others]
-    return _joined(joint, parts + (_per_element(test, element) if lists else []))
+    parts += [{test.key: {scalar_operator: one}} for one in others]
+    return _joined(join, parts + (_per_element(test, list_operator) if lists else []))
 
 
 def _by_type(value: tuple[Scalar, ...]) -> list[list[Scalar]]:

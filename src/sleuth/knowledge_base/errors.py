@@ -171,6 +171,7 @@ def local_error(code: str, message: str, operation: str, status: int = 400) -> L
         from botocore.exceptions import ClientError
     except ImportError:
         return plain
+    # ClientError's `__init__` takes other arguments: the object is made without it, and gets the attributes of `plain`.
     kind = _local(ClientError)
     error = kind.__new__(kind, str(plain))
     error.__dict__.update(vars(plain))

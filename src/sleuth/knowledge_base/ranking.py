@@ -69,6 +69,7 @@ class KnowledgeBaseRetriever:
         results, _ = self._asking.retrieve_with_report(
             query, self._base, self._source, condition, max(k, MAX_RESULTS)
         )
+        # Results are best first: reversed, so that the best passage of a document overwrites its others.
         items = {item.id: item for item in reversed([item_of(result) for result in results])}
         return Ranking(sorted(items.values(), key=lambda item: (-(item.score or 0.0), item.id))[:k])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Any, NoReturn
 
 from sleuth.arguments import check_count, check_names, check_query
 from sleuth.compose import run_slices
@@ -148,7 +148,7 @@ class MultiSliceRetriever:
         sources = others if others and data_source_id is None else [data_source_id, *others]
         slices: dict[str, Callable[[], Results]] = {}
         for name, filtered, text, source in _plan([query, *rewrites], sources, condition is not None):
-            search = _search(num_results, source, condition if filtered else None)
+            search = _search_configuration(num_results, source, condition if filtered else None)
             request = {
                 "knowledgeBaseId": knowledge_base_id,
                 "retrievalQuery": {"text": text},
@@ -242,8 +242,13 @@ def service_filter(metadata_filter: Mapping[str, Any] | Filter | None) -> dict[s
     return to_bedrock(tree)
 
 
-def _search(num_results: int, source: str | None, condition: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the results and the filter of a request; it requires the data source as well as the filter."""
+def _search_configuration(
+    num_results: int, source: str | None, condition: dict[str, Any] | None
+) -> dict[str, Any]:
+    """Return the part of a request that sets the number of results and the filter.
+
+    The filter requires the data source and `condition`, if both are given.
+    """
     search: dict[str, Any] = {"numberOfResults": min(num_results, MAX_RESULTS)}
     parts = [] if source is None else [{"equals": {"key": SOURCE_KEY, "value": source}}]
     parts += condition.get("andAll", [condition]) if condition is not None else []
@@ -252,8 +257,13 @@ def _search(num_results: int, source: str | None, condition: dict[str, Any] | No
     return search
 
 
-def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> None:
-    """Raise the failure of the first slice that has one, with a note that lists all of them."""
+def raise_failure(reports: Sequence[PartReport], knowledge_base: str) -> NoReturn:
+    """Raise the first exception of a slice, with a note that lists all failures.
+
+    Raises:
+        KnowledgeBaseError: in place of an exception of botocore.
+        KnowledgeBaseTimeoutError: no slice raised any.
+    """
     failures = "; ".join(f"{report.name}: {report.error}" for report in reports if report.status != "skipped")
     cause = next((report.exception for report in reports if report.exception is not None), None)
     if cause is None:

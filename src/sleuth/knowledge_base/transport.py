@@ -40,6 +40,9 @@ class _Raw:
 def sender(timeout: float) -> Callable[..., Any]:
     """Return a handler of botocore's `before-send` that sends requests in place of the client's own transport.
 
+    Errors are raised as botocore's, which its retries know. Too large an answer counts as a read timeout: botocore has
+    no error for it.
+
     Args:
         timeout: seconds for a whole request.
     """

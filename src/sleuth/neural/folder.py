@@ -145,19 +145,21 @@ def _pooling(path: Path) -> str:
     """Return the pooling that sentence-transformers recorded; "" where it recorded none.
 
     Raises:
-        ArgumentError: another one than mean or cls.
+        ArgumentError: it recorded another pooling, several, or none of those that it lists.
     """
     modes = read_json(path / "1_Pooling" / "config.json")
     names = [name for name, mode in _POOLINGS.items() if modes.get(mode)]
-    if modes and (
-        len(names) != 1 or sum(value is True for name, value in modes.items() if "mode" in name) != 1
-    ):
+    enabled = [name for name, on in modes.items() if "mode" in name and on is True]
+    if modes and (len(names) != 1 or len(enabled) != 1):
         raise ArgumentError(f"pooling must be mean or cls, got {modes!r} in {path / '1_Pooling'}")
     return names[0] if names else ""
 
 
 def _max_tokens(path: Path, config: dict[str, Any]) -> int:
-    """Return the tokens of a text that the model reads: the least number in its files."""
+    """Return how many tokens of a text the model reads: the lowest limit in its files, at most `MOST_TOKENS`.
+
+    Limits of 1 or less are placeholders and do not count.
+    """
     limits = (
         read_json(path / "sentence_bert_config.json").get("max_seq_length"),
         read_json(path / "tokenizer_config.json").get("model_max_length"),

@@ -171,26 +171,33 @@ def pull_model(model: RemoteModel, *, progress: Progress | None = None) -> Model
 
 
 def _download(model: RemoteModel, file: RemoteFile, path: Path, tell: Callable[[int], None]) -> None:
-    """Write a file that has the checksum that the hub announced."""
+    """Download a file to `path`.
+
+    Raises:
+        RemoteError: no whole answer came, or its size or checksum is not the announced one: then the file is deleted.
+    """
     url = f"{model.endpoint}/{model.repository}/resolve/{quote(model.revision, safe='')}/{quote(file.path)}"
     size = 0
     with _get(url) as answer, path.open("wb") as target:
         try:
             for piece in answer.pieces():
-                answer.renew()
+                answer.renew()  # the deadline is for silence
                 size += target.write(piece)
                 if size > file.size:
                     break
                 tell(size)
         except BrokenError as error:
             raise _unanswered(url, str(error)) from None
-    if size != file.size or _checksum(path, file) != file.checksum:
+    problem = ""
+    if size != file.size:
+        more = " or more" if size > file.size else ""
+        problem = f"must have {file.size:,} bytes, got {size:,}{more}"
+    elif _checksum(path, file) != file.checksum:
+        problem = f"must have the checksum {file.checksum}, got another one"
+    if problem:
         path.unlink()
         raise RemoteError(
-            f"{shown_url(url)} must have the checksum {file.checksum}, got {size:,} of {file.size:,} bytes "
-            "with another one: the file was dropped",
-            service="models",
-            url=shown_url(url),
+            f"{shown_url(url)} {problem}: the file was dropped", service="models", url=shown_url(url)
         )
 
 

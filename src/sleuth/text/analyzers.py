@@ -125,7 +125,7 @@ class Analyzer:
         tokens_of_runs: list[str] = []
         for run in runs:
             tokens = cache.get(run)
-            tokens_of_runs += self._learn(run) if tokens is None else tokens
+            tokens_of_runs += self._tokenize_run(run) if tokens is None else tokens
         return tokens_of_runs
 
     def tokens_of_each(self, runs: list[str]) -> list[tuple[str, ...]]:
@@ -133,7 +133,10 @@ class Analyzer:
         return [(tokens,) if isinstance(tokens, str) else tokens for tokens in self._expand(runs)]
 
     def word_rule(self) -> WordRule | None:
-        """Return how words become tokens, for many of them in this thread; None where case matters."""
+        """Return the steps that turn a word of ASCII letters and digits into a token, for callers that do it in bulk.
+
+        They are only for this thread, whose stemmer they hold. None for analyzers that keep case.
+        """
         if self._keep_case:
             return None
         if self._finish is None:
@@ -179,8 +182,9 @@ class Analyzer:
             table[ord(char)] = ord(char if self._keep_case else char.lower())
         return bytes(table)
 
-    def _learn(self, run: str) -> tuple[str, ...]:
+    def _tokenize_run(self, run: str) -> tuple[str, ...]:
         """Return the tokens of one run of a text, and cache them."""
+        # A run of ASCII letters and digits is one word: the result is that of `_expand`, faster.
         if run.isascii() and run.isalnum() and not self._keep_case:
             word = run.lower()
             remaining = [word] if self._wanted(word) else []
@@ -413,11 +417,12 @@ class Stemming:
         return str if keeps_ascii else self._stemmer().stemWord
 
     def _stemmer(self) -> Any:
+        """Return this thread's stemmer, made at the first use."""
         stemmer = getattr(_stemmers, self._algorithm, None)
         if stemmer is None:
             import Stemmer
 
-            stemmer = Stemmer.Stemmer(self._algorithm, 0)
+            stemmer = Stemmer.Stemmer(self._algorithm, 0)  # 0: no cache of its own
             setattr(_stemmers, self._algorithm, stemmer)
         return stemmer
 
@@ -478,6 +483,10 @@ def get_analyzer(name: str) -> Analyzer:
 
 @cache
 def _language_analyzer(name: str) -> Analyzer:
+    """Return the analyzer built from a language's rules; its stop words are folded as its words are.
+
+    One-letter stop words make no compounds.
+    """
     language = _LANGUAGES[name]
     stop = frozenset(map(language.before, stop_words(language.code)))
     return Analyzer(

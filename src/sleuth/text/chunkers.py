@@ -256,8 +256,13 @@ class _PassageCutter:
         return border if border > 0 else high
 
     def _overlap_start(self, position: int, end: int) -> int:
-        """Return the earliest sentence before `cut` from which at most `overlap` tokens lead up to it; else `cut`."""
+        """Return where the next chunk starts, at `end` or before it.
+
+        That is the earliest sentence after `position` from which at most `overlap` tokens lead up to `end`, outside
+        blocks that are kept whole; `end` if there is none or a heading lies between.
+        """
         text, outline = self.text, self.outline
+        # With one blank after each, `overlap` tokens take at most so many characters.
         low = max(position + 1, end - self.overlap * (borders.WORD_PIECE + 1))
         for match in self.sentence.finditer(text, low, end):
             start = skip_blanks(text, match.end())

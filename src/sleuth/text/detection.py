@@ -176,14 +176,16 @@ def _languages_of(codes: tuple[str, ...]) -> dict[str, list[str]]:
 
 
 def _shares(words: Sequence[str], codes: tuple[str, ...]) -> dict[str, float]:
-    """Return by language which share of the words are stop words of it; of languages with enough different ones."""
+    """Return, for each language, the share of the words that are its stop words.
+
+    Languages with fewer distinct stop words in the text than its length demands are left out.
+    """
     languages = _languages_of(codes)
     stops = [word for word in words if word in languages]  # few: most texts are English
     if not stops:
         return {}
-    totals, different = (
-        Counter(chain.from_iterable(map(languages.__getitem__, some))) for some in (stops, set(stops))
-    )
+    totals = Counter(chain.from_iterable(map(languages.__getitem__, stops)))
+    different = Counter(chain.from_iterable(map(languages.__getitem__, set(stops))))
     least = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
     return {code: times / len(words) for code, times in totals.items() if different[code] >= least}
 

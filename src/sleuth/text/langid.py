@@ -109,11 +109,13 @@ class _Table(dict[int, memoryview]):
                 else np.lib.format.read_array_header_2_0
             )
             _, _, self.dtype = read(member)
-            head = member.tell()
+            npy_header = member.tell()
         self._fd = fd
+        # Find where the matrix's values start in the file: after the member's local header, whose name and extra field
+        # may differ in length from the directory's, and after numpy's own header.
         lengths = os.pread(self._fd, 4, info.header_offset + _LOCAL_HEADER - 4)
-        after = int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
-        self._start = info.header_offset + _LOCAL_HEADER + after + head
+        name_and_extra = int.from_bytes(lengths[:2], "little") + int.from_bytes(lengths[2:], "little")
+        self._start = info.header_offset + _LOCAL_HEADER + name_and_extra + npy_header
         self._size = width * self.dtype.itemsize
 
     def __missing__(self, row: int) -> memoryview:

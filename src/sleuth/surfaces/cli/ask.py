@@ -18,10 +18,10 @@ from sleuth.surfaces.cli.common import (
     warn_of_plugins,
 )
 from sleuth.surfaces.cli.files import (
+    file_names_of,
     file_of,
     filter_from_here,
     from_here,
-    names_of,
     passages_of,
     request_here,
 )
@@ -268,7 +268,7 @@ def source_from_here(engine: Answering, source: str, items: Sequence[RetrievedIt
     """Return a cited source, its file named as seen from here."""
     if items and (file := file_of(engine, items[0].metadata)):
         name = str(items[0].metadata.get("path") or items[0].metadata.get("source"))
-        source = from_here(file, names_of(engine).base) + source.removeprefix(name)
+        source = from_here(file, file_names_of(engine).base) + source.removeprefix(name)
     return clean_text(source)
 
 

@@ -38,8 +38,13 @@ def shown(names: FileNames, name: str) -> str:
     return clean_text(" ".join(from_here(names.path_of(name), names.base).split()))
 
 
-def names_of(engine: Answering) -> FileNames:
-    """Return the names of files among the documents of an engine or of sources; all absolute without documents."""
+def file_names_of(engine: Answering) -> FileNames:
+    """Return what turns the file names that are stored in an index into paths.
+
+    Args:
+        engine: an `Engine`, or `Sources`, which hold one in `.engine`. If there are no documents, names are left as
+            they are.
+    """
     from sleuth.ingest import FileNames
 
     documents: Any = getattr(engine, "engine", engine)
@@ -51,7 +56,7 @@ def file_of(engine: Answering, metadata: Mapping[str, Any]) -> str:
     """Return the absolute path of the file that a passage is from; "" if it is from none."""
     source = str(metadata.get("source") or "")
     if metadata.get("source_type", "docs") == "docs" and "path" in metadata:
-        path = names_of(engine).path_of(str(metadata["path"]))
+        path = file_names_of(engine).path_of(str(metadata["path"]))
         return path if os.path.isabs(path) else ""  # noqa: PTH117
     return source if os.path.isabs(source) else ""  # noqa: PTH117
 
@@ -59,7 +64,7 @@ def file_of(engine: Answering, metadata: Mapping[str, Any]) -> str:
 def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
     """Return where a passage is: the path from here, or the source, then the page or lines."""
     file = file_of(engine, metadata)
-    where = from_here(file, names_of(engine).base) if file else str(metadata.get("source") or id)
+    where = from_here(file, file_names_of(engine).base) if file else str(metadata.get("source") or id)
     return str(place_of(id, metadata, clean_text(" ".join(where.split()))))
 
 
@@ -140,7 +145,7 @@ def _resolved(engine: Answering, part: Compare) -> Filter:
 
     if part.operator in ("ne", "nin"):
         return Not(_resolved(engine, replace(part, operator="eq" if part.operator == "ne" else "in")))
-    here = _from_here(names_of(engine), part)
+    here = _from_here(file_names_of(engine), part)
     if here == part:
         return part
     count = getattr(engine, "count", None)

@@ -98,14 +98,14 @@ def excerpt_lines(part: ShownText, metadata: Mapping[str, Any], width: int) -> l
     if metadata.get("source_type") == "code":
         first, lines = int(metadata.get("start_line") or 1), text.split("\n")
         digits = len(str(first + len(lines) - 1))
-        numbered = enumerate(map(styled_spans, lines), first)
+        numbered = enumerate(map(style_marks, lines), first)
         return [f"{styled(f'{number:>{digits}}', 'dim')} {line}" for number, line in numbered]
     if metadata.get("type") in CODE:
         wrapped_lines = [
             wrapped(line.expandtabs(4), width, 1, keep_indentation=True) for line in text.split("\n")
         ]
-        return [styled_spans(line) for some in wrapped_lines for line in some or [""]][:CODE_LINES]
-    return [styled_spans(line) for line in wrapped(" ".join(text.split()), width, 4)]
+        return [style_marks(line) for some in wrapped_lines for line in some or [""]][:CODE_LINES]
+    return [style_marks(line) for line in wrapped(" ".join(text.split()), width, 4)]
 
 
 def marked(snippet: ShownText) -> str:
@@ -135,8 +135,11 @@ def wrapped(text: str, width: int, most: int, *, keep_indentation: bool = False)
     return lines
 
 
-def styled_spans(line: str) -> str:
-    """Replace the marks of matches by codes for a terminal, or remove them for a pipe."""
+def style_marks(line: str) -> str:
+    """Replace match marks by a style, which `say` prints as codes for a terminal and omits in a pipe.
+
+    Wrapping may cut a match: one without an end is styled to the end of the line, an end without a start is removed.
+    """
     if line.count(OPEN) > line.count(CLOSE):
         line += CLOSE
     return re.sub(f"{OPEN}([^{CLOSE}]*)(?:{CLOSE}|$)", lambda match: styled(match[1], "match"), line).replace(

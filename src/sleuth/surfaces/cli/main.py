@@ -86,7 +86,7 @@ def run(arguments: list[str]) -> None:
 
 
 def start_quickly() -> None:
-    """Turn off what costs a search from a shell more than a tenth of its time without any use to it."""
+    """Turn off start-up work that a single command does not need, and that together takes over a tenth of its time."""
     # Pydantic searches every installed package for plugins.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time, and no matrix is large

@@ -56,7 +56,7 @@ def serve(
     from sleuth.errors import MissingPackageError
 
     try:
-        from sleuth.surfaces.mcp.stdio import serve
+        from sleuth.surfaces.mcp.stdio import serve as serve_stdio
     except ImportError as error:
         if error.name not in ("mcp", "mcp_types", "anyio"):
             raise
@@ -65,11 +65,12 @@ def serve(
 
     if root is not None:
         os.chdir(root)
+    # An index that is named without a root answers for all that it holds, not for the current folder.
     has_own_index = index is not None and root is None
-    serve(
+    serve_stdio(
         Workspace(
             _index_folder(index),
-            None if has_own_index else Path.cwd(),
+            root=None if has_own_index else Path.cwd(),
             refresh=refresh,
             index_first=not no_index,
         )

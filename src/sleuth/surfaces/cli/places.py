@@ -62,7 +62,10 @@ def _distrust(folder: Path) -> str:
 
 
 def _is_tracked(folder: Path) -> bool:
-    """Return whether git tracks a file in a folder; runs git only if git's index has such a name."""
+    """Return whether git tracks a file in a folder.
+
+    Reads git's index itself first: if it holds all paths in full and the folder's name is not in it, git need not run.
+    """
     home = next((above for above in folder.parents if os.path.lexists(above / ".git")), None)
     if home is None:
         return False
@@ -73,10 +76,11 @@ def _is_tracked(folder: Path) -> bool:
         return False  # nothing was ever added
     except OSError:  # of a worktree or a submodule, `.git` is a file
         return _git_lists(home, folder.relative_to(home))
-    whole = int.from_bytes(index_bytes[4:8]) < _COMPRESSED and not any(git.glob("sharedindex.*"))
-    return not (whole and folder.name.encode() not in index_bytes) and _git_lists(
-        home, folder.relative_to(home)
-    )
+    version = int.from_bytes(index_bytes[4:8])
+    has_full_paths = version < _COMPRESSED and not any(git.glob("sharedindex.*"))
+    if has_full_paths and folder.name.encode() not in index_bytes:
+        return False
+    return _git_lists(home, folder.relative_to(home))
 
 
 def _git_lists(home: Path, path: Path) -> bool:

@@ -93,14 +93,22 @@ class Gate:
         check_host(host, self._hosts)
         check_origin(headers, host, self._origins, scope["path"])
         if scope["path"] not in self.public and scope["method"] != "OPTIONS":
-            call.key = await self._key(headers, scope["path"])
+            call.key = await self._authenticate(headers, scope["path"])
             self.service.rates.take(call.key)
         declared = headers.get(b"content-length", b"0")
         if not declared.isdigit() or int(declared) > body.most:
             raise _too_large(body.most)
 
-    async def _key(self, headers: dict[bytes, bytes], path: str) -> Key:
-        keys, tokens = self.service.keys, self.service.tokens if path == AGENTS_PATH else None
+    async def _authenticate(self, headers: dict[bytes, bytes], path: str) -> Key:
+        """Return the key of a request's bearer token; EVERYONE if the server has no keys.
+
+        The token is one of the server's own keys or, on the path of agents, an access token, which lacks their prefix.
+
+        Raises:
+            Refusal: 401, or as of `key_of` for an access token.
+        """
+        keys = self.service.keys
+        tokens = self.service.tokens if path == AGENTS_PATH else None
         if keys is None:
             return EVERYONE
         kind, _, token = headers.get(b"authorization", b"").decode("latin-1").partition(" ")

@@ -91,7 +91,7 @@ class Metrics:
         histogram.observe(seconds)
 
     def observe_parts(self, parts: Iterable[PartReport]) -> None:
-        """Count the legs and sources of one search."""
+        """Record how long each leg or source of one search took, by kind and status."""
         for part in parts:
             kind = part.name.partition(":")[0]  # ids and paths would make a series each
             histogram = self._part_observers.get((kind, part.status))

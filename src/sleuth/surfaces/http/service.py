@@ -207,7 +207,7 @@ class Call:
         return max(0.0, self.ends - time.monotonic())
 
     def require(self, scope: Scope) -> None:
-        """Refuse a call whose key does not have a scope, and changes on a server that makes none.
+        """Refuse a call whose key lacks a scope; on a read-only server, refuse every write.
 
         Raises:
             Refusal: 403.
