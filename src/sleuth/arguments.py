@@ -19,7 +19,7 @@ MOST_QUERY = 10_000
 
 
 def check_query(query: Any) -> str:
-    """Return a query, which each way into the package checks here.
+    """Return the query unchanged if it is a valid one. Every public function that takes a query calls this.
 
     Raises:
         ArgumentError: not a string, or longer than `MOST_QUERY`.
@@ -139,10 +139,12 @@ def check_names(
 
 
 def check_options(function: Callable[..., Any], options: Iterable[str]) -> None:
-    """Refuse options that a function does not take, for a call that passes its own options on.
+    """Refuse keyword options that `function` has no parameter for.
+
+    A wrapper calls this before it forwards its `**options`. A function with `**options` of its own takes all.
 
     Raises:
-        ArgumentError: gives the nearest option that it takes.
+        ArgumentError: an option is unknown; the message suggests the nearest one.
     """
     from inspect import signature
 

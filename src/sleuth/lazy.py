@@ -9,7 +9,9 @@ from typing import Any
 
 
 def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return the `__getattr__`, `__dir__` and `__all__` of a package from its stub, the one list of its names.
+    """Make a package import its names lazily: return its `__getattr__`, `__dir__` and `__all__`.
+
+    All three are derived from its stub `__init__.pyi`, the one list of its names.
 
     Args:
         package: its `__name__`.
@@ -28,7 +30,9 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
         if home is None:
             hint = " or ".join(_imports_of(name, package, file)) or f"it has {', '.join(sorted(homes))}"
             raise AttributeError(f"module {package!r} has no attribute {name!r}; {hint}")
-        value = namespace[name] = getattr(import_module(home), name)
+        value = namespace[name] = getattr(
+            import_module(home), name
+        )  # kept, so `__getattr__` runs once a name
         return value
 
     def names() -> list[str]:

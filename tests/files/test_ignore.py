@@ -216,4 +216,4 @@ def test_rules_of_a_linked_worktree(tmp_path: Path) -> None:
     for broken in ("", "gitdir: \0", "gitdir: /nowhere", "x" * 10_000):
         write(tmp_path / "w", {".git": broken})
         assert documents(tmp_path / "w") == {"a.log", "b.md"}
-    assert Ignores().entering(str(tmp_path / "w")).rules == ()
+    assert Ignores().for_subfolder(str(tmp_path / "w")).rules == ()

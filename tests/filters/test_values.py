@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from pathlib import PurePosixPath
+from types import ModuleType
 from typing import Any
 from uuid import UUID
 
@@ -51,3 +53,10 @@ def test_missing_values_are_null(value: Any) -> None:
 def test_other_values_stay(value: Any) -> None:
     """A value without a plain form is left as it is, for others to refuse."""
     assert plain_scalar(value) is value
+
+
+def test_a_pandas_that_is_being_imported_changes_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While another thread imports pandas, its module is there without NA."""
+    monkeypatch.setitem(sys.modules, "pandas", ModuleType("pandas"))
+    assert plain_scalar(b"x") == b"x"
+    assert plain_scalar(np.int64(3)) == 3

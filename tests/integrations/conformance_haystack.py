@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from haystack import Document, Pipeline
+from haystack.errors import FilterError
 from haystack.testing import document_store as suite
 from haystack.testing import document_store_async as async_suite
 
-from sleuth.integrations.haystack import SleuthDocumentStore, SleuthRetriever
+from sleuth.integrations.haystack import SleuthDocumentStore, SleuthRetriever, as_filter
 from tests.integrations.documents import check_examples
 
 
@@ -112,3 +113,10 @@ def test_a_pipeline_is_written_and_read(store: SleuthDocumentStore) -> None:
 def test_the_guide_is_true(tmp_path: Path) -> None:
     """The examples print what the guide says."""
     check_examples("Haystack", tmp_path)
+
+
+@pytest.mark.parametrize("conditions", [[], [{"field": "meta.a", "operator": "==", "value": 1}]])
+def test_an_unknown_operator_is_refused(conditions: list[dict[str, Any]]) -> None:
+    """It would else match every document where there are no conditions."""
+    with pytest.raises(FilterError, match="operator must be AND, OR or NOT, got 'NAND'"):
+        as_filter({"operator": "NAND", "conditions": conditions})

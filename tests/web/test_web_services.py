@@ -164,11 +164,11 @@ def test_the_next_service_is_asked_when_one_is_down(
     search = WebSearch(service="brave,exa", timeout=5)
     assert search.search("tides", 3).hits[2].domain == "site4.org"
     assert servers["exa"].asked == []
-    servers["brave"].down = 429
+    servers["brave"].failure_status = 429
     with caplog.at_level(logging.WARNING, "sleuth.web"):
         assert WebSearch(service="brave,exa").search("tides", 3).hits[2].domain == "site5.org"
     assert "asking the next service, because brave answered 429" in caplog.text
-    servers["exa"].down = 500
+    servers["exa"].failure_status = 500
     with pytest.raises(WebError, match="exa answered 500: Service down"):
         WebSearch(service="brave,exa").search("tides", 3)
 
@@ -182,13 +182,13 @@ def test_several_services_are_merged(
     hits = search.search("tides", 5).hits
     assert [hit.domain for hit in hits] == [f"site{number}.org" for number in (1, 2, 3, 4, 5)]
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    servers["brave"].down = 500
+    servers["brave"].failure_status = 500
     with caplog.at_level(logging.WARNING, "sleuth.web"):
         hits = WebSearch(service="searxng+brave+exa").search("tides", 5).hits
     assert {hit.domain for hit in hits} == {"site1.org", "site2.org", "site3.org", "site5.org"}
     assert "without one service, because brave answered 500" in caplog.text
     for server in servers.values():
-        server.down = 500
+        server.failure_status = 500
     with pytest.raises(WebError, match="searxng answered 500"):
         WebSearch(service="searxng+brave+exa").search("tides", 5)
 

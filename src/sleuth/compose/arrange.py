@@ -24,7 +24,8 @@ _MONTH: Final = re.compile(r"\d{4}-\d{2}")
 _YEARS: Final = range(1000, 10_000)
 _MILLISECONDS: Final = 1e11
 """Numbers from here on count milliseconds since 1970: seconds reach it in the year 5138."""
-_LIKE: Final = 0.6
+_SIMILARITY: Final = 0.6
+"""Of a key to the one that a note suggests instead, at least: 0 to 1."""
 
 
 class NotedItems(Protocol):
@@ -201,7 +202,9 @@ class Arrangement:
         return [factor for factor in factors if factor is not None]
 
     def order(self, items: Iterable[RetrievedItem]) -> list[RetrievedItem]:
-        """Return the hits in their new order with their new scores; a hit says how many it stands for.
+        """Return the hits rescored, sorted, then collapsed.
+
+        With `collapse`, a hit has the number of hits that were folded into it in `extra["folded"]`, if there are any.
 
         Args:
             items: best first. Equal values keep this order.
@@ -244,10 +247,13 @@ class Arrangement:
             else item.with_extra(explanation=self.explained(item, item.explanation))
             for item in self.order(hits.items)
         ]
-        return ArrangedItems(items, [*hits.notes, *self.notes(hits.items)])
+        return ArrangedItems(items, [*hits.notes, *self.notes_on_missing_keys(hits.items)])
 
-    def notes(self, items: Sequence[RetrievedItem]) -> list[str]:
-        """Say of each key that no candidate has it, with the nearest key that one has."""
+    def notes_on_missing_keys(self, items: Sequence[RetrievedItem]) -> list[str]:
+        """Return a note for each key of this arrangement that none of the items has.
+
+        A note suggests the nearest key that one of the items has.
+        """
         from difflib import get_close_matches
 
         keys = [self.sort, self.collapse, self.recency.key if self.recency else ""]
@@ -259,7 +265,7 @@ class Arrangement:
         names = sorted({name for item in items for name in leaves(item.metadata)})
         notes = []
         for key in absent:
-            near = get_close_matches(key, names, 1, _LIKE)
+            near = get_close_matches(key, names, 1, _SIMILARITY)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             notes.append(f"no result has the metadata key {key!r}{hint}")
         return notes

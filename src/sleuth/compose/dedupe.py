@@ -14,7 +14,10 @@ Identity = Callable[[RetrievedItem], Hashable]
 
 
 def by_text() -> Identity:
-    """Identify an item of one list by the text that its own repeats (`sleuth.text.Repeats`)."""
+    """Return an identity under which items with nearly the same text are equal (`sleuth.text.Repeats`).
+
+    It remembers what it has seen: make a new one for each list.
+    """
     repeats = Repeats()
 
     def identity(item: RetrievedItem) -> Hashable:

@@ -193,6 +193,11 @@ def normalise(
 ) -> NDArray[np.float64]:
     """Return what a leg of weight 1 adds to each row of its pool, shape (m,); it adds 0 to all other rows.
 
+    - "minmax", "combmnz": (score - least) / (greatest - least);
+    - "zscore": (score - least) / deviation;
+    - "rrf": 1 / (rank_constant + rank);
+    - "max": the score itself.
+
     If all scores are equal, min-max and z-scores are 1, so that a hit counts more than a miss. z-scores are measured
     from the lowest score of the pool instead of from the mean: the ranking is the same, and a miss adds 0.
     """
@@ -203,7 +208,7 @@ def normalise(
         return 1 / (rank_constant + np.arange(1, len(values) + 1))
     least = values.min()
     scale = values.max() - least
-    if method == "zscore":
+    if method == "zscore":  # `cumsum` adds the values one by one, in their order; `sum` would group them
         deviations = values - values.cumsum()[-1] / len(values)
         scale = np.sqrt((deviations * deviations).cumsum()[-1] / len(values))
     return (values - least) / scale if scale > 0 else np.ones(len(values))

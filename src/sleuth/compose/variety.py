@@ -9,7 +9,7 @@ from sleuth.text import Repeats
 from sleuth.types import RetrievedItem, documents_of
 
 HEAD: Final = 10
-"""Places of which one document has few."""
+"""The number of first places, in which the hits of one document are limited."""
 
 WINDOW: Final = 100
 """The best hits, among which copies are looked for, and which may move up for a document with too many."""
@@ -26,10 +26,11 @@ def choose(
 ) -> list[RetrievedItem]:
     """Return the `k` hits to show, each with the ids of its copies in `extra["copies"]`.
 
-    The first ten are the best hits that are no copies and of which no document has more than `per_document`. If there
-    are fewer among the best hundred, the best of the others fill up. All others follow in their order. So a
-    list for k begins the one for k + 1, and nothing but copies is missing in a long one. A longer list may name more
-    copies of a hit, since it looks further.
+    The rule: the first ten are the best hits that are no copies and of which no document has more than `per_document`.
+    If there are fewer among the best hundred, the best of the others fill up. All others follow in their order.
+
+    What follows from it: the list for k is a prefix of that for k + 1, apart from the copies that a hit names: a longer
+    list may name more, since it looks further. In the list of all hits, only copies are left out.
 
     Args:
         first: the best `k` hits, or all there are.
@@ -44,18 +45,20 @@ def choose(
     if len(first) < k:
         places, items_at = range(len(first)), _nothing
     if k < HEAD and len(_Choice(first, items_at, window).pick(range(k), k, per_document)[0]) == len(first):
-        return list(first)
+        return list(first)  # no hit has to move: spares reading beyond k
     choice = _Choice(first, items_at, window)
-    head, rest = choice.pick(places[:WINDOW], HEAD, per_document)
-    room = HEAD - len(head)
-    more, _ = choice.pick([*rest, *places[WINDOW:]], max(k - len(head), room))
-    return choice.items([*sorted(head + more[:room]), *more[room:]][:k])
+    head, waiting = choice.pick(places[:WINDOW], HEAD, per_document)
+    missing = HEAD - len(head)
+    fillers, _ = choice.pick([*waiting, *places[WINDOW:]], max(k - len(head), missing))
+    first_ten = sorted(head + fillers[:missing])
+    rest = fillers[missing:]
+    return choice.items([*first_ten, *rest][:k])
 
 
 def choose_among(
     items: Sequence[RetrievedItem], k: int, *, all_copies: bool, per_document: int
 ) -> list[RetrievedItem]:
-    """Return the `k` of these hits to show, best first as they are; see `choose`."""
+    """Apply `choose` to a complete list of hits, best first, instead of one that is read on demand."""
     return choose(
         items[:k],
         k,
@@ -91,7 +94,7 @@ class _Choice:
             batch: list[int] = []
             while len(selection) + len(batch) < count and next_place < len(places):
                 place = places[next_place]
-                if place >= len(items) and not self._reach(place):
+                if place >= len(items) and not self._read_up_to(place):
                     next_place = len(places)
                     break
                 next_place += 1
@@ -109,11 +112,13 @@ class _Choice:
                     counts[documents[place]] -= 1
         return selection, [*others, *places[next_place:]]
 
-    def _reach(self, place: int) -> bool:
+    def _read_up_to(self, place: int) -> bool:
         """Read hits up to a place, and a few more; return whether the ranking has a hit there."""
         while place >= len(self._items) and not self._is_whole:
             start = len(self._items)
-            places = range(start, start + max(HEAD // 2, start // 4))
+            places = range(
+                start, start + max(HEAD // 2, start // 4)
+            )  # by a quarter, so that few reads reach far
             items = self._read(places)
             self._items += items
             self._documents += documents_of(items)

@@ -60,7 +60,7 @@ class Candidates:
     def _arranged(self, k: int, arrangement: Arrangement) -> list[RetrievedItem]:
         rows = self.ranked
         every = read_items(self._snapshot, rows.keys, rows.scores)
-        self.notes = arrangement.notes(every)
+        self.notes = arrangement.notes_on_missing_keys(every)
         items = choose_among(arrangement.order(every), k, **self._request.variety())
         places = {item.id: place for place, item in enumerate(every)}
         if self._request.explain:

@@ -29,6 +29,10 @@ _ALPHABETS: Final = {
 """Letters beyond ASCII of the languages that each encoding is used for, one language each; the commonest come first."""
 _MARKS: Final = frozenset("‘’“”„‚–—…•€£§©®™°·´«»¡¿²³½\xa0\xad")
 _SNIFF: Final = 8 << 10
+_LESS_COHERENT: Final = 0.05
+"""How much less Western European may look like a language than the best guess, 0 to 1, and still be preferred."""
+_MORE_CHAOTIC: Final = 0.15
+"""How much greater its share of unlikely characters may be, 0 to 1."""
 
 
 def marked_encoding(data: bytes) -> str | None:
@@ -136,7 +140,10 @@ def _latin(sample: bytes) -> str | None:
 
 
 def _by_statistics(sample: bytes) -> str | None:
-    """Return the best guess of charset-normalizer, or Western European if that is about as good."""
+    """Return the best guess of charset-normalizer, or Western European if that is about as good.
+
+    Western European is the commonest encoding besides UTF-8, and the differences between guesses are often small.
+    """
     from charset_normalizer import from_bytes
 
     matches = list(from_bytes(sample, cp_exclusion=_WIDE))
@@ -144,8 +151,10 @@ def _by_statistics(sample: bytes) -> str | None:
         return None
     best = matches[0]
     for match in matches:
-        near = match.coherence >= best.coherence - 0.05 and match.chaos <= best.chaos + 0.15
-        if near and "cp1252" in (match.encoding, *match.could_be_from_charset):
+        is_near = (
+            match.coherence >= best.coherence - _LESS_COHERENT and match.chaos <= best.chaos + _MORE_CHAOTIC
+        )
+        if is_near and "cp1252" in (match.encoding, *match.could_be_from_charset):
             return "cp1252"
     return best.encoding
 

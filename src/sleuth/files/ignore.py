@@ -235,8 +235,8 @@ class Ignores:
     truncated: bool = False
     contents: Mapping[str, bytes] | None = None
 
-    def entering(self, folder: str, present: Container[str] | None = None) -> Ignores:
-        """Return the rules inside a folder, which lies in the folder of these rules.
+    def for_subfolder(self, folder: str, present: Container[str] | None = None) -> Ignores:
+        """Return these rules with those of a direct subfolder added; `self` where it adds none.
 
         Args:
             folder: an absolute path.
@@ -244,7 +244,7 @@ class Ignores:
         """
         files = [f"{folder}/{name}" for name in self.names if present is None or name in present]
         if ".gitignore" in self.names and (present is None or ".git" in present):
-            files[:0] = _exclude_file(folder)
+            files[:0] = _exclude_file(folder)  # ranks below `.gitignore`: the last rule that matches wins
         prefix = byte_text(folder).rstrip("/") + "/"
         own = [
             _read(file) if self.contents is None else _rules(self.contents.get(file, b"")) for file in files
@@ -318,5 +318,5 @@ def above(root: str) -> Ignores:
     top = next((i for i, parent in enumerate(chain) if (parent / ".git").exists()), 0)
     rules = Ignores()
     for parent in reversed(chain[1 : top + 1]):
-        rules = rules.entering(str(parent))
+        rules = rules.for_subfolder(str(parent))
     return rules

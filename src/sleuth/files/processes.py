@@ -112,10 +112,9 @@ class _Process:
         return b"".join(parts)
 
     def end(self) -> int:
-        """End the process, whatever it is doing; return its status."""
-        with suppress(subprocess.TimeoutExpired):  # one that is ending by itself has a status that says why
-            self.popen.wait(0 if self.popen.poll() is None else None)
-        self.popen.kill()
+        """Kill the process if it still runs, close its pipes, and return its exit status (negative: the signal)."""
+        if self.popen.poll() is None:
+            self.popen.kill()
         status = self.popen.wait()
         for pipe in (self.popen.stdin, self.popen.stdout):
             if pipe is not None:

@@ -19,7 +19,7 @@ _FRAME: Final = struct.Struct("<QQ")
 def serve(
     memory: int, answers: Callable[[Mapping[str, Any], bytes], Iterator[tuple[dict[str, Any], bytes]]]
 ) -> None:
-    """ProcessReply requests from standard input until it ends.
+    """Answer requests from standard input until it closes.
 
     Args:
         memory: bytes that this process may take in addition to its current size.
@@ -30,7 +30,7 @@ def serve(
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # output of libraries must not mix with the answers
     _limit_memory(memory)
-    _write(pipe, {}, b"")
+    _write(pipe, {}, b"")  # tells the parent that this process is ready
     while frame := requests.read(_FRAME.size):
         head_size, body_size = _FRAME.unpack(frame)
         head: dict[str, Any] = json.loads(requests.read(head_size))

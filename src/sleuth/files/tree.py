@@ -27,7 +27,7 @@ def files_below(root: Path, passes_over: Callable[[str, str], bool]) -> Iterator
                 candidates = [entry for entry in entries if not passes_over(prefix, entry.name)]
         except OSError:
             continue
-        rules = above.entering(folder)
+        rules = above.for_subfolder(folder)
         for entry in candidates:
             is_folder = entry.is_dir(follow_symlinks=False)
             if rules.rules and rules.ignores(f"{folder}/{entry.name}", is_folder=is_folder):
@@ -51,6 +51,7 @@ class IgnoredPaths:
     """The set of paths below a folder that its ignore files exclude. Each ignore file is read once.
 
     Args:
+        names: of the ignore files to obey.
         contents: of the ignore files by relative path, where they are not on disk.
     """
 
@@ -58,9 +59,11 @@ class IgnoredPaths:
         self, root: Path, names: Sequence[str] = IGNORE_FILES, contents: Mapping[str, bytes] | None = None
     ) -> None:
         self._root = str(root).rstrip("/")
-        full = None if contents is None else {f"{self._root}/{path}": text for path, text in contents.items()}
-        self._inside: dict[str, Ignores | None] = {
-            "": Ignores(names=names, contents=full).entering(self._root)
+        by_absolute_path = (
+            None if contents is None else {f"{self._root}/{path}": text for path, text in contents.items()}
+        )
+        self._rules_by_folder: dict[str, Ignores | None] = {  # by relative path; None for an ignored folder
+            "": Ignores(names=names, contents=by_absolute_path).for_subfolder(self._root)
         }
 
     def __contains__(self, path: bytes) -> bool:
@@ -72,12 +75,14 @@ class IgnoredPaths:
     def _rules_in(self, folder: str) -> Ignores | None:
         """Return the rules inside a folder; None if the folder itself is ignored."""
         at = 0 if folder else -1
-        rules = self._inside[""]
+        rules = self._rules_by_folder[""]
         while at >= 0 and rules is not None:
             at = folder.find("/", at + 1)
             inside = folder if at < 0 else folder[:at]
-            if inside not in self._inside:
+            if inside not in self._rules_by_folder:
                 full = f"{self._root}/{inside}"
-                self._inside[inside] = None if rules.ignores(full, is_folder=True) else rules.entering(full)
-            rules = self._inside[inside]
+                self._rules_by_folder[inside] = (
+                    None if rules.ignores(full, is_folder=True) else rules.for_subfolder(full)
+                )
+            rules = self._rules_by_folder[inside]
         return rules

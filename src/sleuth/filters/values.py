@@ -30,7 +30,7 @@ def plain_scalar(value: Any) -> Any:
     for kinds, plain in _FORMS:
         if isinstance(value, kinds):
             return plain(value)
-    return _of_data_frame(value)
+    return _plain_numpy_or_pandas(value)
 
 
 def _float(value: float) -> float | None:
@@ -62,10 +62,13 @@ _FORMS: Final[tuple[tuple[Any, Callable[[Any], Any]], ...]] = (
 """Types with the function that gives their plain form."""
 
 
-def _of_data_frame(value: Any) -> Any:
-    """Return a scalar of numpy or pandas as a plain one. Its package is loaded, since the scalar exists."""
+def _plain_numpy_or_pandas(value: Any) -> Any:
+    """Return a scalar of numpy or pandas as a plain one, NA, NaN and NaT as None, other values as they are.
+
+    Neither package is imported: a scalar of it can exist only if it is loaded already.
+    """
     pandas, numpy = sys.modules.get("pandas"), sys.modules.get("numpy")
-    if pandas is not None and value is getattr(pandas, "NA", value):
+    if pandas is not None and value is getattr(pandas, "NA", object()):
         return None
     if numpy is None or not isinstance(value, numpy.generic):
         return value

@@ -156,7 +156,7 @@ class _Walk:
         except OSError as error:
             yield failure(self.name_of(folder), error)
             return
-        rules = rules.entering(real, {entry.name for entry in children})
+        rules = rules.for_subfolder(real, {entry.name for entry in children})
         if rules.truncated:
             reason = f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end"
             yield Skipped(self.name_of(folder), reason, "limits")

@@ -96,15 +96,16 @@ class SleuthDocumentStore:
         """Add documents, and return how many.
 
         Args:
-            policy: of documents whose id is there: skip them, overwrite them, or else fail.
+            policy: for an id that exists already, or comes twice: SKIP the document, OVERWRITE the one before it, or
+                (NONE, FAIL) raise.
 
         Raises:
-            ValueError: no list of documents, or a document without text.
-            DuplicateDocumentError: an id that is there; no document is added then.
+            ValueError: `documents` is not a list of Documents, or one of them is blank.
+            DuplicateDocumentError: an id exists already; no document is added then.
         """
         if isinstance(documents, str) or not isinstance(documents, Iterable):
             raise ArgumentError(f"documents must be a list of Documents, got {documents!r}")
-        news: dict[str, Document] = {}
+        new_documents: dict[str, Document] = {}
         for document in documents:
             if not isinstance(document, Document):
                 raise ArgumentError(f"documents must be a list of Documents, got {document!r}")
@@ -112,15 +113,19 @@ class SleuthDocumentStore:
                 raise ArgumentError(
                     f"content must be a text that is not blank, got {document.content!r} in {document.id}"
                 )
-            if policy != DuplicatePolicy.OVERWRITE and (document.id in news or self.engine.get(document.id)):
+            if policy != DuplicatePolicy.OVERWRITE and (
+                document.id in new_documents or self.engine.get(document.id)
+            ):
                 if policy == DuplicatePolicy.SKIP:
                     continue
                 raise DuplicateDocumentError(f"ID '{document.id}' already exists.")
-            news[document.id] = document
+            new_documents[document.id] = document
         self._index.add(
-            [document.content or "" for document in news.values()], map(_metadata, news.values()), news
+            [document.content or "" for document in new_documents.values()],
+            map(_metadata, new_documents.values()),
+            list(new_documents),
         )
-        return len(news)
+        return len(new_documents)
 
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete the documents with these ids that are there."""
@@ -266,7 +271,8 @@ def as_filter(filters: dict[str, Any] | None) -> Filter | None:
     """Return filters of Haystack as a filter of Sleuth; None without any.
 
     Raises:
-        FilterError: filters that cannot be read; Haystack also forbids orders of texts that are no dates, and of lists.
+        FilterError: the filter is malformed, or compares by order (such as `<`) texts that are not dates, or lists:
+            Haystack forbids both.
     """
     if not filters:
         return None
@@ -274,15 +280,14 @@ def as_filter(filters: dict[str, Any] | None) -> Filter | None:
         return _comparison(filters)
     if "operator" not in filters or "conditions" not in filters:
         raise FilterError(f"filters must have 'operator' and 'conditions', or 'field', got {filters!r}")
+    operator = filters["operator"]
+    if operator not in ("AND", "OR", "NOT"):
+        raise FilterError(f"operator must be AND, OR or NOT, got {operator!r}")
     parts = [part for each in filters["conditions"] if (part := as_filter(each)) is not None]
-    if filters["operator"] == "OR":
+    if operator == "OR":
         return any_of(*parts)
     together = all_of(*parts)
-    if filters["operator"] == "AND" or together is None:
-        return together
-    if filters["operator"] != "NOT":
-        raise FilterError(f"operator must be AND, OR or NOT, got {filters['operator']!r}")
-    return Not(together)
+    return together if operator == "AND" or together is None else Not(together)
 
 
 def _comparison(condition: dict[str, Any]) -> Filter:

@@ -73,7 +73,11 @@ class VectorsOfOthers:
 
     @contextmanager
     def holding(self, vectors: Mapping[str, Sequence[float]]) -> Iterator[None]:
-        """Give these vectors, by the text that is embedded (`embedded_text`), for the length of a block."""
+        """Within the block, `embed_documents` and `embed_query` answer with these vectors.
+
+        Args:
+            vectors: by embedded text (`embedded_text`).
+        """
         self._vectors.update(vectors)
         try:
             yield

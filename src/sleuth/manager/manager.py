@@ -182,7 +182,7 @@ class RetrievalManager:
         arguments = (retrieved, mode, {**options, **listeners})
         result = self._run(SYNTHESIZE, start, arguments, {"query": query, "k": k}, {})
         result.query = query
-        _keep_what_retrieval_said(result, retrieved, searched)
+        _fill_from_retrieval(result, retrieved, searched)
         _keep_known_sources(result, retrieved)
         if mode is ReturnMode.MINIMAL:
             result.items = None
@@ -209,7 +209,10 @@ class RetrievalManager:
     astream_search = async_pieces(stream_search)
 
     def _check_options(self, options: Mapping[str, Any], *calls: str) -> StatusDetail | None:
-        """Say which option is wrong; None where each may reach a hook."""
+        """Return the error for the first option that is reserved or that no hook of these calls accepts.
+
+        None if all are fine, or if the hooks are unknown.
+        """
         reserved = next((name for name in options if name in _RESERVED), None)
         if reserved is not None:
             message = f"options must not be named {', '.join(sorted(_RESERVED))}, got {reserved!r}"
@@ -218,13 +221,13 @@ class RetrievalManager:
         if not isinstance(registry, Morpheus):
             return None  # what its hooks take is not known
         names = {"synthesizer"} if SYNTHESIZE in calls else set()
-        others = False
+        accepts_any = False
         for hook in (hook for call in calls for hook in registry.hooks(call)):
             names |= hook.accepts or set()
             if hook.plugin != BUILTIN:  # a synthesize hook finds every option in its `kwargs`
-                others |= hook.accepts is None or hook.name == SYNTHESIZE
+                accepts_any |= hook.accepts is None or hook.name == SYNTHESIZE
         try:
-            check_names(options, names, others=others)
+            check_names(options, names, others=accepts_any)
         except ArgumentError as error:
             return StatusDetail(code=StatusCode.INVALID, message=str(error))
         return None
@@ -256,6 +259,7 @@ class RetrievalManager:
         try:
             returned = self.rag2f.morpheus.execute_hook(name, result, *arguments, rag2f=self.rag2f, **options)
         except RetrievalError as error:
+            # "" for a plugin that is unknown; the registry, if it raised this, named it.
             error.context = {"hook": name, "plugin": "", **error.context, **context}
             raise
         except Exception as cause:
@@ -264,8 +268,8 @@ class RetrievalManager:
         if not isinstance(returned, type(result)):
             message = f"{name} must give {type(result).__name__}, got {returned!r}"
             raise RetrievalError(message, context={**context, "hook": name, "plugin": ""})
-        try:
-            valid = type(returned).model_validate(dict(returned))  # hooks change it in place
+        try:  # assignment is not validated, and hooks assign in place
+            valid = type(returned).model_validate(dict(returned))
         except ValueError as cause:
             message = f"a hook of {name} put what does not belong there into its result: {cause}"
             raise RetrievalError(message, context={**context, "hook": name, "plugin": ""}) from cause
@@ -327,7 +331,12 @@ def retrieve_hook(
     for_answers: Mapping[str, Any] = MappingProxyType({}),
     correct: Correct | None = None,
 ) -> Callable[..., RetrieveResult | None]:
-    """Make the built-in retriever a hook. It does nothing if an earlier hook has items or an error."""
+    """Return a hook that fills the result from `retriever`, unless an earlier hook already gave items or an error.
+
+    Args:
+        for_answers: options used when an answer will be written, unless the call gives them.
+        correct: respells the question for that case.
+    """
 
     def retrieve(
         result: RetrieveResult,
@@ -343,20 +352,22 @@ def retrieve_hook(
             return None
         if for_synthesize:
             options_of_call = {**for_answers, **options_of_call}
-        searched = result.query or query
-        question, said = (
-            correct(searched, options_of_call.get("sources"))
+        original_query = result.query or query
+        corrected_query, correction_notes = (
+            correct(original_query, options_of_call.get("sources"))
             if correct and for_synthesize
-            else (searched, ())
+            else (original_query, ())
         )
-        ranking = retriever.retrieve(question, k, **options_of_call)
+        ranking = retriever.retrieve(corrected_query, k, **options_of_call)
         result.items = list(ranking.items)
         result.detail = _detail_of(ranking)
         result.status = "success" if result.items else "error"
-        notes = list(dict.fromkeys([*ranking.notes, *said]))
-        if question != searched:
-            result.extra["corrected_query"] = question
-            notes.insert(0, f"no passage holds all words as they are spelt; answered instead: {question}")
+        notes = list(dict.fromkeys([*ranking.notes, *correction_notes]))
+        if corrected_query != original_query:
+            result.extra["corrected_query"] = corrected_query
+            notes.insert(
+                0, f"no passage holds all words as they are spelt; answered instead: {corrected_query}"
+            )
         if notes:
             result.extra["notes"] = notes
         return result
@@ -437,10 +448,12 @@ def _detail_of(ranking: Ranking) -> StatusDetail | None:
     return None
 
 
-def _keep_what_retrieval_said(
-    result: SearchResult, retrieved: RetrieveResult, extra: Mapping[str, Any]
-) -> None:
-    """Copy what retrieval reported to a result that a hook built itself."""
+def _fill_from_retrieval(result: SearchResult, retrieved: RetrieveResult, extra: Mapping[str, Any]) -> None:
+    """Fill what the hook left empty from the retrieval.
+
+    Args:
+        extra: the part of `retrieved.extra` that a search repeats; the hook's own values win.
+    """
     if result.items is None:
         result.items = retrieved.items
     if result.is_ok() and result.detail is None:

@@ -57,6 +57,11 @@ class SearchStream:
         return self
 
     def __next__(self) -> str:
+        """Return the next piece; the first call starts the writing thread.
+
+        None in the queue marks the end: the reader closed the stream (stop), the writer failed (raise its error), or
+        the answer is complete (stop).
+        """
         if self._finished or self._closed.is_set():
             raise StopIteration
         if not self._started:

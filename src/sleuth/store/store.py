@@ -470,6 +470,7 @@ class _Reading:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Give the connection back; after an SQLite error drop it instead, and raise the error as a StoreError."""
         store, connection = self._store, self._connection
         if isinstance(error, sqlite3.Error):
             store._database.readers.discard(connection)

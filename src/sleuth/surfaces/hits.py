@@ -44,10 +44,10 @@ class Location:
 
 
 def place_of(id: str, metadata: Mapping[str, Any], path: str = "") -> Location:
-    """Return where an item stands.
+    """Return where an item stands. A page wins over lines.
 
     Args:
-        path: of its file as the reader sees it; "" for that of the metadata.
+        path: shown instead of the path in the metadata, if not "".
     """
     source = str(metadata.get("source") or id)
     path = path or (source if "://" in source else str(metadata.get("path") or source))

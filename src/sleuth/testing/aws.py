@@ -122,7 +122,10 @@ class BedrockServer(LocalServer):
 
 
 def routes(service: str) -> list[Route]:
-    """Return every operation of a service, those with longer fixed paths first."""
+    """Return every operation of a service.
+
+    Those with more literal characters in their path come first, so that `/a/fixed` wins over `/a/{id}`.
+    """
     try:
         import botocore.session
     except ImportError as error:
@@ -133,9 +136,15 @@ def routes(service: str) -> list[Route]:
         operation = model.operation_model(name)
         path = urlsplit(operation.http["requestUri"]).path.rstrip("/")
         fixed = len(re.sub(r"\{[^{}]*\}", "", path))
-        pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", path))
-        operations.append((fixed, Route(operation.http["method"], re.compile(f"{pattern}/?"), operation)))
+        operations.append((fixed, Route(operation.http["method"], _pattern_of(path), operation)))
     return [route for _, route in sorted(operations, key=lambda pair: -pair[0])]
+
+
+def _pattern_of(path: str) -> re.Pattern[str]:
+    """Return the pattern of a path template: `{name}` stands for one part of a path, `{name+}` for one or more."""
+    with_rests = re.sub(r"\{(\w+)\+\}", r"(?P<\1>.+)", path)
+    pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", with_rests)
+    return re.compile(f"{pattern}/?")
 
 
 def read_params(route: Route, request: Request) -> dict[str, Any]:

@@ -28,14 +28,14 @@ class SearchServer(LocalServer):
 
     Attributes:
         asked: the fields of the requests that were answered with results.
-        down: status of every answer from now on; 0 answers.
+        failure_status: of every answer from now on; 0 answers.
     """
 
     def __init__(self, pages: Sequence[Mapping[str, Any]] = (), *, keys: Sequence[str] = ("local",)) -> None:
         super().__init__()
         self.pages, self.keys = [dict(page) for page in pages], set(keys)
         self.asked: list[dict[str, Any]] = []
-        self.down = 0
+        self.failure_status = 0
 
     def _fields(self, request: Request) -> dict[str, str]:
         """Return the fields of a query string."""
@@ -50,8 +50,10 @@ class SearXNGServer(SearchServer):
 
     def answer(self, request: Request) -> Reply | None:
         """Return results, or the errors of the service, which are HTML or one word."""
-        if self.down:
-            return Reply(self.down, b"<html>Too Many Requests</html>", {"Content-Type": "text/html"})
+        if self.failure_status:
+            return Reply(
+                self.failure_status, b"<html>Too Many Requests</html>", {"Content-Type": "text/html"}
+            )
         if urlsplit(request.path).path != "/search":
             return Reply(404, b"<html>Page not found</html>")
         fields = self._fields(request)
@@ -93,8 +95,8 @@ class BraveServer(SearchServer):
 
     def answer(self, request: Request) -> Reply | None:
         """Return results, or the errors of the service."""
-        if self.down:
-            return self._error(self.down, "RATE_LIMITED", "Request rate limit exceeded for plan.")
+        if self.failure_status:
+            return self._error(self.failure_status, "RATE_LIMITED", "Request rate limit exceeded for plan.")
         path = re.fullmatch(r"/res/v1/(web|news)/search", urlsplit(request.path).path)
         if path is None:
             return self._error(404, "NOT_FOUND", "Not found.")
@@ -144,8 +146,10 @@ class ExaServer(SearchServer):
 
     def answer(self, request: Request) -> Reply | None:
         """Return results, or the errors of the service."""
-        if self.down:
-            return _reply(self.down, {"requestId": "local", "error": "Service down", "tag": "INTERNAL"})
+        if self.failure_status:
+            return _reply(
+                self.failure_status, {"requestId": "local", "error": "Service down", "tag": "INTERNAL"}
+            )
         if (request.method, request.path) != ("POST", "/search"):
             return _reply(404, {"error": "Not found"})
         if request.headers.get("x-api-key") not in self.keys:

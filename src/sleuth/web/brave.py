@@ -24,9 +24,10 @@ class Brave(RemoteService):
     where: ClassVar = "keys: https://brave.com/search/api"
 
     def call(self, query: WebQuery) -> WebCall:
-        """Return the request. Domains are rules of a goggle, which is how this service filters sites."""
-        rules = ["$discard", *(f"$site={domain}" for domain in query.include_domains)]
-        rules = rules if query.include_domains else []
+        """Return the request. Domains are sent as a goggle, Brave's list of filter rules."""
+        rules = []
+        if query.include_domains:  # a bare $discard drops every site that no other rule names
+            rules = ["$discard", *(f"$site={domain}" for domain in query.include_domains)]
         rules += [f"$discard,site={domain}" for domain in query.exclude_domains]
         fields = {
             "q": shorten(query.text),

@@ -81,11 +81,11 @@ class CrawlLimits:
 
     def __post_init__(self) -> None:
         for name in ("pages", "max_bytes", "seconds"):
-            if not getattr(self, name) > 0:
+            if not getattr(self, name) > 0:  # so that NaN is refused too
                 raise ArgumentError(f"{name} must be above 0, got {getattr(self, name)!r}")
         if not self.delay >= 0:
             raise ArgumentError(f"delay must be 0 seconds or more, got {self.delay!r}")
-        networks_of(self.allow_networks)
+        networks_of(self.allow_networks)  # raises for a network that cannot be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class Crawl:
         if target and parts and url == self.start:
             self._netlocs.add(parts.netloc)  # such as from example.org to www.example.org
         if target:
-            self._add(target, is_first=True)
+            self._add(target, at_head=True)  # visited next, in place of this page
         if record.is_stored:
             return Visit(url, "gone", PageRecord(url), reason=f"{url} redirects to another address")
         return None
@@ -273,13 +273,13 @@ class Crawl:
         for link in links:
             self._add(link)
 
-    def _add(self, url: str, *, is_first: bool = False, is_sitemap: bool = False) -> None:
+    def _add(self, url: str, *, at_head: bool = False, is_sitemap: bool = False) -> None:
         """Queue an address that is allowed and new. In a sitemap, addresses of further sitemaps end in `.xml`."""
         url = urldefrag(url).url
         is_new = url not in self._addresses and len(self._addresses) < MOST_ADDRESSES
         if is_new and self._is_allowed(url, is_any_kind=is_sitemap or url == self.start):
             self._addresses.add(url)
-            if is_first:
+            if at_head:
                 self._waiting.appendleft(url)
             else:
                 self._waiting.append(url)

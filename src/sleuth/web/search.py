@@ -105,7 +105,8 @@ class WebSearch:
             if value not in options:
                 raise ArgumentError(f"{name} must be among {', '.join(map(str, options))}, got {value!r}")
         if isinstance(self.service, str) or self.base_url:
-            with suppress(MissingKeyError):  # the search says it
+            # Only to refuse a wrong name or address now; a missing key is reported by the search.
+            with suppress(MissingKeyError):
                 open_service(self.service, self.api_key, self.base_url)
         if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
             raise ArgumentError(f"timeout must be above 0 seconds and finite, got {self.timeout!r}")
@@ -244,7 +245,10 @@ def web_docs(result: WebSearchResult) -> WebDocs:
 
 
 def search_entry(searcher: WebSearch, query: str, k: int, query_id: str | None) -> WebDocs:
-    """Return what `search_web` returns. A failure is logged once, and earlier results stay."""
+    """Search, and return the hits as `search_web` does.
+
+    An error is logged here and not raised; hits that came before it are kept.
+    """
     try:
         result = searcher.search(query, k)
     except WebError as error:

@@ -11,6 +11,9 @@ from urllib.parse import urlencode
 
 from sleuth.web.service import MAX_QUERY, RemoteService, WebCall, WebEntry, WebQuery, shorten
 
+LEAST_TEXT = 100
+"""Characters that the text of a query may have, however many domains it names."""
+
 
 class SearXNG(RemoteService):
     """`GET /search` with `format=json`, without a key."""
@@ -23,7 +26,7 @@ class SearXNG(RemoteService):
         """Return the request. Domains are operators of the query, since the service has no field for them."""
         operators = " OR ".join(f"site:{domain}" for domain in query.include_domains)
         operators += "".join(f" -site:{domain}" for domain in query.exclude_domains)
-        text = f"{shorten(query.text, max(100, MAX_QUERY - len(operators)))} {operators}".strip()
+        text = f"{shorten(query.text, max(LEAST_TEXT, MAX_QUERY - len(operators)))} {operators}".strip()
         fields = {
             "q": text,
             "format": "json",

@@ -296,7 +296,10 @@ def _parse(body: bytes) -> Any:
 
 
 def _error_text(body: bytes) -> str:
-    """Return the service's message of an error: `error` or `detail`, as a text, or as an object with one of them."""
+    """Return the message in an error body.
+
+    It is the text under `error`, `detail` or `message`, up to three objects deep; "" if there is none.
+    """
     value = _parse(body)
     for _ in range(3):
         if not isinstance(value, dict):

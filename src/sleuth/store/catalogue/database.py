@@ -81,13 +81,17 @@ class Database:
             IndexDamagedError: the file is shorter than it says itself.
             StoreError: another file has taken its place. If its name is gone, the open file is still read.
         """
-        self._check_file()
+        self._check_unchanged()
         try:
             return self.readers.acquire()
         except sqlite3.Error as error:  # a further connection to a folder that was moved
             raise record.translate(error, self.path) from error
 
-    def _check_file(self) -> None:
+    def _check_unchanged(self) -> None:
+        """Raise if the database file was truncated or replaced since it was last looked at; see `reader` for why.
+
+        This costs one `stat` a query.
+        """
         file = self._file
         try:
             facts = os.stat(file)  # noqa: PTH116 - for every query
@@ -150,7 +154,7 @@ class Database:
         lock.acquire(timeout)
         self._locks.append(lock)
         try:
-            self._check_file()
+            self._check_unchanged()
             with record.translated(self.path):
                 connection = self.writers.acquire()
             try:

@@ -118,13 +118,18 @@ def encode(  # noqa: PLR0917 - the header, in order
     tie_ranks: NDArray[np.uint32] | None,
     data: SegmentData,
 ) -> Encoded:
-    """Return the bytes of a segment with rows `keys`, shape (n,), ascending, that answers for `first` to `last`."""
+    """Return the bytes of a segment, which covers the keys from `first` to `last`.
+
+    Args:
+        keys: of its rows, shape (n,), ascending.
+    """
     name = new_name(leg, first, last)
     named_arrays = {**_pack_keys(keys), **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
-    arrays = {
-        name: np.ascontiguousarray(array).reshape(np.shape(array)) for name, array in named_arrays.items()
+    arrays = {  # `ascontiguousarray` makes arrays without a dimension arrays of one
+        array_name: np.ascontiguousarray(array).reshape(np.shape(array))
+        for array_name, array in named_arrays.items()
     }
-    described = [_describe(name, array) for name, array in arrays.items()]
+    described = [_describe(array_name, array) for array_name, array in arrays.items()]
     sizes = [array.nbytes for array in arrays.values()]
     head: dict[str, Any] = {
         "name": name,
@@ -132,7 +137,7 @@ def encode(  # noqa: PLR0917 - the header, in order
         "fingerprint": fingerprint,
         "range": [first, last],
         "rows": len(keys),
-        "start": int(keys[0]) if len(keys) else first,
+        "start": int(keys[0]) if len(keys) else first,  # the key that the packed keys count from
         "meta": dict(data.meta),
     }
     header, offsets, size = _lay_out(head, described, sizes)

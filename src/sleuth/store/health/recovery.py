@@ -77,7 +77,7 @@ def recover(folder: Path, kind: Schema, fill: Fill, timeout: float) -> list[Repa
     lock = WriterLock(folder / kind.names.lock)
     lock.acquire(timeout)
     try:
-        problem = _problem(folder, kind)
+        problem = _damage_of(folder, kind)
         if not problem:
             return []
         program = _program(folder, kind, problem)
@@ -119,10 +119,10 @@ def drop_strays(target: Connection) -> None:
             target.execute(f"DELETE FROM {table} WHERE rowid = ?", (rowid,))
 
 
-def _problem(folder: Path, kind: Schema) -> str:
-    """Return what is wrong with the structure, in short; empty where nothing is."""
+def _damage_of(folder: Path, kind: Schema) -> str:
+    """Return SQLite's first complaint about the database, cut to 120 characters; "" where it has none."""
     try:
-        if not schema.is_whole(folder, kind):
+        if not schema.is_whole(folder, kind):  # empty, as a crash leaves it before the tables are made
             return ""
         file = folder / kind.names.record
         with closing(record.connect(file, write=False, shared=True)) as connection:

@@ -333,7 +333,7 @@ def check_text(text: str, argument: str) -> str:
     """Return the text, if it is one that UTF-8 can hold.
 
     Raises:
-        ArgumentError: it is not a valid id, or has a lone surrogate.
+        ArgumentError: it is not a string, or has a lone surrogate.
     """
     if not isinstance(text, str):
         raise ArgumentError(f"{argument} must be a string, got {text!r}")

@@ -44,7 +44,8 @@ def write(folder: Path, version: int, salt: int | None = None, names: Names = DO
 def read(folder: Path, names: Names = DOCUMENTS) -> Mark:
     """Return what was noted last; version 0 where nothing was.
 
-    Read it before the record: a commit may come in between.
+    Call this before the record is read: else a commit between the two would make the mark newer than the record, as if
+    commits were lost.
     """
     try:
         with opened_file(folder / names.mark) as fd:
@@ -77,5 +78,6 @@ def refuse_other(folder: Path, salt: int | None, note: Mark, names: Names = DOCU
 
 
 def _text(version: int, salt: int | None) -> bytes:
+    """Return a mark: 20 digits of the version, 10 of the salt if there is one, and the CRC-32 of all before it."""
     numbers = b"%020d" % version if salt is None else b"%020d %010d" % (version, salt)
     return b"%s %08x\n" % (numbers, zlib.crc32(numbers))

@@ -115,11 +115,11 @@ class PendingDocuments:
 
     def flush(self) -> None:
         """Hand the growing batch to the builder, and write the segments of the batch before it into the record."""
-        flight = self._landed()
+        flight = self._await_flight()
         batch = self._growing.batch
         self._preparing, self._growing = self._growing, _Growing()
         with self._transaction.whole():
-            prepared = self._prepared(flight)
+            prepared = self._take_prepared(flight)
             if len(batch):
                 self._flight = self._send(batch)
             if flight and prepared:
@@ -127,10 +127,10 @@ class PendingDocuments:
 
     def settle(self) -> None:
         """Write the batch of the builder into the record."""
-        flight = self._landed()
+        flight = self._await_flight()
         self._preparing = _Growing()
         with self._transaction.whole():
-            prepared = self._prepared(flight)
+            prepared = self._take_prepared(flight)
             if flight and prepared:
                 self._write(flight.batch, prepared)
 
@@ -158,15 +158,18 @@ class PendingDocuments:
         last = counters.next_key - 1
         return Flight(batch, first, last, self._legs, connection.salt, path / "segments", self._thread)
 
-    def _landed(self) -> Flight | None:
+    def _await_flight(self) -> Flight | None:
         """Wait for the batch under way and return it, ready to be written. Interrupted, it stays under way."""
         if self._flight:
             self._flight.wait()
         flight, self._flight = self._flight, None
         return flight
 
-    def _prepared(self, flight: Flight | None) -> Prepared | None:
-        """Return its segments, which now belong to the transaction."""
+    def _take_prepared(self, flight: Flight | None) -> Prepared | None:
+        """Return what was built for a batch, and list its segments with the transaction.
+
+        So a rollback removes their files. None if no batch was under way.
+        """
         if flight is None:
             return None
         prepared = flight.land()
