@@ -117,7 +117,9 @@ def open_collection(folder: str | Path, split: str | None = None) -> Collection:
 
 
 def _open_ir_dataset(id: str) -> IrCollection:
-    """Open a collection by its id; `ir_datasets.registry.register` names files of your own.
+    """Open a collection of ir_datasets by its id; only judged queries are kept.
+
+    To use your own files, register them first with `ir_datasets.registry.register`.
 
     Raises:
         EvaluationError: an unknown id, one without documents, queries or judgements, or a failed download.
@@ -148,7 +150,7 @@ def _open_ir_dataset(id: str) -> IrCollection:
         ) from error
     qrels = {query: judged for query, judged in qrels.items() if query in queries}
     folder = Path(ir_datasets.util.home_path()) / "sleuth" / id
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)  # `sleuth eval` puts the index of the collection there
     return IrCollection(id, folder, queries, qrels, dataset)
 
 

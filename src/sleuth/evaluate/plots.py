@@ -25,10 +25,13 @@ def check_plot(path: str | Path) -> None:
 
 
 def plot(scores: Mapping[str, Scores], path: str | Path, title: str = "") -> None:
-    """Draw means as bars, and the difference per query if there are two runs; the path's ending chooses the format.
+    """Draw the mean of each measure as bars, for each run.
+
+    With exactly two runs, draw also the difference per query, second minus first, of the first measure.
 
     Args:
-        scores: by the name of the run; others are compared with the first.
+        scores: by the name of the run.
+        path: its ending chooses the format.
     """
     check_plot(path)
     from matplotlib.figure import Figure

@@ -29,8 +29,9 @@ def make_run(
 
     Args:
         k: documents per query, at most.
-        passages: passages to request for each document. With 2, a k of up to 100 stays within the pool of the default
-            fusion, so that the judged ranking begins with what `Engine.retrieve` returns for any smaller k.
+        passages: passages requested per document wanted, since several may be of one document. With 2, a k of up to 100
+            requests no more than the 200 candidates per leg that `Engine.retrieve` fuses by default, so that the judged
+            ranking begins with what it returns for any smaller k; beyond that, the rankings may differ.
         threads: queries at a time.
         progress: called with the number of finished queries and of all queries.
     """

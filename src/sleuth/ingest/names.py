@@ -55,13 +55,17 @@ class FileNames:
         return f"{printable(self.base)}/{name}".removesuffix("/")
 
     def locate(self, path: str | Path) -> str:
-        """Return an absolute path, by way of the base if it lies below it, whatever links lead there."""
+        """Return the absolute path.
+
+        A path that leads through links into the base is rewritten to begin with the base, so that a file has one name
+        whichever way it is reached. A link itself keeps its own name.
+        """
         absolute = os.path.abspath(path)  # noqa: PTH100
         if not self.base or is_below(absolute, self.base):
             return absolute
         real, real_base, name = os.path.realpath(absolute), os.path.realpath(self.base), ""
         if os.path.islink(absolute) and real != real_base:  # noqa: PTH114
-            # A link keeps its own name: only the folders above it are resolved.
+            # A link keeps its own name: only the folders above it are resolved. A link to the base itself is the base.
             folder, name = os.path.split(absolute)
             real = os.path.realpath(folder)
         if not is_below(real, real_base):

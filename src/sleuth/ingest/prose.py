@@ -12,6 +12,9 @@ _SAMPLE: Final = 16 << 10
 _LONG_LINES: Final = 500
 """Characters of an average line of minified text; lines of prose that are paragraphs have blanks."""
 _FEW_BLANKS: Final = 0.06
+"""Share of blanks and tabs below which a text of such lines holds no words; that of English prose is about 0.17."""
+_MOSTLY: Final = 0.8
+"""Share of ASCII from which on a text is in a script that divides words by blanks."""
 _LEAST: Final = 4_000
 """Characters of a text that is a dump or minified; shorter ones cost little."""
 _FEW_LETTERS: Final = 0.3
@@ -81,7 +84,9 @@ def why_no_prose(text: str, kind: str) -> str:
         return ""
     if "\0" in sample:
         return "binary"
-    return _why_unread(sample, kind) or ("a dump of numbers or signs" if _is_dump(text, kind) else "")
+    return _why_not_worth_reading(sample, kind) or (
+        "a dump of numbers or signs" if _is_dump(text, kind) else ""
+    )
 
 
 def without_dumps(text: str) -> str:
@@ -112,10 +117,14 @@ def _has_few_letters(text: str) -> bool:
     return sum(map(str.isalpha, signs)) < _FEW_LETTERS * len(signs)
 
 
-def _why_unread(sample: str, kind: str) -> str:
+def _why_not_worth_reading(sample: str, kind: str) -> str:
+    """Return why a sample is minified or a list of words; "" if it is neither.
+
+    Only texts that are mostly ASCII are judged: other scripts may write without blanks.
+    """
     lines = sample.count("\n") + 1
     blanks = sample.count(" ") + sample.count("\t")
-    mostly_ascii = len(sample.encode("ascii", "ignore")) > 0.8 * len(sample)
+    mostly_ascii = len(sample.encode("ascii", "ignore")) > _MOSTLY * len(sample)
     if mostly_ascii and len(sample) > _LONG_LINES * lines and blanks < _FEW_BLANKS * len(sample):
         return "minified, or data without words"
     if kind in CODE:

@@ -77,9 +77,9 @@ class Readers:
         return iter(begun.result())
 
     def close(self) -> None:
-        """Stop reading ahead, also in the middle of a file."""
+        """Drop the files that are not begun, end the processes of those that are, and wait for the threads."""
         if self.threads is not None:
             self.threads.shutdown(wait=False, cancel_futures=True)
-        self.extractors.close()
+        self.extractors.close()  # makes the threads that wait for its processes return
         if self.threads is not None:
             self.threads.shutdown(wait=True)

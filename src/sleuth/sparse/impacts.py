@@ -45,13 +45,18 @@ def weight_of(level: int) -> float:
 
 
 def postings_of(rows: Sequence[Levels]) -> Arrays:
-    """Return the postings of these rows."""
+    """Encode rows as the arrays of postings, with the dictionary of their tokens.
+
+    For each token, in sorted order, they hold the rows that have it, with its level in place of a count.
+    """
     tokens = sorted({token for row in rows for token in row})
     numbers = {token: number for number, token in enumerate(tokens)}
     terms = np.array([numbers[token] for row in rows for token in row], np.uint32)
     levels = np.array([level for row in rows for level in row.values()], np.uint32)
     lengths = np.array([len(row) for row in rows], np.uint32)
     df, long_counts = np.zeros(len(tokens), np.uint32), np.zeros(len(tokens), np.uint32)
+    # Fills in how many rows hold each token (df), and in how many a count takes more than four bits (long_counts): no
+    # level does.
     tally(terms, levels, df, long_counts)
     writer = PostingsWriter(df, long_counts, lengths, *norm(lengths))
     writer.add_rows(0, np.cumsum(lengths, dtype=np.int64), terms, levels)

@@ -58,11 +58,13 @@ class SparseLeg(RankingLeg[TokenWeights]):
     overlaps: ClassVar[bool] = True
     deferred = True
     is_slow = True
+    is_weighed = False
+    """`weight` fits no model in particular: the engine estimates it when rows were built."""
 
     def __init__(
         self,
         encoder: OnnxSparseEncoder | None,
-        spelling: str,
+        model_name: str,
         *,
         cache: EncodingCache | None = None,
         missing: str = "",
@@ -71,14 +73,14 @@ class SparseLeg(RankingLeg[TokenWeights]):
 
         Args:
             encoder: None where it is missing.
-            spelling: of the model, as the settings of the index have it.
-            cache: keeps what the model makes of texts.
+            model_name: as written in the settings of the index: NAME of "sparse:NAME".
+            cache: stores encoded passages, so that each text is encoded once.
+            missing: why there is no encoder; "" with one.
         """
         self._encoder, self._cache, self.missing = encoder, cache, missing
         self.model = encoder.fingerprint if encoder else ""
-        self._spelling = spelling
+        self._model_name = model_name
         self._progress: Callable[[int, int], None] = lambda done, total: None
-        self.is_weighed = False
 
     @classmethod
     def open(cls, context: LegContext) -> SparseLeg:
@@ -95,12 +97,12 @@ class SparseLeg(RankingLeg[TokenWeights]):
 
     def apart(self) -> SparseLeg:
         """Return a leg over the same model and cache, for rows that are not in the index."""
-        return SparseLeg(self._encoder, self._spelling, cache=self._cache, missing=self.missing)
+        return SparseLeg(self._encoder, self._model_name, cache=self._cache, missing=self.missing)
 
     @property
     def fingerprint(self) -> str:
-        """Format and spelling of the model. Segments name the model itself: it may be missing for a while."""
-        return f"sparse-{FORMAT}|{self._spelling}"
+        """Format and name of the model. Segments name the model itself: it may be missing for a while."""
+        return f"sparse-{FORMAT}|{self._model_name}"
 
     def searcher(
         self,
@@ -109,7 +111,11 @@ class SparseLeg(RankingLeg[TokenWeights]):
         previous: LegSearcher[TokenWeights] | None = None,
         corpus: Corpus | None = None,
     ) -> SparseSearcher:
-        """Open a searcher; see `RankingLeg.searcher`. Scores of a row do not depend on others."""
+        """Open a searcher; see `RankingLeg.searcher`.
+
+        Args:
+            corpus: is not used: the score of a row does not depend on other rows.
+        """
         return SparseSearcher(self, segments, previous if isinstance(previous, SparseSearcher) else None)
 
     def greatest(self, query: str, idf: Callable[[Iterable[str]], Mapping[str, float]]) -> float:

@@ -27,8 +27,8 @@ class SparseSearcher(LegSearcher[TokenWeights]):
     ) -> None:
         """Create a searcher of these segments; what did not change since `previous` is taken from it."""
         self._leg = leg
-        before: dict[str, FieldPostings] = previous._by_name if previous else {}
-        self._postings = [before.get(view.name) or postings_in(view) for view in segments]
+        postings_by_name: dict[str, FieldPostings] = previous._by_name if previous else {}
+        self._postings = [postings_by_name.get(view.name) or postings_in(view) for view in segments]
         self._by_name: dict[str, FieldPostings] = {
             view.name: each for view, each in zip(segments, self._postings, strict=True)
         }
@@ -37,11 +37,11 @@ class SparseSearcher(LegSearcher[TokenWeights]):
             FIELD,
             self._postings,
             [view.live for view in segments],
-            sum(map(len, segments)),
-            SATURATION,
-            0.0,
-            [1.0] * len(segments),
-            [False] * len(segments),
+            n=sum(map(len, segments)),
+            c0=SATURATION,
+            c1=0.0,
+            drifts=[1.0] * len(segments),
+            sparse=[False] * len(segments),
         )
 
     def ask(self, query: str) -> TokenWeights:
@@ -58,11 +58,11 @@ class SparseSearcher(LegSearcher[TokenWeights]):
         parts = [
             Explanation(
                 f"{FIELD}:{token}",
-                weight * weight_of(count.tf),
+                query_weight * (row_weight := weight_of(count.tf)),
                 "query_weight * weight",
-                {"query_weight": weight, "weight": weight_of(count.tf)},
+                {"query_weight": query_weight, "weight": row_weight},
             )
-            for (_, _, token, weight, _), count in self._rows.terms_in_row(
+            for (_, _, token, query_weight, _), count in self._rows.terms_in_row(
                 terms, key, [{FIELD: postings} for postings in self._postings]
             )
         ]

@@ -75,9 +75,13 @@ class Refresher:
         self.stale = Stale()
 
     def check(self, wait: float = WAIT) -> Stale:
-        """Start a look at the files where one is due, wait for it a moment, and return what is known.
+        """Start comparing the files with the index if a comparison is due, and return the newest result.
 
-        That no file differs is said only where a look began after this call did.
+        `files` is 0 only if the comparison began after this call: an older result that nothing changed is returned as
+        None, for unknown.
+
+        Args:
+            wait: seconds to wait for the comparison, at most.
         """
         with self._guard:
             called = time.monotonic()
@@ -97,7 +101,7 @@ class Refresher:
     def _run(self) -> None:
         began = time.monotonic()
         try:
-            self.stale, self._looked = self._look()
+            self.stale, self._looked = self._compare_and_index()
         except Exception as error:  # noqa: BLE001 - an answer that may be stale is better than none
             self.stale = Stale(self.stale.files, self.stale.paths, str(error))
         finally:
@@ -106,8 +110,14 @@ class Refresher:
                 self._ended, self.rest = time.monotonic(), SHARE * took
                 self._running = None
 
-    def _look(self) -> tuple[Stale, float]:
-        """Return what differs, and when the files were last compared; seconds of the monotonic clock."""
+    def _compare_and_index(self) -> tuple[Stale, float]:
+        """Compare the files with the index, index what changed, and then compare again.
+
+        Changes are indexed if that is allowed and they are not more than `MAX_CHANGED`.
+
+        Returns:
+            What still differs, and when the last comparison began: seconds of the monotonic clock.
+        """
         from sleuth.engine import changes_of, index_changes
 
         began = time.monotonic()

@@ -144,7 +144,7 @@ class Retriever:
         except Exception as cause:
             lengths = next((match for form in _LENGTHS if (match := form.search(str(cause)))), None)
             if lengths is not None:
-                raise self._wrong_length(lengths["index"], lengths["query"]) from cause
+                raise self._length_error(lengths["index"], lengths["query"]) from cause
             if isinstance(cause, SleuthError):
                 raise
             context = {"query": query, "k": k, "store": type(self.vs.store).__name__}
@@ -152,12 +152,13 @@ class Retriever:
                 f"the vector store failed: {type(cause).__name__}: {cause}", context=context
             ) from cause
 
-    def _wrong_length(self, index: str, query: str) -> EmbeddingError:
+    def _length_error(self, index_length: str, query_length: str) -> EmbeddingError:
+        """Return the error for a query vector whose length is not the store's; it names both embedders."""
         maker = recorded_embedder(self.vs.store) or "an embedder that it does not name"
         own = getattr(self.embedder, "model", None) or getattr(self.embedder, "fingerprint", "the embedder")
         return EmbeddingError(
-            f"embedder must give vectors of length {index}, as the store's, made with {maker}, "
-            f"got length {query} from {own}"
+            f"embedder must give vectors of length {index_length}, as the store's, made with {maker}, "
+            f"got length {query_length} from {own}"
         )
 
 

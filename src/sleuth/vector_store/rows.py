@@ -139,7 +139,7 @@ def _matrix(path: Path) -> NDArray[np.floating[Any]]:
 
 
 def read_rows(path: str | Path) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of a file, or of the files of a data set in a folder, by name.
+    """Yield the rows of a file as mappings from column to value; of a folder, of its files by name.
 
     Args:
         path: a file of Parquet, Arrow or JSON lines, or a folder of such files, such as `Dataset.save_to_disk` writes.

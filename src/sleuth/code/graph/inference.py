@@ -270,25 +270,32 @@ class Inference:
         return self.binding(name, site) is not None
 
     def binding(self, name: str, site: Site) -> Binding | None:
-        """Return what gives a variable its value at a place: the last one before it in the innermost scope."""
+        """Return the binding of a variable that holds at a place; None if there is none.
+
+        It is of the innermost scope that binds the name: a function around the place, or the file; not a class. The
+        bindings before the place count there, or all if none is: the last one with a type, else the last one with a
+        value, else the last one.
+        """
         detail = self._snapshot.detail(site.file)
         bindings = detail.bindings.get(name)
         if bindings is None:
             return None
         symbols = detail.symbols
-        at = site.symbol
+        scope = site.symbol
         while True:
-            if at < 0 or symbols[at].kind not in CONTAINERS:
-                here = [b for b in bindings if b.symbol == at and not b.defines and b.kind not in _APART]
+            if scope < 0 or symbols[scope].kind not in CONTAINERS:
+                in_scope = [
+                    b for b in bindings if b.symbol == scope and not b.defines and b.kind not in _APART
+                ]
                 before = [
-                    b for b in here if b.line < site.line or (b.line == site.line and not names_itself(b))
-                ] or here
-                telling = [b for b in before if b.type] or [b for b in before if b.value]
+                    b for b in in_scope if b.line < site.line or (b.line == site.line and not names_itself(b))
+                ] or in_scope
+                informative = [b for b in before if b.type] or [b for b in before if b.value]
                 if before:
-                    return (telling or before)[-1]
-            if at < 0:  # the top of the file
+                    return (informative or before)[-1]
+            if scope < 0:  # the top of the file
                 return None
-            at = symbols[at].parent
+            scope = symbols[scope].parent
 
     def _bound(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
         """Return the type that a binding declares, or that of the value."""

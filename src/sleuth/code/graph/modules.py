@@ -35,41 +35,44 @@ _MOST = 40
 
 
 def files_of(  # noqa: PLR0911 - one way per language
-    snapshot: Snapshot, file: FileRow, item: Import
+    snapshot: Snapshot, file: FileRow, imported: Import
 ) -> tuple[list[int], str]:
-    """Positions of the files that may define what an import brings in, and the name to look for in them.
+    """Return the positions of the files that an import may mean, and the name to look for in them.
 
-    The name is "" where the import means a module as a whole.
+    The name is "" for the module as a whole, and "*" for everything that the files define.
     """
     language = file.language
     if language == "python":
-        return _python(snapshot, file, item)
+        return _python(snapshot, file, imported)
     if language in SCRIPTS:
-        return _script(snapshot, file, item.module), item.name
+        return _script(snapshot, file, imported.module), imported.name
     if language == "go":
-        return snapshot.shared(GoModules).files(item.module), ""
+        return snapshot.shared(GoModules).files(imported.module), ""
     if language in ("java", "kotlin", "scala"):
-        exact = _dotted(snapshot, file, f"{item.module}.{item.name}")
-        of_class = _dotted(snapshot, file, item.module)  # of which a nested class or a static member is taken
-        return exact or of_class or _folder(snapshot, item.module.replace(".", "/")), item.name
+        exact = _dotted(snapshot, file, f"{imported.module}.{imported.name}")
+        # The module may be a class, and the name a nested class or a static member of it.
+        of_class = _dotted(snapshot, file, imported.module)
+        return exact or of_class or _folder(snapshot, imported.module.replace(".", "/")), imported.name
     if language == "lua":
-        return _dotted(snapshot, file, item.module), item.name
+        return _dotted(snapshot, file, imported.module), imported.name
     if language == "rust":
-        return _rust(snapshot, file, item)
+        return _rust(snapshot, file, imported)
     if language == "ruby":
-        return _ending(snapshot, file, item.module.lstrip("./"), (".rb",)), "*"
+        return _ending(snapshot, file, imported.module.lstrip("./"), (".rb",)), "*"
     if language == "php":
-        return _dotted(snapshot, file, f"{item.module}.{item.name}".replace("\\", ".").strip(".")), item.name
+        return _dotted(
+            snapshot, file, f"{imported.module}.{imported.name}".replace("\\", ".").strip(".")
+        ), imported.name
     if language == "dart":
-        package, _, path = item.module.partition("/")
+        package, _, path = imported.module.partition("/")
         return _ending(
-            snapshot, file, path if package.startswith("package:") else item.module, ("",)
-        ), item.name
+            snapshot, file, path if package.startswith("package:") else imported.module, ("",)
+        ), imported.name
     if language == "css":
-        return _ending(snapshot, file, item.module.lstrip("./"), ("", ".css", ".scss")), "*"
+        return _ending(snapshot, file, imported.module.lstrip("./"), ("", ".css", ".scss")), "*"
     if language in ("c", "cpp", "bash"):
-        return _ending(snapshot, file, item.module.lstrip("./"), ("",)), "*"
-    return [], item.name
+        return _ending(snapshot, file, imported.module.lstrip("./"), ("",)), "*"
+    return [], imported.name
 
 
 def package_folder(file: FileRow) -> str:

@@ -41,12 +41,16 @@ def code_of_notebook(text: str) -> NotebookCode | None:
     try:
         notebook = read_notebook(text)
         language = language_named(notebook.language)
-        return NotebookCode(_drawn(text, notebook, language), language) if language else None
+        return NotebookCode(_code_at_file_lines(text, notebook, language), language) if language else None
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _drawn(text: str, notebook: Notebook, language: Language) -> str:
+def _code_at_file_lines(text: str, notebook: Notebook, language: Language) -> str:
+    """Return the code with each line at its line number in the notebook's JSON.
+
+    Where the lines of a cell cannot be found there, all cells stand one after another.
+    """
     raw = text.split("\n")
     comment = language.comment or "#"
     lines = [""] * len(raw)

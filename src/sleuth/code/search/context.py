@@ -138,13 +138,21 @@ def count_tokens(text: str) -> int:
     return (len(text) + 3) // 4
 
 
+_FORMS: Final = (
+    (RetrievedContext.render, 0.6),
+    (RetrievedContext.outline, 0.8),
+    (RetrievedContext.place, 1.0),
+)
+"""How a hit is shown, and the share of a budget that is spent when no further hit is shown so."""
+
+
 def render_context(
     hits: Sequence[RetrievedContext], budget: int = 4000, *, count: Callable[[str], int] = count_tokens
 ) -> str:
-    """Render the hits in order of score: bodies of the best, then signatures of the next, then their places.
+    """Render hits, best first, in ever shorter forms: whole bodies, then signatures, then one-line locations.
 
-    Bodies take three fifths of the budget, bodies and signatures four fifths; the best hit may take it all. No hit is
-    shown in more detail than one that is ranked above it.
+    Bodies take up to 60 % of the budget, bodies and signatures together up to 80 %, and what does not fit after that is
+    left out. The first hit may take the whole budget. No hit is shown in more detail than one that is ranked above it.
 
     Args:
         budget: tokens, as `count` counts them; never exceeded.
@@ -166,11 +174,3 @@ def render_context(
                 return text
             form, share = shorter
     return text
-
-
-_FORMS: Final = (
-    (RetrievedContext.render, 0.6),
-    (RetrievedContext.outline, 0.8),
-    (RetrievedContext.place, 1.0),
-)
-"""How a hit is shown, and the share of a budget that is spent when no further hit is shown so."""

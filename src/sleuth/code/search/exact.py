@@ -67,11 +67,10 @@ def _spots_at(snapshot: Snapshot, text: str) -> list[Spot]:
 
 
 def _spots_named(snapshot: Snapshot, text: str) -> list[Spot]:
-    """Return the chunks of the definitions that a name means."""
-    definitions = definitions_meant(snapshot, text)
-    spots = dict.fromkeys(
-        spot for definition in definitions[: 4 * MOST] for spot in [_spot_of(snapshot, definition)] if spot
-    )
+    """Return the chunks that hold the definitions called `text`, without repeats."""
+    # A chunk may hold several definitions, so more of them are looked at than chunks are returned.
+    definitions = definitions_meant(snapshot, text)[: 4 * MOST]
+    spots = dict.fromkeys(spot for definition in definitions if (spot := _spot_of(snapshot, definition)))
     return list(spots)
 
 

@@ -93,7 +93,7 @@ def grep(
     changes = _changed(snapshot) if worktree else {}
     selected: list[LineMatch] = []
     lines = files = 0
-    for path, row in _rows(snapshot, changes):
+    for path, row in _files_by_path(snapshot, changes):
         check_cancelled()
         is_changed = path in changes
         if not _may_match(snapshot, row, allowed, filter, is_changed=is_changed):
@@ -134,13 +134,25 @@ def _changed(snapshot: Snapshot) -> dict[str, None]:
         return {}
 
 
-def _rows(snapshot: Snapshot, changes: dict[str, None]) -> Iterator[tuple[str, FileRow]]:
-    """Yield all files by path: those of the snapshot, and those that are new."""
+def _files_by_path(snapshot: Snapshot, changes: dict[str, None]) -> Iterator[tuple[str, FileRow]]:
+    """Yield the path and the row of all files, by path; files that only the disk has get a row without content."""
     rows = {row.path: row for row in snapshot.files}
     for path in changes.keys() - rows.keys():
         language = language_of(path)
         name = language.name if language else ""
-        rows[path] = FileRow(-1, path, "", name, category_of(path, name or None), "", 0, 0, "", 0, 0)
+        rows[path] = FileRow(
+            key=-1,
+            path=path,
+            hash="",
+            language=name,
+            category=category_of(path, name or None),
+            encoding="",
+            lines=0,
+            size=0,
+            skip="",
+            first_chunk=0,
+            chunks=0,
+        )
     yield from sorted(rows.items())
 
 

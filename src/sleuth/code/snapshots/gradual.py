@@ -87,7 +87,7 @@ class FirstRun:
         self._is_stopped = True
 
     def run(self) -> None:
-        """Index all files, unless stopped.
+        """Index growing parts of the folder, then all of it as an ordinary run, and delete the snapshots of the parts.
 
         Raises:
             StoppedError: stopped, or out of time.
@@ -104,7 +104,7 @@ class FirstRun:
         index_path(storage, root, progress=self._check, timeout=SECONDS)
         snapshots = storage.snapshots(repository.id)
         if any(map(is_partial, snapshots)):
-            storage.prune(repository.id, [each.id for each in snapshots if not is_partial(each)])
+            storage.prune(repository.id, keep=[each.id for each in snapshots if not is_partial(each)])
 
     def coverage(self) -> Coverage:
         """Return what the newest snapshot covers of the files that were listed."""

@@ -38,7 +38,9 @@ from sleuth.remote import async_twin
 
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
+"""Files that one transaction commits, or a few more. After a kill, the next run goes on from there."""
 _COUNTED_AT_ONCE = 50
+"""Files whose words are counted at a time; their texts are then let go."""
 _MANY = 200
 """New files from which on starting processes costs less than they save."""
 
@@ -194,10 +196,19 @@ def _analyse_new(
     workers: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[int], Batch]:
-    """Keys of the listing's file versions that are kept, and the last batch, which is not yet."""
+    """Analyse the files that the index does not know, and commit them in batches of `_COMMIT_FILES` or a few more.
+
+    Fills in `added`, `chunks` and `skipped` of the report.
+
+    Returns:
+        The keys of the files of the listing that are committed, known ones included; and the last batch, which the
+        caller commits together with the snapshot.
+    """
     key_by_pair = storage.known_files(report.repository)
     keys_or_none = recall.keys_of(entries, key_by_pair)
     keys = [key for key in keys_or_none if key is not None]
+    # A file that is not read may have no hash: the reason stands in its place, so that the file is known until the
+    # reason changes.
     new = [
         (file, file.hash or f"skip {file.skip}")
         for file, key in zip(entries, keys_or_none, strict=True)
@@ -220,7 +231,7 @@ def _analyse_new(
             report.skipped += [(file.path, file.failure) for _, file in some if file.failure]
             if len(waiting) >= _COUNTED_AT_ONCE or done == len(pending):
                 batch.add(waiting)
-                if done < len(pending):
+                if done < len(pending):  # the contents of the last round are committed soon, with their files
                     storage.add_contents(waiting)
                 waiting = []
             if len(batch.files) >= _COMMIT_FILES:

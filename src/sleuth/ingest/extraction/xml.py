@@ -109,9 +109,9 @@ class _ElementLines:
 
     def start(self, name: str, attributes: Mapping[str, str]) -> None:
         self.sections += name in _SECTIONS
-        flowing = self.prose and name in _FLOWING
+        is_flowing = self.prose > 0 and name in _FLOWING
         self.prose += name in _PROSE
-        if flowing:
+        if is_flowing:
             return
         self._end_line()
         if name.lower() in _ROWS and self.cell is None:
@@ -126,11 +126,18 @@ class _ElementLines:
             self.words.append(" ".join(values) + " ")
 
     def end(self, name: str) -> None:
+        """Close an element.
+
+        A title becomes a heading, and an element within a sentence ends nothing. Any other ends the line: one of prose
+        also the paragraph, a cell or a row also that of the table. A title in a cell is no heading.
+        """
         self.sections -= name in _SECTIONS
         self.prose -= name in _PROSE
         if name in _TITLES and self.cell is None:
             self._end_title()
-        elif not (self.prose and name in _FLOWING):
+            return
+        is_flowing = self.prose > 0 and name in _FLOWING
+        if not is_flowing:
             self._end_line()
             if name in _BLOCKS:
                 self.lines.append("")

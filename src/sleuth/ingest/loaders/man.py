@@ -88,7 +88,7 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             is_hidden = name.rstrip("1") in _DEFINITIONS
             tag = "- " if name in ("TP", "TQ") else tag
         else:
-            visible = _said(name, words)
+            visible = _visible_text(name, words)
             if not visible and name in _FONTS and lines:  # of the next line: no paragraph ends here
                 lines[-1], _, visible = lines[-1].rpartition(" ")
             lines.append(tag + visible)
@@ -96,8 +96,8 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     yield document(file, "\n".join(lines), {**({"title": title} if title else {}), **metadata})
 
 
-def _said(name: str, words: list[str]) -> str:
-    """Return the words of a request."""
+def _visible_text(name: str, words: list[str]) -> str:
+    """Return the text that a line with a macro prints, as Markdown: `.Xr ls 1` gives "ls(1)", `.It` a list item."""
     if name in _INLINE or name in _AROUND:
         return _inline([name, *words])
     if name in ("Xr", "MR") and len(words) > 1:
@@ -109,6 +109,7 @@ def _said(name: str, words: list[str]) -> str:
         return f"- {_inline(words)}"
     if name in ("It", "IP"):
         return f"- {' '.join(word for word in words if word != '•')}" if words else "-"
+    # Macros such as .BR set their words in two fonts in turn, and print them without blanks between.
     alternating = len(name) == 2 and name.isupper() and set(name) <= set("BIR")
     return ("" if alternating else " ").join(words)
 

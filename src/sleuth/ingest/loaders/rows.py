@@ -312,20 +312,20 @@ def row_document(
     number: int | None,
     value: Any,
     options: ReadOptions,
-    span: tuple[int, int] | None = _NO_LINES,
+    span: tuple[int, int] | None = None,
 ) -> Document | Skipped:
     """Return the document of a row.
 
     Args:
-        number: of the row, from 1; None where the file is one row.
+        number: of the row, from 1; None if the whole file is one document, which then has no lines either.
         value: cells by name, or what JSON holds.
-        span: its first and last line; None where rows have no lines.
+        span: its first and last line; None to name no lines.
     """
     try:
-        typed = file.kind not in ("csv", "tsv")
-        fields = _fields(value) if typed else value
+        is_json = file.kind not in ("csv", "tsv")
+        fields = _fields(value) if is_json else value
         text = _text(fields, options)
-        metadata = _metadata(fields, options, typed=typed)
+        metadata = _metadata(fields, options, is_json=is_json)
     except _RowError as error:
         return _skipped(file, number or 1, str(error))
     if _surrogate.search(text):
@@ -392,10 +392,10 @@ def _text(fields: Mapping[str, Any], options: ReadOptions) -> str:
     return text
 
 
-def _metadata(fields: Mapping[str, Any], options: ReadOptions, *, typed: bool) -> dict[str, Any]:
+def _metadata(fields: Mapping[str, Any], options: ReadOptions, *, is_json: bool) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     for name in options.metadata_fields:
-        value = fields.get(name) if typed else _as_number(fields.get(name))
+        value = fields.get(name) if is_json else _as_number(fields.get(name))
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise _RowError(f"{name} must fit in 64 bits to be metadata")
         if value is not None and value != "":

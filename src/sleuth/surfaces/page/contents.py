@@ -115,10 +115,11 @@ def _address(under: str) -> str:
 def state_of_index(call: Call, state: PageState) -> dict[str, Any]:
     """Return counts, sizes, the last change, what is wrong, and the repositories of the index.
 
-    A key with a filter sees the counts of its own part alone.
+    With a key limited by a filter, counts are of its part, and version, last change, legs, repairs and folders are left
+    out.
     """
-    engine = call.engine
-    is_whole = call.key.filter is None
+    engine = call.engine  # limited to the filter of the key already
+    sees_whole_index = call.key.filter is None
     values = engine.status()
     facts = [
         ("documents", f"{values['documents']:,}"),
@@ -126,7 +127,7 @@ def state_of_index(call: Call, state: PageState) -> dict[str, Any]:
         ("answers", "written by a model" if engine.model is not None else "quotes of passages"),
     ]
     legs, problems, folders = [], [], []
-    if is_whole:
+    if sees_whole_index:
         facts.append(("version", f"{values['version']:,}"))
         with suppress(OSError):
             moment = datetime.fromtimestamp(engine.path.stat().st_mtime, UTC)

@@ -115,7 +115,7 @@ class PageHandlers:
 
         call = call_of(request)
         if not admit(request, call):
-            return self._render("sign_in.html", PageState(), 401, target="/contents", problem="")
+            return self._sign_in_form("/contents")
         try:
             call.require("write")
             form = await request.form(max_files=MOST_FILES, max_fields=4)
@@ -144,6 +144,7 @@ class PageHandlers:
         path: Path | None = await call.read(lookup.original, call, request.query_params.get("id", ""))
         if path is None:
             return self._missing("There is no such PDF, or it has changed.")
+        # The policy is for pages: under it, a browser's PDF viewer may be kept from loading its own scripts and styles.
         headers = {key: value for key, value in HEADERS.items() if key != "content-security-policy"}
         return FileResponse(
             path, media_type="application/pdf", headers=headers, content_disposition_type="inline"
@@ -191,9 +192,7 @@ class PageHandlers:
         sessions = self._service.sessions
         session = sessions.begin(token) if sessions is not None else None
         if session is None:
-            return self._render(
-                "sign_in.html", PageState(), 403, target=target, problem="This key is not known here."
-            )
+            return self._sign_in_form(target, 403, "This key is not known here.")
         return signed_in(
             request, session, target if target.startswith("/") and target[1:2] not in "/\\" else "/"
         )
@@ -201,6 +200,10 @@ class PageHandlers:
     async def sign_out(self, _: Request) -> Response:
         """End a session."""
         return signed_out()
+
+    def _sign_in_form(self, target: str, status: int = 401, problem: str = "") -> Response:
+        """Answer with the form that asks for a key and then goes on to `target`."""
+        return self._render("sign_in.html", PageState(), status, target=target, problem=problem)
 
     def _missing(self, message: str, status: int = 404) -> Response:
         title = "Not found." if status == 404 else "That did not work."
@@ -218,7 +221,7 @@ class PageHandlers:
         call = call_of(request)
         if not admit(request, call):
             target = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-            return self._render("sign_in.html", PageState(), 401, target=target, problem="")
+            return self._sign_in_form(target)
         state: PageState = PageState()
         began = time.perf_counter()
         try:

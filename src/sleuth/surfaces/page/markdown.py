@@ -168,14 +168,17 @@ def _parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
 
-def _element(token: Token, heading: str) -> Element:
-    """Return the element of a block."""
+def _element(token: Token, heading_tag: str) -> Element:
+    """Return the element that a token of a block opens, still empty; that of code is filled in.
+
+    Headings of all levels become `heading_tag`, and unknown tags `span`.
+    """
     lines = range(*token.map) if token.map else range(0)
     if token.type in ("fence", "code_block"):
         code = Element("code", {}, [escape_text(token.content.rstrip("\n"))])
         return Element("pre", {"tabindex": "0", "class": "block"}, [code], lines)
     if token.type == "heading_open":
-        return Element(heading, {"class": f"level-{token.tag[1:]}"}, [], lines)
+        return Element(heading_tag, {"class": f"level-{token.tag[1:]}"}, [], lines)
     attributes = {"start": str(token.attrs["start"])} if token.tag == "ol" and "start" in token.attrs else {}
     if token.tag == "table":
         attributes["tabindex"] = "0"  # a wide one scrolls

@@ -135,11 +135,17 @@ def source_view(
 def _lines(
     text: str, numbers: range, cited: range, syntax: str, matches: Callable[[str], list[Span]]
 ) -> Iterator[SourceLine]:
-    """Yield the lines of a text; only words in cited lines are marked."""
+    """Yield numbered lines with syntax colouring; words that match the question are marked, in cited lines only.
+
+    Args:
+        numbers: of the lines of the text.
+        syntax: as `lines_of` takes a language.
+    """
     text_lines = text.split("\n")
     before = "".join(f"{line}\n" for line in text_lines[: max(0, cited.start - numbers.start)])
     inside = "\n".join(text_lines[max(0, cited.start - numbers.start) : max(0, cited.stop - numbers.start)])
-    spans = [(start + len(before), stop + len(before)) for start, stop in matches(inside)]
+    offset = len(before)
+    spans = [(start + offset, stop + offset) for start, stop in matches(inside)]
     for number, pieces in zip(numbers, lines_of(text, spans, language=syntax), strict=True):
         yield SourceLine(number, pieces, number in cited)
 

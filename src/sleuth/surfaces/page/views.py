@@ -72,7 +72,7 @@ def shown_place(id: str, metadata: Mapping[str, Any]) -> Location:
 
 
 def hits_of(
-    items: Sequence[RetrievedItem], request: SearchRequest, sources: Answering, first: int
+    items: Sequence[RetrievedItem], request: SearchRequest, answering: Answering, first: int
 ) -> list[HitView]:
     """Show results of a search, each document once: its best passage, with the others below it.
 
@@ -85,7 +85,7 @@ def hits_of(
     for number, item in enumerate(items, first):
         is_code = item.metadata.get("source_type") == "code"
         document = number if request.sort else item.id if is_code else item.document_id
-        view = hit_of(number, item, request.query, sources)
+        view = hit_of(number, item, request.query, answering)
         if item.folded:
             view = replace(view, folded=item.folded, alike=_alike(item, request.collapse or ""))
         views.setdefault(document, []).append(view)
@@ -98,13 +98,13 @@ def _alike(item: RetrievedItem, key: str) -> str:
     return "" if value is None or isinstance(value, list) else to_text(Compare(key, "eq", value))
 
 
-def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> HitView:
+def hit_of(number: int, item: RetrievedItem, query: str, answering: Answering) -> HitView:
     """Show a result of a search."""
     metadata = item.metadata
     symbol = str(metadata.get("symbol") or "")
     place = shown_place(item.id, metadata)
     url = "/source?" + urlencode({"id": item.id, "q": query})
-    lines, more = _shown(item, query, sources)
+    lines, more = _excerpt_lines(item, query, answering)
     source = str(metadata.get("source") or "")
     return HitView(
         number=number,
@@ -129,11 +129,15 @@ def hit_of(number: int, item: RetrievedItem, query: str, sources: Answering) -> 
     )
 
 
-def _shown(item: RetrievedItem, query: str, sources: Answering) -> tuple[list[list[LinePiece]], int]:
-    """Return the lines of its text that a hit shows, and the number of lines that it omits."""
+def _excerpt_lines(
+    item: RetrievedItem, query: str, answering: Answering
+) -> tuple[list[list[LinePiece]], int]:
+    """Return the excerpt of a hit as lines with marked matches, and how many lines it leaves out: 0 for prose."""
     text = shown_text(item.metadata, item.text)
     plain_item = item if text is item.text else item.model_copy(update={"text": text})
-    part = excerpt(plain_item, query, sources.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
+    part = excerpt(
+        plain_item, query, answering.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE
+    )
     if item.metadata.get("source_type") == "code":
         return lines_of(part.text, part.spans, language=language(item.metadata)), part.more
     before = "… " if part.start else ""
