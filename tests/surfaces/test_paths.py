@@ -61,7 +61,7 @@ def test_paths_lead_to_files(
         assert len(json.loads(sleuth("search", "ocelot", "--json", "--filter", f"path:{path}"))["items"]) == 1
         (other,) = json.loads(sleuth("search", "ocelot", "--json", "--filter", f"path!={path}"))["items"]
         assert Path(other["file"]).read_text() != text
-    assert sleuth("delete", "README.md") == "Deleted 1 documents.\n"
+    assert sleuth("delete", "README.md") == "Deleted 1 document.\n"
     assert Path(printed_paths()[0]).read_text() != Path("README.md").read_text()
 
 
@@ -144,7 +144,7 @@ def test_a_renamed_root_is_offered_to_be_moved(home: Path) -> None:
     report = sleuth("index", "my papers")
     assert (
         "docs is gone, and my papers has the same content (100%): `sleuth move docs 'my papers'` keeps its metadata "
-        "and options, `sleuth index --prune docs` deletes its 1 documents." in report
+        "and options, `sleuth index --prune docs` deletes its 1 document." in report
     )
     assert sleuth("move", "docs", "my papers").startswith("Moved 0 documents.\nDeleted 1 ")
     assert " my papers/README.md:1-1 " in sleuth("search", "ocelot")

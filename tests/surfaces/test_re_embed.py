@@ -16,9 +16,7 @@ def test_the_advice_of_a_refusal_works(tmp_path: Path) -> None:
     command = refused.stderr.strip().rpartition("embed everything again: ")[2]
     assert command == "sleuth index --index 'my index' --re-embed --embedder wordllama"
     process = sleuth(*shlex.split(command)[1:], cwd=tmp_path)
-    assert (process.returncode, process.stdout) == (0, "1 documents, 1 passages in my index\n"), (
-        process.stderr
-    )
+    assert (process.returncode, process.stdout) == (0, "1 document, 1 passage in my index\n"), process.stderr
     assert sleuth("search", "refilled", "-i", "my index", "--leg", "dense", cwd=tmp_path).returncode == 0
     assert sleuth("index", "-i", "nowhere", cwd=tmp_path).returncode == 2
     assert not (tmp_path / "nowhere").exists()

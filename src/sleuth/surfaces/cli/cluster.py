@@ -21,7 +21,7 @@ from sleuth.surfaces.cli.index import (
 )
 from sleuth.surfaces.cli.publish import AddressArgument
 from sleuth.surfaces.cli.skips import grouped
-from sleuth.surfaces.cli.terminal import console, say
+from sleuth.surfaces.cli.terminal import amount, console, say
 
 if TYPE_CHECKING:
     from sleuth.cluster.ray import BuildProgress
@@ -83,7 +83,8 @@ def index(
         say(
             f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged in "
             f"{report.seconds:.1f} s ({human_bytes(report.bytes)} read).\n"
-            f"{report.documents:,} documents, {report.passages:,} passages in {address}@{report.version}"
+            f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} "
+            f"in {address}@{report.version}"
         )
     for line in grouped(report.skipped):
         say(f"Skipped: {line}", err=True)

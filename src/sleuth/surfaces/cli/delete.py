@@ -16,7 +16,7 @@ from sleuth.surfaces.cli.common import (
     print_json,
 )
 from sleuth.surfaces.cli.files import documents_at
-from sleuth.surfaces.cli.terminal import console
+from sleuth.surfaces.cli.terminal import amount, console
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -40,7 +40,7 @@ def delete(
     if json:
         print_json({"deleted": deleted, "missing": missing})
     else:
-        console().print(f"Deleted {len(deleted)} documents.")
+        console().print(f"Deleted {amount(len(deleted), 'document')}.")
         for id in missing:
             console(stderr=True).print(f"sleuth: no document {id!r} in this index", markup=False)
     if missing:

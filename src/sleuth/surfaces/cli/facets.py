@@ -9,7 +9,7 @@ import typer
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
 from sleuth.surfaces.cli.files import filter_from_here
-from sleuth.surfaces.cli.terminal import say, styled
+from sleuth.surfaces.cli.terminal import amount, say, styled
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def facets_of(
 def print_key(entry: dict[str, Any]) -> None:
     """Print a key, then a line for each value with the documents that have it."""
     types = ", ".join(entry["types"]) or "no document has it"
-    documents = f", {entry['documents']:,} documents" if entry["documents"] else ""
+    documents = f", {amount(entry['documents'], 'document')}" if entry["documents"] else ""
     say(f"{styled(clean_text(entry['key']), 'head')}  {styled(types + documents, 'dim')}")
     values = entry["values"]
     if len(values) > 1 and values[0]["documents"] == 1:

@@ -28,7 +28,7 @@ from sleuth.surfaces.cli.options import with_options
 from sleuth.surfaces.cli.places import NAME, index_folder
 from sleuth.surfaces.cli.progress import CtrlC, Estimate, progress_bar
 from sleuth.surfaces.cli.skips import grouped
-from sleuth.surfaces.cli.terminal import console, say
+from sleuth.surfaces.cli.terminal import amount, console, say
 from sleuth.surfaces.cli.watching import changes_below
 from sleuth.text import clean_text
 
@@ -403,7 +403,7 @@ def print_report(report: IndexReport, path: str, *, read: bool) -> None:
             f"{', '.join(parts)} in {report.seconds:.1f} s ({human_bytes(report.bytes)} read).", markup=False
         )
     out.print(
-        f"{report.documents:,} documents, {report.passages:,} passages in {path}",
+        f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} in {path}",
         markup=False,
         soft_wrap=True,
     )
@@ -426,7 +426,7 @@ def print_gone(report: IndexReport, names: FileNames) -> None:
         say(f"{files} gone, and still in the index: --prune deletes their documents.", err=True)
     for root in report.gone_roots:
         old = shown(names, root.name)
-        prune = f"`sleuth index --prune {shlex.quote(old)}` deletes its {root.documents:,} documents"
+        prune = f"`sleuth index --prune {shlex.quote(old)}` deletes its {amount(root.documents, 'document')}"
         if root.moved_to is None:
             say(f"{old} is gone: {prune}.", err=True)
             continue

@@ -12,7 +12,7 @@ import typer
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, open_index, print_json
 from sleuth.surfaces.cli.files import filter_from_here, from_here, shown
-from sleuth.surfaces.cli.terminal import say, styled
+from sleuth.surfaces.cli.terminal import amount, say, styled
 from sleuth.text import clean_text
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def summary_of(engine: Engine, filter: str | None) -> dict[str, Any]:
 
 def print_summary(counts: dict[str, Any]) -> None:
     """Print the counts, a line for each value."""
-    say(f"{counts['documents']:,} documents, {counts['passages']:,} passages")
+    say(f"{amount(counts['documents'], 'document')}, {amount(counts['passages'], 'passage')}")
     for name in ("types", "languages", "folders"):
         if counts[name]:
             say(styled(name, "head"))

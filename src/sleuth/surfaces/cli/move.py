@@ -9,7 +9,7 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, open_index, print_json
-from sleuth.surfaces.cli.terminal import say
+from sleuth.surfaces.cli.terminal import amount, say
 
 EXAMPLES = """[bold]Examples[/bold]
 
@@ -31,6 +31,6 @@ def move(
     if json:
         print_json(report._asdict())
         return
-    say(f"Moved {report.moved:,} documents.")
+    say(f"Moved {amount(report.moved, 'document')}.")
     if report.replaced:
         say(f"Deleted {report.replaced:,} that the index holds under the new name already.")

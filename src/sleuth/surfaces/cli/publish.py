@@ -10,7 +10,7 @@ import typer
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, human_bytes, print_json
 from sleuth.surfaces.cli.places import index_folder
-from sleuth.surfaces.cli.terminal import console, say
+from sleuth.surfaces.cli.terminal import amount, console, say
 
 AddressArgument = Annotated[
     str, typer.Argument(metavar="ADDRESS", help="s3://BUCKET/NAME, gs://…, az://… or file:///FOLDER.")
@@ -64,7 +64,8 @@ def publish(
         )
     elif not quiet:
         say(
-            f"Published version {manifest.number}: {manifest.documents:,} documents, {manifest.passages:,} passages, "
+            f"Published version {manifest.number}: {amount(manifest.documents, 'document')}, "
+            f"{amount(manifest.passages, 'passage')}, "
             f"{human_bytes(manifest.size)}, of which {human_bytes(uploaded)} were uploaded."
         )
 
@@ -115,4 +116,4 @@ def fetch(
     with console(stderr=True).status("reading") as status:
         manifest = download(address, folder, progress=None if quiet else show)
     if not quiet:
-        say(f"Fetched version {manifest.number} into {folder}: {manifest.documents:,} documents.")
+        say(f"Fetched version {manifest.number} into {folder}: {amount(manifest.documents, 'document')}.")

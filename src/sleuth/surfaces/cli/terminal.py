@@ -37,6 +37,11 @@ def say_row(*cells: object) -> None:
     say("\t".join(str(cell).replace("\n", "\\n").replace("\t", "\\t") for cell in cells))
 
 
+def amount(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 document", "1,200 documents"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def styled(text: str, style: str) -> str:
     """Mark a text with a style ("head", "dim", "italic", "match"), which `say` omits in a pipe or with NO_COLOR."""
     return f"{_MARKS[style]}{text}{_END}"
