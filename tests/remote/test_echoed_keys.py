@@ -25,7 +25,7 @@ from sleuth.knowledge_base import (
 from sleuth.llm import Ollama, OllamaEmbedder, OpenAIEmbedder, OpenAIGenerator, http
 from sleuth.remote import forget_endpoints
 from sleuth.testing.serving import LocalServer, Reply, Request
-from sleuth.web import WebRetriever, fetch_page, search_web, tavily
+from sleuth.web import WebRetriever, fetch_page, search_web, service
 
 KEY = "sk-hunter2/hunter2=hunter2"
 FORMS = (KEY, "hunter2", quote(KEY, safe=""), b64encode(KEY.encode()).decode().rstrip("="))
@@ -69,7 +69,7 @@ def running() -> Iterator[EchoServer]:
 def server(running: EchoServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> EchoServer:
     """Return the server, with quick retries and an AWS account whose session token is the key."""
     monkeypatch.setattr(http, "BACKOFF", 0.001)
-    monkeypatch.setattr(tavily, "BACKOFF", 0.001)
+    monkeypatch.setattr(service, "BACKOFF", 0.001)
     monkeypatch.setattr(retriever, "_BACKOFF", 0.001)
     monkeypatch.setattr(ingestion, "_STATUS_DELAY", 0.001)
     monkeypatch.chdir(tmp_path)
@@ -100,6 +100,8 @@ CLIENTS: dict[str, Callable[[str], object]] = {
     "embedder": lambda url: OpenAIEmbedder("m", **openai(url)).embed_query("x"),
     "Tavily": lambda url: search_web("x", **local(url)),
     "Tavily, query id": lambda url: search_web("x", query_id="q", **local(url)),
+    "Brave": lambda url: search_web("x", service="brave", **local(url)),
+    "Exa": lambda url: search_web("x", service="exa", **local(url)),
     "web retriever": lambda url: WebRetriever(**local(url)).retrieve("x"),
     "page": lambda url: fetch_page(f"{url}/?key={KEY}", allow_networks=["127.0.0.0/8"], timeout=60),
     "knowledge base": lambda url: MultiSliceRetriever().retrieve("x", "KB12345678", "DS12345678"),

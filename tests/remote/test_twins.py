@@ -29,6 +29,13 @@ WAITING = re.compile(
 
 WITHOUT = {
     "Answers.search": "is a part of `Engine.search`",
+    "Brave.search": "is a part of `search_web`",
+    "Exa.search": "is a part of `search_web`",
+    "FallbackService.search": "is a part of `search_web`",
+    "MergedService.search": "is a part of `search_web`",
+    "SearXNG.search": "is a part of `search_web`",
+    "Tavily.search": "is a part of `search_web`",
+    "WebService.search": "is a part of `search_web`",
     "CodeStorage.complete": "ends a snapshot",
     "LexicalBuilder.add": "makes a segment",
     "LexicalSearcher.search": "is a part of a search",

@@ -13,6 +13,7 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import COMMANDS, register
+from sleuth.surfaces.cli.web import SearchByDefault
 
 HOME = Path(__file__).parents[2]
 PAGES = [*sorted(HOME.glob("*.md")), *sorted((HOME / "docs").rglob("*.md"))]
@@ -49,6 +50,8 @@ def test_commands_of_a_page_can_be_typed(page: Path, root: Any) -> None:
     for words in commands(page.read_text("utf8")):
         command, rest = root, list(words)
         while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
+            if isinstance(command, SearchByDefault) and rest[0] not in command.commands:
+                rest.insert(0, "search")
             name = rest.pop(0)
             assert name in command.commands, f"sleuth {shlex.join(words)}"
             command = command.commands[name]
