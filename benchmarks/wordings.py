@@ -124,8 +124,8 @@ def over_xquad(folder: Path) -> None:
         print(row("XQuAD, typos", typed), flush=True)
         for code in LANGUAGES:
             rows = random.Random(3).sample(xquad_rows(folder, code), ASKED)
-            asked = [compare(engine, each["question"], english[each["id"]]) for each in rows]
-            print(row(f"XQuAD, {code} over en", asked), flush=True)
+            comparisons = [compare(engine, each["question"], english[each["id"]]) for each in rows]
+            print(row(f"XQuAD, {code} over en", comparisons), flush=True)
 
 
 if __name__ == "__main__":

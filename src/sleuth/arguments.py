@@ -82,6 +82,14 @@ _OF_OTHER_LIBRARIES = {
 """Names of arguments elsewhere, with the argument that means the same here."""
 
 
+def spelling_hint(name: str, known: Collection[str]) -> str:
+    """Return a question for the known name that is most like a misspelt one; "" where none is."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def nearest_name(name: str, known: Collection[str], likeness: float = 0.6) -> str:
     """Return a question for the known name that a wrong one may mean; "" where none is near.
 

@@ -173,12 +173,12 @@ def _is_its_page(question: str, items: Sequence[RetrievedItem], item: RetrievedI
 
 def question_words(question: str, analyze: Analyze) -> dict[str, str]:
     """Return the terms of a question, each with the word that it comes from; stop words have no terms."""
-    asked = _WORD.findall(question)
-    words: dict[str, str] = {}
-    for word, terms in zip(asked, analyze(asked), strict=True):
+    words = _WORD.findall(question)
+    word_by_term: dict[str, str] = {}
+    for word, terms in zip(words, analyze(words), strict=True):
         for term in terms:
-            words.setdefault(term, word.lower())
-    return words
+            word_by_term.setdefault(term, word.lower())
+    return word_by_term
 
 
 def question_names(question: str, analyze: Analyze, language: str = "") -> set[str]:

@@ -72,9 +72,9 @@ def choose(
         part = _Comparable(sentence, pages[sentence.item], analyze)
         is_strong = sentence.score >= CONFLICT * best
         for place, (quote, first) in enumerate(zip(selection, heads, strict=True)):
-            merged = _joined(question, quote, first, part, is_strong=is_strong)
-            if merged is not None:
-                selection[place] = merged
+            union = _joined(question, quote, first, part, is_strong=is_strong)
+            if union is not None:
+                selection[place] = union
                 break
         else:
             if len(selection) < count and sentence.score >= SHARE * best and len(sentence.matches) >= fewest:

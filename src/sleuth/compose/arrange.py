@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from functools import reduce
 from typing import Any, Final, NamedTuple, Protocol
 
+from sleuth.arguments import spelling_hint
 from sleuth.compose.boost import boosted
 from sleuth.compose.items import best_first
 from sleuth.errors import ArgumentError
@@ -24,8 +25,6 @@ _MONTH: Final = re.compile(r"\d{4}-\d{2}")
 _YEARS: Final = range(1000, 10_000)
 _MILLISECONDS: Final = 1e11
 """Numbers from here on count milliseconds since 1970: seconds reach it in the year 5138."""
-_SIMILARITY: Final = 0.6
-"""Of a key to the one that a note suggests instead, at least: 0 to 1."""
 
 
 class NotedItems(Protocol):
@@ -168,8 +167,8 @@ class Arrangement:
         collapse: str | None,
         recency: str | None,
         boost: Mapping[str, float] | str | None,
-    ) -> Arrangement | None:
-        """Return the arrangement of the options of a search; None without any.
+    ) -> Arrangement:
+        """Return the arrangement of the options of a search, of which None asks for nothing.
 
         Ages count from the beginning of this hour, so that the pages of a ranking agree.
 
@@ -177,8 +176,6 @@ class Arrangement:
             ArgumentError: an option that breaks its rule.
             FilterError: a filter of `boost` that cannot be read.
         """
-        if sort is None and collapse is None and recency is None and boost is None:
-            return None
         for name, value in (("sort", sort), ("collapse", collapse)):
             if value is not None and not (isinstance(value, str) and value.removeprefix("-").strip()):
                 raise ArgumentError(f"{name} must be a metadata key, got {value!r}")
@@ -254,8 +251,6 @@ class Arrangement:
 
         A note suggests the nearest key that one of the items has.
         """
-        from difflib import get_close_matches
-
         keys = [self.sort, self.collapse, self.recency.key if self.recency else ""]
         absent = [
             key for key in dict.fromkeys(keys) if key and not any(values_of(each, key) for each in items)
@@ -263,12 +258,7 @@ class Arrangement:
         if not absent or not items:
             return []
         names = sorted({name for item in items for name in leaves(item.metadata)})
-        notes = []
-        for key in absent:
-            near = get_close_matches(key, names, 1, _SIMILARITY)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            notes.append(f"no result has the metadata key {key!r}{hint}")
-        return notes
+        return [f"no result has the metadata key {key!r}{spelling_hint(key, names)}" for key in absent]
 
 
 def sorted_by(items: Sequence[RetrievedItem], key: str, *, is_descending: bool) -> list[RetrievedItem]:

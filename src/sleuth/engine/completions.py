@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import accumulate
 
-_word = re.compile(r"\w+")
+from sleuth.engine.synonyms import words_of
 
 
 class Completions:
@@ -41,4 +40,4 @@ class Completions:
 
 def plain_words(text: str) -> str:
     """Return the words of a text in small letters, one space between them."""
-    return " ".join(_word.findall(text.casefold()))
+    return " ".join(words_of(text))

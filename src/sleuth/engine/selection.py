@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import spelling_hint
 from sleuth.errors import ArgumentError
 from sleuth.filters import keys_in, matches
 from sleuth.ingest import RESERVED
@@ -208,15 +209,11 @@ def unknown_keys(tree: Filter, names: frozenset[str]) -> list[str]:
     Args:
         names: the metadata keys of the documents.
     """
-    from difflib import get_close_matches
-
     keys = KNOWN_KEYS | names
-    notes = []
-    for key in sorted(keys_in(tree) - keys):
-        near = get_close_matches(key, keys, 1, 0.6)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        notes.append(f"no document has the metadata key {key!r}{hint}")
-    return notes
+    return [
+        f"no document has the metadata key {key!r}{spelling_hint(key, keys)}"
+        for key in sorted(keys_in(tree) - keys)
+    ]
 
 
 def check_keys(names: str | Sequence[str]) -> list[str]:

@@ -145,10 +145,10 @@ class Sources(Answering):
             reranked = reranking.apply(request.query, items)
             items, notes = tuple(reranked.items), (*notes, *reranked.notes)
         if arrangement is not None:
-            sorts = [f"sorted: the best {len(items):,} results of {', '.join(names)}"] * bool(
-                arrangement.sort
+            sorted_note = f"sorted: the best {len(items):,} results of {', '.join(names)}"
+            arranged = arrangement.apply(
+                Ranking(items, notes=(*notes, sorted_note) if arrangement.sort else notes)
             )
-            arranged = arrangement.apply(Ranking(items, notes=[*notes, *sorts]))
             items, notes = tuple(arranged.items), tuple(arranged.notes)
         if len(names) > 1:
             items = tuple(choose_among(items, request.k, **variety))

@@ -50,10 +50,11 @@ def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
         analyzer = get_analyzer(view.backend.settings.analyzer)
         completions = list(_words(prefix, k, searchers, snapshot, analyzer))
     half = (k + 1) // 2
-    titles = [Suggestion(title, "title") for title in (*first[:half], *further)]
-    rest = [Suggestion(title, "title") for title in first[half:]]
-    room = max(half, k - len(titles))
-    every = [*titles[: len(first[:half])], *completions[:room], *titles[len(first[:half]) :], *rest]
+    begins, inner, rest = (
+        [Suggestion(title, "title") for title in titles] for titles in (first[:half], further, first[half:])
+    )
+    room = max(half, k - len(begins) - len(inner))
+    every = [*begins, *completions[:room], *inner, *rest]
     return list({each.text.casefold(): each for each in reversed(every)}.values())[::-1][:k]
 
 

@@ -118,9 +118,8 @@ def _counted(
 ) -> dict[str, int]:
     """Return terms by number as texts, with the rows of each: those of the most rows where there are more."""
     arrays = postings.arrays
-    data, starts = _dictionary(postings)
-    list_starts = arrays["list_starts"].astype(np.int64)
-    rows = list_starts[numbers + 1] - list_starts[numbers]
+    data, starts, list_starts = arrays["term_bytes"], arrays["term_starts"], arrays["list_starts"]
+    rows = list_starts[numbers + 1].astype(np.int64) - list_starts[numbers]
     places = np.searchsorted(arrays["dense_terms"], numbers)
     if len(arrays["dense_terms"]):
         places = np.minimum(places, len(arrays["dense_terms"]) - 1)

@@ -152,16 +152,13 @@ def _open_one(name: str, api_key: str | None, base_url: str | None) -> WebServic
     kind = SERVICES[name]
     base = find_base(base_url, kind.base_name, kind.public_base, needs_https=bool(kind.key_name))
     key = find_key(api_key, kind.key_name) if kind.key_name else None
-    variable = kind.base_name if not base else kind.key_name if kind.key_name and key is None else ""
-    if variable:
-        thing = "API key" if variable == kind.key_name else "address"
-        raise MissingKeyError(
-            f"no {thing} for web search: set {variable} in the environment"
-            f"{' or in .env' if variable == kind.key_name else ''} ({kind.where})",
-            service=name,
-            url=base,
-        )
-    return kind(key, base)
+    if not base:
+        lack = f"no address for web search: set {kind.base_name} in the environment"
+    elif kind.key_name and key is None:
+        lack = f"no API key for web search: set {kind.key_name} in the environment or in .env"
+    else:
+        return kind(key, base)
+    raise MissingKeyError(f"{lack} ({kind.where})", service=name, url=base)
 
 
 def _default(api_key: str | None, base_url: str | None) -> str:

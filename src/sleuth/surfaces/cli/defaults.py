@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from sleuth.arguments import spelling_hint
 from sleuth.errors import ArgumentError
 
 NAME: Final = "sleuth.toml"
@@ -156,10 +157,7 @@ def _check(file: Path, name: str, value: Any) -> None:
     """Refuse an unknown key and a value of another type."""
     key = KEYS.get(name)
     if key is None:
-        import difflib
-
-        near = difflib.get_close_matches(name, KEYS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
+        hint = spelling_hint(name, KEYS)
         raise ArgumentError(f"keys of {file} must be among {', '.join(KEYS)}, got {name!r}{hint}")
     is_right = type(value) is key.kind or (key.kind is float and type(value) is int)
     is_right = is_right and "\0" not in str(value)

@@ -100,17 +100,19 @@ class ChatRequest(BaseModel):
     stream: bool = Field(default=False, description="Answer in chunks, as server-sent events.")
 
 
-class ChatResponse(BaseModel):
-    """An answer, as a completion of a chat, with what Sleuth says of it.
+class AnswerFacts(BaseModel):
+    """What Sleuth says of an answer, beside the fields of OpenAI's API."""
 
-    Attributes:
-        sources: what was read, by number.
-        citations: where the answer cites which source.
-        unknown_citations: numbers that the model cites and no source has.
-        notes: sentences for the author of the question.
-        standalone_query: what was searched for a question that follows others; null where it is the question itself.
-        detail: why there is no answer, or what did not answer.
-    """
+    sources: list[dict[str, Any]] = Field(description="What was read, by number.")
+    citations: list[dict[str, Any]]
+    unknown_citations: list[int]
+    notes: list[str]
+    standalone_query: str | None
+    detail: dict[str, Any] | None = Field(description="Why there is no answer, or what did not answer.")
+
+
+class ChatResponse(AnswerFacts):
+    """An answer, as a completion of a chat, with what Sleuth says of it."""
 
     id: str
     object: Literal["chat.completion"]
@@ -118,12 +120,6 @@ class ChatResponse(BaseModel):
     model: str
     choices: list[dict[str, Any]]
     usage: dict[str, int]
-    sources: list[dict[str, Any]]
-    citations: list[dict[str, Any]]
-    unknown_citations: list[int]
-    notes: list[str]
-    standalone_query: str | None
-    detail: dict[str, Any] | None
 
 
 @router.post("/v1/chat/completions", response_model=ChatResponse, responses=PROBLEMS | MISSING)
@@ -237,8 +233,8 @@ class ResponsesRequest(BaseModel):
     )
 
 
-class ResponsesResponse(BaseModel):
-    """An answer with the search that it was written from, and what Sleuth says of it, as of `ChatResponse`."""
+class ResponsesResponse(AnswerFacts):
+    """An answer with the search that it was written from, and what Sleuth says of it."""
 
     id: str
     object: Literal["response"]
@@ -249,12 +245,6 @@ class ResponsesResponse(BaseModel):
     parallel_tool_calls: bool
     tool_choice: str
     tools: list[dict[str, Any]]
-    sources: list[dict[str, Any]]
-    citations: list[dict[str, Any]]
-    unknown_citations: list[int]
-    notes: list[str]
-    standalone_query: str | None
-    detail: dict[str, Any] | None
 
 
 @router.post("/v1/responses", response_model=ResponsesResponse, responses=PROBLEMS | MISSING)

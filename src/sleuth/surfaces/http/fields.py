@@ -77,7 +77,7 @@ FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
     "near": ("Names that are like it, where it is unknown.", ["TokenBucket"]),
     "next_cursor": ("`cursor` of the next page; null on the last one.", None),
     "next_page": ("Of the next page; null, as one page holds all.", None),
-    "notes": ("Sentences for whoever wrote the query.", []),
+    "notes": ("Sentences for the author of the query.", []),
     "object": ("Kind of the object.", "list"),
     "output": ("The search and the answer.", []),
     "owned_by": ("Who owns the model.", "sleuth"),
