@@ -16,7 +16,7 @@ from sleuth.cluster.shards.layout import Layout
 from sleuth.cluster.shards.wire import decode, encode
 from sleuth.cluster.storage.fetching import fetch_part
 from sleuth.cluster.storage.objects import ObjectFolder
-from sleuth.cluster.storage.publishing import upload_part
+from sleuth.cluster.storage.publishing import upload_parts
 from sleuth.engine import Engine
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ class ShardBuilder:
             with Engine.open(shard.folder) as engine:
                 engine.embed()
                 engine.wait()
-            parts[number] = upload_part(shard.folder, self._names[number], self._objects)
+            name = self._names[number]
+            (parts[number],) = upload_parts({name: shard.folder}, self._objects, self._build.parts())
             stack = ExitStack()
             self._shards[number] = _Shard(stack.enter_context(Engine.open(shard.folder)), shard.folder, stack)
         return encode(parts)

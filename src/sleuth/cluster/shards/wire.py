@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sleuth import filters
 from sleuth.cluster.shards.shard import Ask
-from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart
+from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart, PublishedPatch
 from sleuth.engine import Count, Facet, MetadataKey, PoolRequest, QueryCondition
 from sleuth.store import Corpus, Counts, Finding, Hits, Row, StoredDocument
 from sleuth.types import Chunk, Explanation
@@ -28,7 +28,7 @@ _KINDS: Final[Mapping[str, type[Any]]] = {
         *(filters.And, filters.Or, filters.Not, filters.Compare),
         *(Hits, Row, StoredDocument, Chunk, Explanation, Counts, Finding),
         *(Count, Facet, MetadataKey),
-        *(PublishedPart, PublishedFile),
+        *(PublishedPart, PublishedFile, PublishedPatch),
     )
 }
 _UINT64: Final = struct.Struct("<Q")

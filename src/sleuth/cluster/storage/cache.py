@@ -9,15 +9,16 @@ import fcntl
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from sleuth.cluster.storage.manifest import Manifest, PublishedFile, digest_of, object_name
+from sleuth.cluster.storage.manifest import Manifest, PublishedFile, PublishedPatch, digest_of, object_name
 from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
-from sleuth.cluster.storage.publishing import blocks_of
+from sleuth.cluster.storage.patches import apply_patch
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.files import whole_file
 from sleuth.store import Store
@@ -102,10 +103,19 @@ class Cache:
                 Store.note_version(view / part.folder, part.version)
 
     def _fetch(self, file: PublishedFile, objects: ObjectFolder) -> None:
-        """Fetch the content of a file, unless the cache has it."""
+        """Fetch the content of a file, unless the cache has it; of a patched file it may have an earlier content."""
         content = self._files / file.name
-        if not _is_whole(content, file.size):
-            fetch_file(file, content, objects)
+        if _is_whole(content, file.size):
+            return
+        for count in reversed(range(len(file.patches))):
+            earlier = self._files / replace(file, patches=file.patches[:count]).name
+            if earlier.is_file():
+                with whole_file(content) as out:
+                    with earlier.open("rb") as before:
+                        shutil.copyfileobj(before, out)
+                    patch_file(out, file, file.patches[count:], objects)
+                return
+        fetch_file(file, content, objects)
 
     def size(self) -> int:
         """Bytes of all contents."""
@@ -152,13 +162,39 @@ def fetch_file(
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with whole_file(path) as out:
-        for digest, size in blocks_of(file):
-            _write_block(digest, size, file, objects, out)
+        for digest in file.blocks:
+            block = _object(digest, file, objects)
+            out.write(block)
             if fetched:
-                fetched(size)
+                fetched(len(block))
+        patch_file(out, file, file.patches, objects)
 
 
-def _write_block(digest: str, size: int, file: PublishedFile, objects: ObjectFolder, out: IO[bytes]) -> None:
+def patch_file(
+    out: IO[bytes], file: PublishedFile, patches: Sequence[PublishedPatch], objects: ObjectFolder
+) -> None:
+    """Apply patches to a file, which then has its size.
+
+    Raises:
+        IndexDamagedError: an object is missing or damaged, or the size is not the published one.
+    """
+    try:
+        for patch in patches:
+            apply_patch(_object(patch.digest, file, objects), out)
+    except (ValueError, OverflowError) as error:
+        raise IndexDamagedError(f"a patch of {file.path} is damaged: {error}", path=objects.url) from error
+    if out.seek(0, os.SEEK_END) != file.size:
+        raise IndexDamagedError(
+            f"{file.path} must have {file.size} bytes, got {out.tell()}: publish again", path=objects.url
+        )
+
+
+def _object(digest: str, file: PublishedFile, objects: ObjectFolder) -> bytes:
+    """Return the content of an object that a file needs.
+
+    Raises:
+        IndexDamagedError: it is missing or damaged; names it.
+    """
     where = f"{objects.url}/{object_name(digest)}"
     try:
         data = objects.get(object_name(digest))
@@ -166,11 +202,11 @@ def _write_block(digest: str, size: int, file: PublishedFile, objects: ObjectFol
         raise IndexDamagedError(
             f"{where}, a part of {file.path}, is missing: publish again", path=where
         ) from error
-    if len(data) != size or digest_of(data) != digest:
+    if digest_of(data) != digest:
         raise IndexDamagedError(
             f"{where}, a part of {file.path}, is damaged: delete it and publish again", path=where
         )
-    out.write(data)
+    return data
 
 
 def _missing(view: Path, manifest: Manifest) -> _Missing:

@@ -17,7 +17,7 @@ from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.fetching import fetch_part
 from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
-from sleuth.cluster.storage.publishing import BLOCK, commit_version, upload_part
+from sleuth.cluster.storage.publishing import BLOCK, commit_version, upload_parts
 from sleuth.errors import ArgumentError, IndexNotFoundError
 from sleuth.files import whole_file
 from sleuth.store import CODE, folder_at, make_index
@@ -45,8 +45,8 @@ def push_code(path: str | Path, address: str, commit: str, *, keep: int | None =
             if manifest.settings[_COMMIT] == commit:
                 return manifest
         objects.check_create_only()
-        part = upload_part(folder_at(path), "", objects, CODE)
-        manifest = commit_version(objects, {_COMMIT: commit}, 0, (part,))
+        parts = upload_parts({"": folder_at(path)}, objects, names=CODE)
+        manifest = commit_version(objects, {_COMMIT: commit}, 0, parts)
         if keep:
             versions.prune(objects.url, keep=keep)
     return manifest

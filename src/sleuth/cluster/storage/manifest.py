@@ -15,7 +15,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from sleuth.errors import FormatVersionError, IndexDamagedError
 from sleuth.store import CODE, DOCUMENTS
 
-FORMAT = 1
+FORMAT = 2
+_READABLE = (1, FORMAT)
+"""Formats that are read: the first one had no patches and no listings."""
 
 # A manifest may come from somebody else: what it names must lie in the folder that it is fetched into.
 _Path: TypeAlias = Annotated[
@@ -45,23 +47,47 @@ def object_name(digest: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class PublishedPatch:
+    """Pages of a file that changed since its blocks were uploaded.
+
+    Attributes:
+        digest: of the object that holds them.
+        size: of the object in bytes.
+    """
+
+    digest: _Digest
+    size: _Count
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedFile:
     """One file of an index folder.
 
     Attributes:
         path: in the folder, with "/".
         size: in bytes.
-        blocks: digests of the objects whose contents, one after the other, are the file.
+        blocks: digests of the objects whose contents, one after the other, are the file, before the patches.
+        patches: in the order in which they are applied.
+        pages: for each 16 MiB of the file, the digest of the object with the hashes of its pages. Files that never
+            change have none.
     """
 
     path: _Path
     size: _Count
     blocks: tuple[_Digest, ...]
+    patches: tuple[PublishedPatch, ...] = ()
+    pages: tuple[_Digest, ...] = ()
 
     @property
     def name(self) -> str:
         """Names the content of the file."""
-        return digest_of("".join(self.blocks).encode())
+        return digest_of("".join((*self.blocks, *(patch.digest for patch in self.patches))).encode())
+
+    def objects(self) -> Iterator[str]:
+        """Yield the digests of its objects."""
+        yield from self.blocks
+        yield from (patch.digest for patch in self.patches)
+        yield from self.pages
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +97,7 @@ class PublishedPart:
     Attributes:
         folder: its name; "" where the index is not divided.
         version: of the index in it.
+        listing: digests of the objects that list the files which its documents came from; None where nobody listed them.
     """
 
     folder: _Folder
@@ -78,6 +105,7 @@ class PublishedPart:
     documents: _Count
     passages: _Count
     files: tuple[PublishedFile, ...]
+    listing: tuple[_Digest, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +126,8 @@ class Manifest:
 
     def objects(self) -> set[str]:
         """Return the digests of all objects of this version."""
-        return {block for file in self.files() for block in file.blocks}
+        listings = (digest for part in self.parts for digest in part.listing or ())
+        return {digest for file in self.files() for digest in file.objects()}.union(listings)
 
     def files(self) -> Iterator[PublishedFile]:
         """Yield the files of all parts."""
@@ -148,9 +177,9 @@ class Manifest:
             number = values.pop("format", None)
         except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise IndexDamagedError(f"{where} is no manifest: publish again", path=where) from error
-        if number != FORMAT:
+        if number not in _READABLE:
             raise FormatVersionError(
-                f"{where} has format {number!r}, and this version of Sleuth reads {FORMAT}", path=where
+                f"{where} has format {number!r}, and this version of Sleuth reads up to {FORMAT}", path=where
             )
         try:
             return _validator().validate_python(values)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -16,8 +18,16 @@ from sleuth.cluster.places import is_sharded
 from sleuth.cluster.shards import layout
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
-from sleuth.cluster.storage.manifest import Manifest, PublishedFile, PublishedPart, digest_of, object_name
+from sleuth.cluster.storage.manifest import (
+    Manifest,
+    PublishedFile,
+    PublishedPart,
+    PublishedPatch,
+    digest_of,
+    object_name,
+)
 from sleuth.cluster.storage.objects import ObjectFolder
+from sleuth.cluster.storage.patches import PAGE, changed_pages, encode_patch, page_hashes, pages_of
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, StoreError
 from sleuth.store import CODE, DOCUMENTS, Names, folder_at, open_file
@@ -31,6 +41,8 @@ _FACTS = {
     CODE: "SELECT (SELECT coalesce(max(serial), 0) FROM snapshots), count(*), coalesce(sum(chunks), 0) FROM files",
 }
 """Reads the version of a database, and how many documents and passages it has."""
+_SHARE = 4
+"""Patches may hold a quarter of the bytes of their file; then it is uploaded as blocks."""
 _ATTEMPTS = 5
 """Most restarts of a copy because a merge removed a segment meanwhile."""
 
@@ -70,12 +82,16 @@ def publish(
 ) -> Manifest:
     """Publish the newest version of an index; an index that is being written to is published as of one commit a shard.
 
-    Bytes that the storage has already are not uploaded again. A version is visible whole or not at all.
+    Bytes that the storage has already are not uploaded again. A version is visible whole or not at all. There is no new
+    one where the newest version holds the same already.
 
     Args:
         path: an index folder, divided into shards or not.
         address: where to, as `s3://bucket/name`; without a version.
         progress: called after each block.
+
+    Returns:
+        The manifest of the newest version.
 
     Raises:
         IndexNotFoundError: no index at `path`.
@@ -93,34 +109,44 @@ def publish(
     folders = dict(zip(divided.names(), divided.folders(folder), strict=True)) if divided else {"": folder}
     objects = ObjectFolder(target.url)
     objects.check_create_only()
-    with ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sleuth-publish-")))
-        copies = {
-            name: _copy(shard, scratch / f"{name or 'index'}.sqlite", stack)
-            for name, shard in folders.items()
-        }
-        upload = _Upload(
-            objects, sum(source.size for copy in copies.values() for source in copy.files), progress
-        )
-        parts = tuple(upload.part(name, copy) for name, copy in copies.items())
-        upload.restore()
-    return commit_version(objects, settings, divided.shards if divided else 0, parts)
+    base = versions.newest(objects)
+    parts = upload_parts(folders, objects, base.parts if base else (), progress=progress)
+    shards = divided.shards if divided else 0
+    if base is not None and (base.parts, base.shards, base.settings) == (parts, shards, settings):
+        return base
+    return commit_version(objects, settings, shards, parts)
 
 
-def upload_part(folder: Path, name: str, objects: ObjectFolder, names: Names = DOCUMENTS) -> PublishedPart:
-    """Upload what the storage lacks of one index folder, as of its newest commit; no version has it yet.
+def upload_parts(
+    folders: Mapping[str, Path],
+    objects: ObjectFolder,
+    base: Sequence[PublishedPart] = (),
+    names: Names = DOCUMENTS,
+    *,
+    progress: Callable[[PublishProgress], None] | None = None,
+) -> tuple[PublishedPart, ...]:
+    """Upload what the storage lacks of some index folders, each as of its newest commit; no version has it yet.
 
     Args:
-        name: of the folder in the index.
+        folders: by their names in the index.
+        base: parts of a version: of a part with the same name, only the pages that changed are uploaded.
         names: of the database: documents or code.
+
+    Returns:
+        A part for each folder; equal to the one of `base` where nothing changed.
     """
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sleuth-publish-")))
-        copy = _copy(folder, scratch / "index.sqlite", stack, names)
-        upload = _Upload(objects, sum(source.size for source in copy.files), None)
-        part = upload.part(name, copy)
-        upload.restore()
-    return part
+        copies = {
+            name: _copy(folder, scratch / f"{name or 'index'}.sqlite", stack, names)
+            for name, folder in folders.items()
+        }
+        total = sum(source.size for copy in copies.values() for source in copy.files)
+        upload = _Upload(objects, total, progress)
+        parts_before = {part.folder: part for part in base}
+        parts = tuple(upload.part(name, copy, parts_before.get(name)) for name, copy in copies.items())
+        upload.check()
+    return parts
 
 
 def commit_version(
@@ -175,7 +201,7 @@ def _open(path: str, file: Path, stack: ExitStack) -> _Source:
 
 
 class _Upload:
-    """Uploads the blocks of files, each once."""
+    """Uploads the objects of files, each once."""
 
     def __init__(
         self, objects: ObjectFolder, total: int, progress: Callable[[PublishProgress], None] | None
@@ -183,17 +209,29 @@ class _Upload:
         self._objects = objects
         self._total = total
         self._progress = progress
-        self._present = {name for name, _ in objects.list("objects")}
-        self._blocks: dict[str, tuple[_Source, int]] = {}
+        self._present = self._listed()
+        self._contents: dict[str, Callable[[], bytes]] = {}
         self._done = self._uploaded = 0
+        self._needed: set[str] = set()
 
-    def part(self, name: str, copy: _Copy) -> PublishedPart:
-        """Upload the files of an index folder."""
-        files = tuple(map(self.file, copy.files))
-        return PublishedPart(name, copy.version, copy.documents, copy.passages, files)
+    def _listed(self) -> set[str]:
+        return {name for name, _ in self._objects.list("objects")}
 
-    def file(self, source: _Source) -> PublishedFile:
-        """Upload a file."""
+    def part(self, name: str, copy: _Copy, base: PublishedPart | None) -> PublishedPart:
+        """Upload the files of an index folder.
+
+        Args:
+            base: what is published of the folder.
+        """
+        record, *segments = copy.files
+        before = {file.path: file for file in base.files} if base else {}
+        files = (self._record(record, before.get(record.path)), *map(self._blocks_of, segments))
+        self._needed.update(object_name(digest) for file in files for digest in file.objects())
+        listing = base.listing if base and base.files == files else None
+        return PublishedPart(name, copy.version, copy.documents, copy.passages, files, listing)
+
+    def _blocks_of(self, source: _Source) -> PublishedFile:
+        """Upload a file as blocks."""
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             blocks: list[str] = []
             starts = iter(range(0, source.size, BLOCK))
@@ -203,32 +241,84 @@ class _Upload:
                 blocks += pool.map(lambda block: self._block(source, *block), some)
         return PublishedFile(source.path, source.size, tuple(blocks))
 
+    def _record(self, source: _Source, base: PublishedFile | None) -> PublishedFile:
+        """Upload a file that changes in place: the pages that changed, or the blocks where these are many."""
+        tables = [page_hashes(_read(source, start)) for start in range(0, source.size, BLOCK)]
+        pages = tuple(map(digest_of, tables))
+        if base is not None and (base.pages, base.size) == (pages, source.size):
+            self._tell(source.size)
+            return base
+        for table in tables:
+            self._put(table, partial(bytes, table))
+        patches = self._patches(source, tables, base) if base is not None and base.pages else None
+        if base is None or patches is None:
+            return replace(self._blocks_of(source), pages=pages)
+        self._tell(source.size)
+        return PublishedFile(source.path, source.size, base.blocks, patches, pages)
+
+    def _patches(
+        self, source: _Source, tables: Sequence[bytes], base: PublishedFile
+    ) -> tuple[PublishedPatch, ...] | None:
+        """Upload a patch of what changed, and return all patches; None where blocks are better.
+
+        The last patches join the new one while they are not twice as large, so there are few.
+        """
+        changed: set[int] = set()
+        for number, table in enumerate(tables):
+            before = b""
+            if number < len(base.pages):
+                if digest_of(table) == base.pages[number]:
+                    continue
+                before = self._objects.get(object_name(base.pages[number]))
+            changed.update((changed_pages(before, table) + number * (BLOCK // PAGE)).tolist())
+        patches = list(base.patches)
+        most = source.size // _SHARE
+        while patches and patches[-1].size <= 2 * len(changed) * PAGE <= 2 * most:
+            last = pages_of(self._objects.get(object_name(patches.pop().digest)))
+            changed.update(page for page in last if page * PAGE < source.size)
+        if len(changed) * PAGE + sum(patch.size for patch in patches) > most:
+            return None
+        encode = partial(encode_patch, source.file, source.size, sorted(changed))
+        patch = encode()
+        return (*patches, PublishedPatch(self._put(patch, encode), len(patch)))
+
     def _block(self, source: _Source, start: int, data: bytes) -> str:
+        digest = self._put(data, partial(_read, source, start))
+        self._tell(len(data))
+        return digest
+
+    def _put(self, data: bytes, content: Callable[[], bytes]) -> str:
+        """Upload an object, unless it is there, and return its digest; `content` gives it once more."""
         digest = digest_of(data)
         name = object_name(digest)
         if name not in self._present:
             self._objects.put(name, data)
             self._present.add(name)
             self._uploaded += len(data)
-        self._blocks[name] = source, start
-        self._done += len(data)
-        if self._progress:
-            self._progress(PublishProgress(self._done, self._total, self._uploaded))
+        self._contents[name] = content
         return digest
 
-    def restore(self) -> None:
-        """Upload again what somebody pruned meanwhile."""
-        present = {name for name, _ in self._objects.list("objects")}
-        for name in self._blocks.keys() - present:
-            self._objects.put(name, _read(*self._blocks[name]))
+    def _tell(self, size: int) -> None:
+        self._done += size
+        if self._progress:
+            self._progress(PublishProgress(self._done, self._total, self._uploaded))
+
+    def check(self) -> None:
+        """Upload again what somebody pruned meanwhile.
+
+        Raises:
+            StoreError: an object of the version that this one extends is gone.
+        """
+        absent = self._needed - self._listed()
+        if unknown := sorted(absent - self._contents.keys()):
+            raise StoreError(
+                f"{self._objects.url}/{unknown[0]} was pruned meanwhile: publish again",
+                path=self._objects.url,
+            )
+        for name in absent:
+            self._objects.put(name, self._contents[name]())
 
 
 def _read(source: _Source, start: int) -> bytes:
     source.file.seek(start)
     return source.file.read(BLOCK)
-
-
-def blocks_of(file: PublishedFile) -> Iterator[tuple[str, int]]:
-    """Yield each block of a file with the size that it must have."""
-    for place, digest in enumerate(file.blocks):
-        yield digest, min(BLOCK, file.size - place * BLOCK)

@@ -73,12 +73,18 @@ def find(address: Address, objects: ObjectFolder) -> Manifest:
             raise IndexNotFoundError(
                 f"{address.url} has no version {address.version}; versions: {names}", path=str(address)
             ) from None
-    versions = numbers(objects)
-    if not versions:
+    manifest = newest(objects)
+    if manifest is None:
         raise IndexNotFoundError(
             f"no index is published at {address.url}: `sleuth publish INDEX {address.url}`", path=address.url
         )
-    return read(objects, versions[-1])
+    return manifest
+
+
+def newest(objects: ObjectFolder) -> Manifest | None:
+    """Return the manifest of the newest version; None where nothing is published."""
+    published = numbers(objects)
+    return read(objects, published[-1]) if published else None
 
 
 def versions(address: str) -> list[Manifest]:

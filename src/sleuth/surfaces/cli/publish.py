@@ -35,7 +35,7 @@ def publish(
     json: JsonOption = False,
     index: IndexOption = None,
 ) -> None:
-    """Upload the index as a new version. Bytes that are already stored are not uploaded again."""
+    """Upload the index as a new version, if it has changed. Bytes that are already stored are not uploaded again."""
     from sleuth.cluster import PublishProgress, prune
     from sleuth.cluster import publish as upload
 
@@ -64,7 +64,7 @@ def publish(
         )
     elif not quiet:
         say(
-            f"Published version {manifest.number}: {amount(manifest.documents, 'document')}, "
+            f"Version {manifest.number} is published: {amount(manifest.documents, 'document')}, "
             f"{amount(manifest.passages, 'passage')}, "
             f"{human_bytes(manifest.size)}, of which {human_bytes(uploaded)} were uploaded."
         )
