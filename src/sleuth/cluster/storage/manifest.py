@@ -68,8 +68,8 @@ class PublishedFile:
         size: in bytes.
         blocks: digests of the objects whose contents, one after the other, are the file, before the patches.
         patches: in the order in which they are applied.
-        pages: for each 16 MiB of the file, the digest of the object with the hashes of its pages. Files that never
-            change have none.
+        pages: for each 16 MiB of the file, the digest of the object with the hashes of its pages. Empty for files
+            that never change.
     """
 
     path: _Path
@@ -97,7 +97,7 @@ class PublishedPart:
     Attributes:
         folder: its name; "" where the index is not divided.
         version: of the index in it.
-        listing: digests of the objects that list the files which its documents came from; None where nobody listed them.
+        listing: digests of the objects that list the files of its documents; None where nobody listed them.
     """
 
     folder: _Folder

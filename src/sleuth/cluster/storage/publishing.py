@@ -259,26 +259,26 @@ class _Upload:
     def _patches(
         self, source: _Source, tables: Sequence[bytes], base: PublishedFile
     ) -> tuple[PublishedPatch, ...] | None:
-        """Upload a patch of what changed, and return all patches; None where blocks are better.
+        """Upload a patch of the changed pages, and return all patches; None where blocks are better.
 
         The last patches join the new one while they are not twice as large, so there are few.
         """
-        changed: set[int] = set()
+        numbers: set[int] = set()
         for number, table in enumerate(tables):
             before = b""
             if number < len(base.pages):
                 if digest_of(table) == base.pages[number]:
                     continue
                 before = self._objects.get(object_name(base.pages[number]))
-            changed.update((changed_pages(before, table) + number * (BLOCK // PAGE)).tolist())
+            numbers.update((changed_pages(before, table) + number * (BLOCK // PAGE)).tolist())
         patches = list(base.patches)
         most = source.size // _SHARE
-        while patches and patches[-1].size <= 2 * len(changed) * PAGE <= 2 * most:
+        while patches and patches[-1].size <= 2 * len(numbers) * PAGE <= 2 * most:
             last = pages_of(self._objects.get(object_name(patches.pop().digest)))
-            changed.update(page for page in last if page * PAGE < source.size)
-        if len(changed) * PAGE + sum(patch.size for patch in patches) > most:
+            numbers.update(page for page in last if page * PAGE < source.size)
+        if len(numbers) * PAGE + sum(patch.size for patch in patches) > most:
             return None
-        encode = partial(encode_patch, source.file, source.size, sorted(changed))
+        encode = partial(encode_patch, source.file, source.size, sorted(numbers))
         patch = encode()
         return (*patches, PublishedPatch(self._put(patch, encode), len(patch)))
 
