@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sleuth import Document, Engine
 from sleuth.cluster import Cache, fetch, open_published, prune, publish, versions
-from sleuth.cluster.storage.patches import PAGE, apply_patch, changed_pages, encode_patch, page_hashes
+from sleuth.cluster.storage import patches
 from sleuth.errors import IndexDamagedError
 from tests.examples import examples
 
@@ -25,18 +25,20 @@ pytest.importorskip("obstore", reason="obstore is not installed")
 def test_a_patch_turns_the_old_file_into_the_new_one(seed: int, old: int, new: int) -> None:
     """Whatever pages change, and whether the file grows or shrinks."""
     rng = random.Random(seed)
-    before = rng.randbytes(old * PAGE)
-    now = bytearray((before + rng.randbytes(5 * PAGE))[: max(0, new * PAGE - rng.choice([0, 0, 7]))])
-    for place in range(0, len(now), PAGE):
+    before = rng.randbytes(old * patches.PAGE)
+    now = bytearray(
+        (before + rng.randbytes(5 * patches.PAGE))[: max(0, new * patches.PAGE - rng.choice([0, 0, 7]))]
+    )
+    for place in range(0, len(now), patches.PAGE):
         if rng.random() < 0.3:
             now[place] ^= 1
-    pages = changed_pages(page_hashes(before), page_hashes(bytes(now))).tolist()
-    patch = encode_patch(io.BytesIO(now), len(now), pages)
+    pages = patches.changed_pages(patches.page_hashes(before), patches.page_hashes(bytes(now))).tolist()
+    patch = patches.encode_patch(io.BytesIO(now), len(now), pages)
     file = io.BytesIO(before)
-    apply_patch(patch, file)
+    patches.apply_patch(patch, file)
     assert file.getvalue() == now
     with pytest.raises(ValueError, match="as many pages as it says"):
-        apply_patch(patch + b"?", file)
+        patches.apply_patch(patch + b"?", file)
 
 
 @pytest.fixture
