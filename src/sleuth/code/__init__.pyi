@@ -32,3 +32,4 @@ from sleuth.code.repository.git import root_of as root_of
 from sleuth.code.search.context import piece_id as piece_id
 from sleuth.code.search.filters import file_metadata as file_metadata
 from sleuth.code.snapshots.record import Repository as Repository
+from sleuth.code.snapshots.scope import CodeView as CodeView

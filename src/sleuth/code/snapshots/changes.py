@@ -28,4 +28,4 @@ def changed_files(snapshot: Snapshot) -> list[str]:
         times = read_times(connection, repository.id)
     past = Past(Recall(), set(indexed.items()), times, storage.path.resolve())
     present = {file.path: file.hash or f"skip {file.skip}" for file in source.listing(past).files}
-    return sorted({path for path, _ in indexed.items() ^ present.items()})
+    return sorted({path for path, _ in indexed.items() ^ present.items() if snapshot.may_hold(path)})

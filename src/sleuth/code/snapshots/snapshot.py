@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sleuth.code.parsing.detail import Detail, Symbol
 from sleuth.code.parsing.labels import CATEGORIES
 from sleuth.code.parsing.lines import LineIndex
-from sleuth.code.snapshots.places import Endings, Folders, Modules
+from sleuth.code.snapshots.places import Endings, Folders, Modules, is_below
 from sleuth.code.snapshots.record import FileRow, Repository, SnapshotInfo, damaged
 from sleuth.code.snapshots.shelf import ranges
 from sleuth.code.snapshots.words import WordLeg, WordSearcher
@@ -56,12 +56,25 @@ class Snapshot:
         firsts, counts: of their chunks, shape (n,).
     """
 
-    def __init__(self, storage: FileVersions, repository: Repository, info: SnapshotInfo) -> None:
+    def __init__(
+        self,
+        storage: FileVersions,
+        repository: Repository,
+        info: SnapshotInfo,
+        folders: Sequence[str] = ("",),
+    ) -> None:
+        """Read the rows of a snapshot.
+
+        Args:
+            folders: the files below these are there, and no others.
+        """
         self._shared: dict[Callable[[Snapshot], object], object] = {}
         self.storage = storage
         self.repository = repository
         self.info = info
         rows = storage.file_rows(storage.members(repository.id, info.id))
+        self._within = folders
+        rows = [row for row in rows if self.may_hold(row.path)]
         self.files = sorted([row for row in rows if not row.skip], key=attrgetter("path"))
         self.skipped = [row for row in rows if row.skip]
         self.keys = np.array([row.key for row in self.files], np.int64)
@@ -71,6 +84,10 @@ class Snapshot:
         self._details: OrderedDict[int, Detail] = OrderedDict()
         self._contents: OrderedDict[str, bytes] = OrderedDict()
         self._guard = threading.Lock()
+
+    def may_hold(self, path: str) -> bool:
+        """Return whether a path is below the folders that this snapshot is limited to."""
+        return any(is_below(path, folder) for folder in self._within)
 
     @cached_property
     def by_path(self) -> dict[str, int]:

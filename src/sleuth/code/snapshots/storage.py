@@ -80,7 +80,7 @@ class CodeStorage:
         names = CODE_SCHEMA.names
         self.database = Database(self.path, names, writable=access.writable, immutable=access.immutable)
         self._guard = threading.Lock()
-        self._snapshots: dict[tuple[str, str], Snapshot] = {}
+        self._snapshots: dict[tuple[str, str, tuple[str, ...]], Snapshot] = {}
         self.shelf = Shelf(self.database, words)
         self.memory = Memory()
         self._run: _Run | None = None
@@ -295,18 +295,23 @@ class CodeStorage:
             with self.transaction(durable=False) as connection:
                 lifecycle.fail_begun(connection)
 
-    def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
+    def open_snapshot(
+        self, repository: Repository, info: SnapshotInfo, *, folders: tuple[str, ...] = ("",)
+    ) -> Snapshot:
         """Open a snapshot for reading; the last few stay open.
+
+        Args:
+            folders: the files below these are there, and no others; by default all.
 
         Raises:
             IndexDamagedError: a part of it is not as it was written.
         """
         self.shelf.check_files()
-        key = (repository.id, info.id)
+        key = (repository.id, info.id, folders)
         with self._guard:
             snapshot = self._snapshots.pop(key, None)
         if snapshot is None:
-            snapshot = Snapshot(self, repository, info)
+            snapshot = Snapshot(self, repository, info, folders)
         names = self.shelf.names()
         self.watch.see(names, lambda: names)
         with self._guard:

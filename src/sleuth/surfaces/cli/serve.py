@@ -218,6 +218,12 @@ def add(
         str | None,
         typer.Option("--filter", "-f", help="Limit the key to documents that match, as in tenant:acme."),
     ] = None,
+    code: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--code", help="Limit the key to a repository, or a folder in one, as in /srv/shop/src."
+        ),
+    ] = None,
     expires: Annotated[
         str | None,
         typer.Option("--expires", help="Day, or day and time, of its end, as in 2027-01-31; in UTC."),
@@ -229,7 +235,8 @@ def add(
     """Make a key and print it; only its hash is stored."""
     from sleuth.surfaces.http.keys import DEFAULT_SCOPES, add_key
 
-    say(add_key(keys, name, tuple(scope or DEFAULT_SCOPES), filter, expires=expires, rate=rate))
+    scopes = tuple(scope or DEFAULT_SCOPES)
+    say(add_key(keys, name, scopes, filter, code=tuple(code or ()), expires=expires, rate=rate))
 
 
 @keys.command("rotate", epilog="[bold]Example[/bold]  sleuth serve keys rotate alice --keys keys.json")
@@ -242,14 +249,13 @@ def rotate(name: Annotated[str, typer.Argument(help="Name of the key.")], keys: 
 
 @keys.command("list", epilog="[bold]Example[/bold]  sleuth serve keys list --keys keys.json")
 def list_keys(keys: KeysOption) -> None:
-    """Print the names, scopes, filters, ends and rates of all keys."""
+    """Print the names, scopes, filters, code, ends and rates of all keys."""
     from sleuth.surfaces.http.keys import read_entries
 
     for entry in read_entries(keys):
         rate = f"{entry['rate']} a minute" if entry.get("rate") else ""
-        say_row(
-            entry["name"], ",".join(entry["scopes"]), entry["filter"] or "", entry.get("expires") or "", rate
-        )
+        limits = (entry["filter"] or "", ",".join(entry.get("code") or ()), entry.get("expires") or "", rate)
+        say_row(entry["name"], ",".join(entry["scopes"]), *limits)
 
 
 @keys.command("remove", epilog="[bold]Example[/bold]  sleuth serve keys remove alice --keys keys.json")

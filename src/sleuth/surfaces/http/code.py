@@ -17,7 +17,7 @@ from sleuth.request import DEFAULT_K
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import LegReport
-from sleuth.surfaces.http.service import Call, CurrentCall, Service
+from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
@@ -37,11 +37,11 @@ AtParam = Annotated[
 ]
 
 
-def _snapshot(service: Service, repository: str | None, at: str | None) -> Snapshot:
-    """Return a snapshot of a repository that the server offers."""
+def _snapshot(call: Call, repository: str | None, at: str | None) -> Snapshot:
+    """Return a snapshot of a repository that the server offers the caller."""
     from sleuth.code.snapshots import outermost
 
-    storage = service.code()
+    service, storage = call.service, call.code
     if repository is None:
         repositories = outermost(filter(service.offers_repository, storage.repositories()))
         if len(repositories) != 1:
@@ -59,11 +59,11 @@ async def _at_snapshot(
     call: Call, repository: str | None, at: str | None, read: Callable[[Snapshot], dict[str, Any]]
 ) -> Response:
     """Return what `read` returns for a snapshot, with the snapshot's names."""
-    call.require_whole()
+    call.require("read")
 
     def work() -> dict[str, Any]:
-        stale = call.service.freshness.check().to_dict() if at is None else None
-        snapshot = _snapshot(call.service, repository, at)
+        snapshot = _snapshot(call, repository, at)
+        stale = call.service.freshness(call.key).check().to_dict() if at is None else None
         return {
             "repository": snapshot.repository.path,
             "snapshot": snapshot.info.id,
@@ -112,7 +112,7 @@ async def search(body: CodeBody, call: CurrentCall) -> Response:
         from sleuth.code import CodeRetriever
         from sleuth.engine import embedder_for
 
-        retriever = CodeRetriever(call.service.code(), embedder_for(body))
+        retriever = CodeRetriever(call.code, embedder_for(body))
         with call.retrieval_span(body.query, body.k):
             hits = retriever.run(body, snapshot.repository.id, snapshot.info.id)
         call.service.metrics.observe_parts(hits.parts)
@@ -274,10 +274,10 @@ class RepositoriesResponse(BaseModel):
 @router.get("/v1/code/repositories", response_model=RepositoriesResponse, responses=PROBLEMS | MISSING)
 async def repositories(call: CurrentCall) -> Response:
     """List the repositories."""
-    call.require_whole()
+    call.require("read")
 
     def work() -> list[dict[str, Any]]:
-        storage = call.service.code()
+        storage = call.code
         entries = []
         for repository in filter(call.service.offers_repository, storage.repositories()):
             completed = [s for s in storage.snapshots(repository.id) if s.status == "completed"]

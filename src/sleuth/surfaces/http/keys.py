@@ -17,13 +17,18 @@ from typing import Any, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
-from sleuth.filters import Filter, as_filter
+from sleuth.filters import And, Compare, Filter, any_of, as_filter
 
 Scope: TypeAlias = Literal["read", "write", "metrics"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "metrics")
 DEFAULT_SCOPES: tuple[Scope, ...] = ("read", "write")
 PREFIX = "sleuth_"
 """Begins every key, so that scanners for leaked secrets can find one."""
+
+NO_DOCUMENT = And((Compare("source", "exists", True), Compare("source", "exists", False)))
+"""The filter of a key that is limited to code."""
+
+_IS_CODE = Compare("source_type", "eq", "code")
 
 logger = logging.getLogger("sleuth.http")
 
@@ -39,7 +44,8 @@ class Key:
     Attributes:
         name: for the log.
         scopes: "read", "write", and "metrics", which reads `/metrics` and nothing else.
-        filter: what its owner sees and may write; None for all.
+        filter: the documents that its owner sees and may write; None for all, and for all code too.
+        code: with a filter, the repositories and folders of code that its owner sees (as of `CodeView`).
         expires: when it ends, in seconds since 1970; None for never.
         rate: requests a minute that each worker lets in; None for any number.
     """
@@ -49,6 +55,17 @@ class Key:
     filter: Filter | None = None
     expires: float | None = None
     rate: int | None = None
+    code: tuple[str, ...] = ()
+
+    @property
+    def limit(self) -> Filter | None:
+        """What its owner may get from any source, as a filter; code is limited by `code` instead of by `filter`."""
+        return any_of(self.filter, _IS_CODE) if self.filter is not None and self.code else self.filter
+
+    @property
+    def sees_code(self) -> bool:
+        """Whether its owner sees some code."""
+        return self.filter is None or bool(self.code)
 
     @property
     def is_valid(self) -> bool:
@@ -131,13 +148,14 @@ class KeyFile:
 
 
 def _key(entry: Mapping[str, Any]) -> Key:
-    expires = entry.get("expires")
+    expires, code, filter = entry.get("expires"), tuple(entry.get("code") or ()), as_filter(entry["filter"])
     return Key(
         entry["name"],
         frozenset(entry["scopes"]),
-        as_filter(entry["filter"]),
+        NO_DOCUMENT if code and filter is None else filter,
         expires=None if expires is None else end_of(expires),
         rate=entry.get("rate"),
+        code=code,
     )
 
 
@@ -155,6 +173,7 @@ def read_entries(path: Path) -> list[dict[str, Any]]:
             as_filter(entry["filter"])
             check_hash(entry["hash"])
             check_rate(entry.get("rate"))
+            check_code(entry.get("code") or ())
             if entry.get("expires") is not None:
                 end_of(entry["expires"])
     except ArgumentError:
@@ -178,23 +197,29 @@ def add_key(
     scopes: Sequence[str] = DEFAULT_SCOPES,
     filter: str | None = None,
     *,
+    code: Sequence[str] = (),
     expires: str | None = None,
     rate: int | None = None,
 ) -> str:
     """Make a key, write its hash into the file and return it; it is shown nowhere else.
 
+    A key with a filter sees no code but that of `code`, and one with `code` no documents but those of a filter.
+
     Args:
+        code: each a repository (id, path or URL), a folder of repositories, or a repository with a folder or file in
+            it, as in `/srv/shop/src`. A path that is there is made absolute.
         expires: date, or date and time, of its end, as in ISO 8601; in UTC where it names no zone.
         rate: requests a minute that each worker lets in.
 
     Raises:
-        ArgumentError: a name that is taken or malformed, an unknown scope, or an invalid time or rate.
+        ArgumentError: a name that is taken or malformed, an unknown scope, or invalid code, time or rate.
         FilterError: a filter that cannot be read.
     """
     check_name(name)
     check_scopes(scopes)
     as_filter(filter)
     check_rate(rate)
+    check_code(code)
     if expires is not None:
         end_of(expires)
     entries = read_entries(path) if path.exists() else []
@@ -206,6 +231,7 @@ def add_key(
         "hash": _hash_of(token),
         "scopes": sorted(set(scopes)),
         "filter": filter,
+        "code": [str(Path(place).resolve()) if Path(place).exists() else place for place in code],
         "expires": expires,
         "rate": rate,
     }
@@ -259,6 +285,12 @@ def check_rate(rate: Any) -> None:
     """Refuse a rate below one request a minute."""
     if rate is not None and (type(rate) is not int or rate < 1):
         raise ArgumentError(f"rate must be at least 1 request a minute, got {rate!r}")
+
+
+def check_code(code: Any) -> None:
+    """Refuse what names no repository and no folder."""
+    if isinstance(code, str) or not all(isinstance(place, str) and place.strip("/ ") for place in code):
+        raise ArgumentError(f"code must be repositories or folders of them, got {code!r}")
 
 
 def _new_token() -> str:

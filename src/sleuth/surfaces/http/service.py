@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from random import getrandbits
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, Request
 
-from sleuth.engine import SearchRequest, open_code, open_sources
+from sleuth.engine import SearchRequest, embedder_for, open_code, open_sources
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.cache import AnswerCache
-from sleuth.surfaces.http.keys import EVERYONE, Key, KeyFile, Scope
+from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import FAILED, Refusal, refusal_of
@@ -27,8 +28,9 @@ from sleuth.surfaces.http.sessions import Sessions
 from sleuth.surfaces.http.tracing import retrieval_span
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeStorage, Repository, Snapshot
+    from sleuth.code import CodeStorage, CodeView, Repository, Snapshot
     from sleuth.engine import Engine, Sources
+    from sleuth.protocols import Retriever
     from sleuth.surfaces.http.settings import ServerSettings
     from sleuth.surfaces.http.tokens import AccessTokens
     from sleuth.types import Ranking
@@ -63,7 +65,6 @@ class Service:
         warming: the queue of resources that load before the first request.
         is_warm: whether all of that is loaded.
         cache: answers of the newest version.
-        freshness: compares worktrees with the newest snapshots; it does not index.
     """
 
     def __init__(self, engine: Engine, settings: ServerSettings) -> None:
@@ -82,11 +83,10 @@ class Service:
         self.resources = ExitStack()
         """What is closed with the service."""
         self._opening = Lock()
-        self._opened: dict[tuple[tuple[str, ...], Filter | None], Sources] = {}
+        self._opened: dict[tuple[tuple[str, ...], Filter | None, tuple[str, ...]], Sources] = {}
         self._views: dict[Key, Engine] = {}
         self._code: CodeStorage | None = None
-        self.freshness = Refresher(lambda: None, self.snapshots, write=False)
-        self.resources.callback(self.freshness.finish)
+        self._freshness: dict[tuple[str, ...], Refresher] = {}
 
     @property
     def name(self) -> str:
@@ -102,12 +102,21 @@ class Service:
             view = self._views[key] = self.engine.scoped(key.filter)
         return view
 
-    def code(self) -> CodeStorage:
-        """Return the code of the index, opened at the first call.
+    def code(self, key: Key) -> CodeStorage | CodeView:
+        """Return the code of the index as the owner of a key sees it, opened at the first call.
 
         Raises:
             UnknownRepositoryError: the server does not offer code, or the index has no code.
+            Refusal: 403, for a key that is limited to documents.
         """
+        from sleuth.code import CodeView
+
+        if not key.sees_code:
+            raise Refusal(403, "ScopeError", f"the key {key.name!r} is limited to documents")
+        storage = self._whole_code()
+        return storage if key.filter is None else CodeView(storage, key.code)
+
+    def _whole_code(self) -> CodeStorage:
         if not any(source.partition(":")[0] == "code" for source in self.settings.sources):
             raise UnknownRepositoryError(
                 "this server does not offer code; `sleuth serve --in docs --in code` does"
@@ -124,32 +133,43 @@ class Service:
 
     def offers_repository(self, repository: Repository) -> bool:
         """Return whether the sources of the server include a repository."""
-        names = {source.partition(":")[2] for source in self.settings.sources if source.startswith("code")}
-        return bool(names & {"", repository.id, repository.path, repository.url})
+        return _is_named(repository, self.settings.sources)
 
-    def snapshots(self) -> list[Snapshot]:
-        """Return the newest completed snapshot of each repository that the server offers.
+    def snapshots(self, key: Key) -> list[Snapshot]:
+        """Return the newest completed snapshot of each repository that the server offers the owner of a key.
 
         Raises:
             UnknownRepositoryError: as `code`.
         """
-        storage, result = self.code(), []
+        storage, result = self.code(key), []
         for repository in filter(self.offers_repository, storage.repositories()):
             with suppress(UnknownSnapshotError):  # no snapshot is complete yet
                 result.append(storage.open_snapshot(repository, storage.snapshot(repository)))
         return result
 
+    def freshness(self, key: Key) -> Refresher:
+        """Return what compares the worktrees that a key sees with their newest snapshots; it does not index."""
+        with self._opening:
+            refresher = self._freshness.get(key.code)
+            if refresher is None:
+                refresher = Refresher(lambda: None, partial(self.snapshots, key), write=False)
+                self._freshness[key.code] = refresher
+                self.resources.callback(refresher.finish)
+            return refresher
+
     def sources(self, key: Key) -> tuple[str, ...]:
-        """Return what the owner of a key may search: no code with a filter, since code has no scope.
+        """Return what the owner of a key may search.
 
         Raises:
             Refusal: 403, for nothing at all.
         """
-        names = tuple(
-            name for name in self.settings.sources if key.filter is None or name.partition(":")[0] != "code"
-        )
+        hidden = set() if key.sees_code else {"code"}
+        if key.filter == NO_DOCUMENT:
+            hidden.add("docs")
+        names = tuple(name for name in self.settings.sources if name.partition(":")[0] not in hidden)
         if not names:
-            raise Refusal(403, "ScopeError", f"the key {key.name!r} is limited to documents")
+            limit = "code" if "docs" in hidden else "documents"
+            raise Refusal(403, "ScopeError", f"the key {key.name!r} is limited to {limit}")
         return names
 
     def retriever(self, key: Key, sources: Sequence[str] | None = None) -> Engine | Sources:
@@ -168,21 +188,50 @@ class Service:
                 raise ArgumentError(f"sources must be among {', '.join(offered)}, got {name!r}")
         if names == ("docs",):
             return self.view(key)
-        engine = self.view(key)
+        engine, place = self.view(key), (names, key.filter, key.code)
+        code = self._code_retrievers(key, names) if key.code and place not in self._opened else {}
         with self._opening:
-            retriever_of_key = self._opened.get((names, key.filter))
+            retriever_of_key = self._opened.get(place)
             if retriever_of_key is None:
-                retriever_of_key = self._opened[names, key.filter] = self.resources.enter_context(
-                    open_sources(engine.path, names, deadline=self.settings.deadline, engine=engine)
+                others = [name for name in names if not key.code or name.partition(":")[0] != "code"]
+                retriever_of_key = self._opened[place] = self.resources.enter_context(
+                    open_sources(
+                        engine.path, others, extra=code, deadline=self.settings.deadline, engine=engine
+                    )
                 )
                 retriever_of_key.use_model(self.engine.model)
         return retriever_of_key
+
+    def _code_retrievers(self, key: Key, names: Sequence[str]) -> dict[str, Retriever]:
+        """Return what searches the code of some sources that the owner of a key sees, by name of the source.
+
+        Raises:
+            UnknownRepositoryError: no repository that is indexed.
+        """
+        from sleuth.code import SnapshotRetriever
+
+        code = self.code(key)
+        repositories = [each for each in code.repositories() if _is_named(each, names)]
+        if not repositories and "code" in {name.partition(":")[0] for name in names}:
+            raise UnknownRepositoryError(
+                f"nothing is indexed of the code that the key {key.name!r} may search"
+            )
+        embedder = embedder_for()
+        return {
+            f"code:{each.path}": SnapshotRetriever(code, each.id, embedder=embedder) for each in repositories
+        }
 
     def close(self) -> None:
         """Finish the work that was accepted, then close what handlers opened; the engine stays open."""
         for lane in (self.reads, self.writes, self.answers, self.warming):
             lane.close()
         self.resources.close()
+
+
+def _is_named(repository: Repository, sources: Iterable[str]) -> bool:
+    """Return whether sources include a repository."""
+    names = {source.partition(":")[2] for source in sources if source.partition(":")[0] == "code"}
+    return bool(names & {"", repository.id, repository.path, repository.url})
 
 
 @dataclass(slots=True)
@@ -218,8 +267,8 @@ class Call:
             raise Refusal(403, "ScopeError", f"the key {self.key.name!r} does not have the scope {scope!r}")
 
     def filter(self, filter: Filter | Mapping[str, Any] | str | None = None) -> Filter | None:
-        """Return a filter of the request, ANDed with that of its key."""
-        return all_of(self.key.filter, as_filter(filter))
+        """Return a filter of the request, ANDed with the limit of its key."""
+        return all_of(self.key.limit, as_filter(filter))
 
     def request(self, body: SearchRequest, **changes: Any) -> SearchRequest:
         """Return what a body asks, within what its key may see, its deadline and the rerankers of the server.
@@ -239,6 +288,11 @@ class Call:
     def engine(self) -> Engine:
         """The documents that the key of this call may see."""
         return self.service.view(self.key)
+
+    @property
+    def code(self) -> CodeStorage | CodeView:
+        """The code that the key of this call may see; raises as of `Service.code`."""
+        return self.service.code(self.key)
 
     @property
     def sources(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 import sleuth
 from sleuth.errors import ArgumentError, SleuthError
-from sleuth.surfaces.http import METADATA, Call, Extension, Refusal, Service, call_of
+from sleuth.surfaces.http import METADATA, Call, Extension, Key, Refusal, Service, call_of
 from sleuth.surfaces.mcp.server import build_server
 from sleuth.surfaces.mcp.tools import Tools
 from sleuth.surfaces.mcp.workspace import Workspace
@@ -64,20 +64,28 @@ def _session_manager(service: Service) -> StreamableHTTPSessionManager:
     An error becomes an ArgumentError with the text that this caller may read.
     """
     has_documents = "docs" in service.settings.sources
-    workspace = Workspace(
-        service.engine.path,
-        refresh=False,
-        engine=service.engine if has_documents else None,
-        documents=has_documents,
-        offers=service.offers_repository,
-    )
-    service.resources.callback(workspace.close)
+    workspaces: dict[tuple[str, ...], Workspace] = {}
+
+    def workspace_of(key: Key) -> Workspace:
+        workspace = workspaces.get(key.code)
+        if workspace is None:
+            workspace = workspaces[key.code] = Workspace(
+                service.engine.path,
+                refresh=False,
+                engine=service.engine if has_documents else None,
+                documents=has_documents,
+                offers=service.offers_repository,
+                within=key.code or None,
+            )
+            service.resources.callback(workspace.close)
+        return workspace
 
     def tools_of(context: Context) -> Tools:
         call = _call(context)
         return Tools(
-            workspace,
+            workspace_of(call.key),
             allowed=call.key.filter,
+            code=call.key.sees_code,
             url_of=_url_maker(str(_request(context).base_url)),
             rerankers=call.service.settings.rerank,
             span=call.retrieval_span,

@@ -40,7 +40,8 @@ class Tools:
     """Answers the calls of one client.
 
     Args:
-        allowed: the documents that this client may see, and nothing else; None for everything, code too.
+        allowed: the documents that this client may see; None for everything.
+        code: whether it may see the code of the workspace although its documents are limited.
         url_of: addresses that this client can open; those of files where None.
         rerankers: names of models that this client may ask for; None for any.
         span: given the query and `k` of a search, is open while it runs.
@@ -52,6 +53,7 @@ class Tools:
         workspace: Workspace,
         *,
         allowed: Filter | None = None,
+        code: bool = False,
         url_of: items.UrlOf | None = None,
         rerankers: Collection[str] | None = None,
         span: Callable[[str, int], AbstractContextManager[Any]] = lambda query, k: nullcontext(),
@@ -59,6 +61,7 @@ class Tools:
     ) -> None:
         self._workspace = workspace
         self._allowed = allowed
+        self._sees_code = code or allowed is None
         self._rerankers = rerankers
         self._span = span
         self._most_tokens = most_tokens
@@ -72,13 +75,13 @@ class Tools:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The tools of this client: those about code are for clients that may see everything."""
+        """The tools of this client: those about code are for clients that may see some."""
         return tuple(self._tools())
 
     def _tools(self) -> dict[str, Callable[..., dict[str, Any]]]:
         """Return the tools by name."""
         tools: list[Callable[..., dict[str, Any]]] = [self.search, self.fetch, self.status]
-        if self._allowed is None:
+        if self._sees_code:
             tools[2:2] = [self.definitions, self.references, self.grep, self.history]
         return {tool.__name__: tool for tool in tools}
 
@@ -292,9 +295,10 @@ class Tools:
                 ("documents", "passages", "version") if self._allowed is None else ("documents", "passages")
             )
             answer["documents"] = {key: facts[key] for key in names}
-        if self._allowed is not None:
+        if self._allowed is None:
+            answer["index"] = str(self._workspace.index)
+        if not self._sees_code:
             return answer
-        answer["index"] = str(self._workspace.index)
         answer["code"] = [
             {
                 "repository": snapshot.repository.path,
@@ -336,6 +340,8 @@ class Tools:
         if self._allowed is None:
             return self._workspace.sources(at)
         engine = self._documents_shown()
+        if self._sees_code:
+            return self._workspace.sources(at, engine)
         if engine is None or at is not None:
             raise ArgumentError(f"at must be left out by a client that is limited to documents, got {at!r}")
         return Sources({"docs": engine.unhooked}, engine=engine)
@@ -371,8 +377,8 @@ class Tools:
         return path if self._allowed is not None else FileNames.beside(self._workspace.index).name_of(path)
 
     def _absolute(self, path: str) -> str:
-        """Return the absolute path of a file; a client with a limit is not told of the folder, nor asks by it."""
-        root = self._workspace.indexed_root if self._allowed is None else ""
+        """Return the absolute path of a file; a client without code is not told of the folder, nor asks by it."""
+        root = self._workspace.indexed_root if self._sees_code else ""
         return os.path.normpath(os.path.join(root, path))  # noqa: PTH118 - as text
 
     def _text(self, id: str, at: str | None) -> FetchedText:
@@ -389,7 +395,7 @@ class Tools:
             last = int(place["last"] or first) if first else None
         engine = self._documents_shown()
         document = document_text(engine, id, None, None) if at is None else None
-        if self._allowed is None and (at is not None or self._workspace.repositories()):
+        if self._sees_code and (at is not None or self._workspace.repositories()):
             document = document or code_text(self._workspace.snapshots_at(at), id, path, first, last)
         if document is None and at is None:
             document = document_text(engine, self._name_of(path), first, last)

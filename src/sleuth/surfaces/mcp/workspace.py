@@ -13,9 +13,9 @@ from sleuth.surfaces.mcp.first import FirstIndex, preload_code_modules
 from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from sleuth.code import CodeStorage, Repository, Snapshot
+    from sleuth.code import CodeStorage, CodeView, Repository, Snapshot
     from sleuth.engine import Engine, Sources
     from sleuth.protocols import Retriever
 
@@ -40,6 +40,7 @@ class Workspace:
         engine: Engine | None = None,
         documents: bool = True,
         offers: Callable[[Repository], bool] | None = None,
+        within: Sequence[str] | None = None,
     ) -> None:
         """Open nothing yet: the index need not exist.
 
@@ -49,6 +50,7 @@ class Workspace:
             engine: of the documents, where it is open already; it is not closed with the workspace.
             documents: whether documents may answer.
             offers: whether a repository may answer; all may where None.
+            within: the repositories and folders of code that may answer, as of `CodeView`; all where None.
         """
         self.index = index.absolute()
         self.root = root.resolve() if root is not None else None
@@ -56,6 +58,7 @@ class Workspace:
         self._shared = engine
         self._with_documents = documents
         self._offers = offers
+        self._within = within
         self._engine = engine
         self._storage: CodeStorage | None = None
         self._tops: dict[Path, Path | None] = {}
@@ -114,12 +117,13 @@ class Workspace:
                     self._engine = Engine.open(self.index)
             return self._engine
 
-    def code(self) -> CodeStorage | None:
-        """Return the storage of code, or None if the index has no code.
+    def code(self) -> CodeStorage | CodeView | None:
+        """Return the storage of code, as far as it may answer, or None if the index has no code.
 
         Raises:
             ArgumentError: it is of another worktree than the root's, and has no code of the root's.
         """
+        from sleuth.code import CodeView
         from sleuth.engine import has_code, open_code
 
         with self._guard:
@@ -132,7 +136,9 @@ class Workspace:
                     storage.close()
                     raise self._refusal()
                 self._storage = storage
-            return self._storage
+            if self._storage is None or self._within is None:
+                return self._storage
+            return CodeView(self._storage, self._within)
 
     def repositories(self) -> list[Repository]:
         """Return what may answer: the repository of the root, those below a root outside git, or all if no root is set.
@@ -167,6 +173,8 @@ class Workspace:
             UnknownSnapshotError: `at` is not indexed; lists what is.
         """
         storage, served = self.code(), self.repositories()
+        if self._within is not None and not served:
+            raise UnknownRepositoryError("nothing is indexed of the code that this key may search")
         if storage is None or not served:
             where = self.root or self.index.parent
             raise UnknownRepositoryError(
@@ -174,8 +182,11 @@ class Workspace:
             )
         return [storage.open_snapshot(r, storage.snapshot(r, at)) for r in served]
 
-    def sources(self, at: str | None = None) -> Sources:
+    def sources(self, at: str | None = None, documents: Engine | None = None) -> Sources:
         """Return one retriever over the documents and the code; with `at`, the code at that commit.
+
+        Args:
+            documents: searched instead of those of the workspace.
 
         Raises:
             IndexNotFoundError: there is nothing yet; says how to index.
@@ -184,7 +195,7 @@ class Workspace:
         from sleuth.code import SnapshotRetriever
         from sleuth.engine import Sources, embedder_for
 
-        engine = self.documents()  # its hooks apply to code, too
+        engine = documents or self.documents()  # its hooks apply to code, too
         retrievers: dict[str, Retriever] = {}
         if engine is not None and at is None:
             retrievers["docs"] = engine.unhooked
@@ -278,5 +289,5 @@ class Workspace:
         return self._tops[folder]
 
 
-def _has_snapshot(storage: CodeStorage, repository: Repository) -> bool:
+def _has_snapshot(storage: CodeStorage | CodeView, repository: Repository) -> bool:
     return any(info.status == "completed" for info in storage.snapshots(repository.id))

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from sleuth.errors import StoreError
 from sleuth.filters import Compare
 from sleuth.surfaces.page.facets import shared_folders
-from sleuth.surfaces.page.lookup import snapshots_of
+from sleuth.surfaces.page.lookup import snapshots_of, stale_files
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
@@ -156,6 +156,8 @@ def state_of_index(call: Call, state: PageState) -> dict[str, Any]:
         "problems": [escape_text(problem) for problem in problems],
         "folders": folders,
         "repositories": repositories,
-        "stale": call.service.freshness.stale.files or 0,
-        "can_write": "write" in call.key.scopes and not call.service.settings.read_only,
+        "stale": stale_files(call),
+        "can_write": "docs" in call.sources
+        and "write" in call.key.scopes
+        and not call.service.settings.read_only,
     }

@@ -44,7 +44,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
             "stale": 0,
         }
     if "code" in state.sources:
-        call.service.freshness.check(wait=0.0)
+        call.service.freshness(call.key).check(wait=0.0)
     retriever = call.retriever(list(state.sources))
     last = state.page * PAGE
     request = call.request(state.request, k=last + 1)
@@ -61,7 +61,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         "answer": _answer(call, state) if state.with_answer and state.page == 1 else None,
         "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
         "notes": [escape_text(note) for note in ranking.notes],
-        "stale": _stale_files(call, state),
+        "stale": stale_files(call) if "code" in state.sources else 0,
     }
 
 
@@ -79,14 +79,14 @@ def _matching(call: Call, state: PageState) -> int | None:
     return call.engine.count(state.request.filter, query=state.query).documents
 
 
-def _stale_files(call: Call, state: PageState) -> int:
-    """Return how many files of code changed since they were indexed.
+def stale_files(call: Call) -> int:
+    """Return how many files of the code that a caller sees changed since they were indexed.
 
     The files are compared beside the search, and nothing waits for that: a change may show a page later.
     """
-    if "code" not in state.sources:
+    if not call.key.sees_code:
         return 0
-    return call.service.freshness.stale.files or 0
+    return call.service.freshness(call.key).stale.files or 0
 
 
 def _counts(call: Call) -> Mapping[str, int]:
@@ -235,9 +235,9 @@ def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:
 
 def snapshots_of(call: Call) -> list[Snapshot]:
     """Return the newest snapshot of every repository that the server offers to this reader."""
-    if call.key.filter is not None:
+    if not call.key.sees_code:
         return []
     try:
-        return call.service.snapshots()
+        return call.service.snapshots(call.key)
     except UnknownRepositoryError:
         return []
