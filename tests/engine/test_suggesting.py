@@ -63,6 +63,14 @@ def test_titles_and_headings_are_completed(engine: Engine) -> None:
     assert set(texts(engine, "buckets ")) == {"Token buckets", "Leaky buckets"}
 
 
+def test_a_word_that_is_a_title_too_stands_at_the_earlier_place(tmp_path: Path) -> None:
+    """A text that is a word of passages and a heading is one completion, at the place of the first of both."""
+    titles = ["Margay", "Margay climbing", "Margay facts", "Margay food"]
+    with Engine.open(tmp_path / "i", create=True, embedder=None) as engine:
+        engine.add(Document("A margay climbs.", {"source": title, "title": title}) for title in titles)
+        assert texts(engine, "marga") == titles
+
+
 def test_a_tenant_sees_no_words_and_no_titles_of_another(engine: Engine) -> None:
     """Every beginning of every word and title of the other tenant completes to nothing of theirs."""
     with engine.scoped("tenant:a") as view, engine.scoped("tenant:b") as other:

@@ -55,7 +55,10 @@ def suggest(view: IndexView, prefix: str, k: int) -> list[Suggestion]:
     )
     room = max(half, k - len(begins) - len(inner))
     every = [*begins, *completions[:room], *inner, *rest]
-    return list({each.text.casefold(): each for each in reversed(every)}.values())[::-1][:k]
+    first_of_text: dict[str, Suggestion] = {}
+    for each in every:
+        first_of_text.setdefault(each.text.casefold(), each)
+    return list(first_of_text.values())[:k]
 
 
 def _titles(searchers: Searchers, snapshot: IndexSnapshot) -> Iterator[str]:

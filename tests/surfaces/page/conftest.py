@@ -50,6 +50,7 @@ Each `plan` has a refund.
 refund = plan.refund  # a month
 ```
 """
+WIDE = f"# {'Donaudampfschifffahrt' * 9}\n\nQuokkas {'x' * 300} and https://example.org/{'quokka/' * 60}\n"
 OTTERS = "".join(f"## Part {n}\n\n{f'Otters swim in river {n}. ' * 60}\n\n" for n in ("one", "two", "three"))
 HOSTILE = [
     Document(f"Poison in the text {SCRIPT} {SVG}", {"source": "text.md", "kind": "plain"}),
@@ -75,6 +76,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "docs" / "limits.md").write_text(GUIDE, "utf-8")
     (root / "docs" / "plans.md").write_text(PLANS, "utf-8")
     (root / "docs" / "otters.md").write_text(OTTERS, "utf-8")
+    (root / "docs" / "wide.md").write_text(WIDE, "utf-8")
     (root / "docs" / "hostile.md").write_text(f"# Poison {SCRIPT}\n\nPoison {MARKDOWN} {SVG}\n", "utf-8")
     (root / "docs" / "report.pdf").write_bytes(
         pdf([["Rivers carry silt to the sea."], ["Glaciers calve into fjords in summer."]])

@@ -33,6 +33,8 @@ def test_the_answer_is_streamed_and_its_citation_leads_to_the_result(look: Any) 
     answer = page.locator("#answer")
     assert "Tokens are refilled every second." in answer.inner_text()
     assert answer.bounding_box()["y"] < page.locator(".hits").bounding_box()["y"]
+    assert "limits.md" in answer.locator(".cards bdi").first.inner_text()
+    assert "/" not in answer.locator(".cards bdi").first.inner_text()
     citation = answer.locator("a.citation").first
     citation.click()
     assert page.url.endswith(citation.get_attribute("href"))
@@ -327,10 +329,20 @@ def test_dark_where_the_system_is_dark(look: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/?q=token+bucket", "/symbol?name=TokenBucket", "/browse", "/contents"]
+    "path",
+    [
+        "/",
+        "/?q=token+bucket",
+        "/?q=quokkas&in=docs",
+        "/source?id=docs/wide.md%230&q=quokkas",
+        "/source?id=docs/wide.md%230&q=quokkas&text=1",
+        "/symbol?name=TokenBucket",
+        "/browse",
+        "/contents",
+    ],
 )
 def test_narrow_screens(look: Any, path: str) -> None:
-    """At 360 pixels nothing is cut off: the page does not scroll sideways."""
+    """At 360 pixels nothing is cut off, not even a long word: the page does not scroll sideways."""
     page = look(viewport={"width": 360, "height": 740}).open(path)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.locator("#q").bounding_box()["width"] > 150

@@ -97,7 +97,7 @@ def test_which_texts_are_markdown() -> None:
 
 def test_citations_are_links() -> None:
     """Each number of a citation is a link to its passage; code and numbers without a passage stay text."""
-    cards = [Card(number, [f"{number}"], "", "", f"/source?id={number}", "") for number in (1, 2)]
+    cards = [Card(number, [f"{number}"], "", "", "", f"/source?id={number}", "") for number in (1, 2)]
     html = to_html(rendered("So [1, 2], [1-2], `[1]` and [3].", cards))
     assert html.count('data-number="1"') == html.count('data-number="2"') == 2
     assert "<code>[1]</code> and [3]." in html

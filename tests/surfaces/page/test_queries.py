@@ -16,6 +16,17 @@ def test_a_query_that_is_too_long_is_refused_with_the_rule(corpus: Path) -> None
         assert server.client.get("/", params={"q": "a" * 10_000}).status_code == 200
 
 
+def test_what_leaves_nothing_over_is_taken_away_with_one_link(corpus: Path) -> None:
+    """A page without results, and one that refuses an option, link to the question without filters and options."""
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        nothing = server.client.get("/", params={"q": "tokens", "f": "team:none", "min_score": "1"}).text
+        refused = server.client.get("/", params={"q": "tokens", "fuzzy": "x"})
+    bare = 'href="/?q=tokens&amp;in=docs">'
+    assert f"{bare}search without the filters and the options</a>" in nothing
+    assert refused.status_code == 400
+    assert f"{bare}Search without the options</a>" in refused.text
+
+
 def test_a_result_says_that_it_was_boosted(corpus: Path) -> None:
     """The sentence below a result names the boosts; the number of options in use stands at their heading."""
     with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:

@@ -6,7 +6,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from sleuth.answer import citation_marks
 from sleuth.errors import SleuthError
@@ -35,12 +35,15 @@ class Card:
 
     Attributes:
         ids: of the passage, and of its neighbours where they were joined.
+        label: the path of its document, and where it stands there.
+        name: the same without the folders; of a web page, its host.
         text: its beginning.
     """
 
     number: int
     ids: Sequence[str]
     label: str
+    name: str
     title: str
     url: str
     text: str
@@ -73,12 +76,20 @@ def cards_of(sources: Sequence[Mapping[str, Any]], query: str, texts: Mapping[st
             number=source["number"],
             ids=list(source["ids"]),
             label=escape_text(str(source["source"])),
+            name=escape_text(_short(str(source["source"]))),
             title=escape_text(str(source.get("heading") or source.get("title") or "")),
             url=f"/source?{urlencode({'id': source['ids'][0], 'q': query})}#cited",
             text=_preview(str(source.get("text") or texts.get(source["ids"][0], ""))),
         )
         for source in sources
     ]
+
+
+def _short(label: str) -> str:
+    """Return a label without its folders; of a web page, its host."""
+    path, mark, heading = label.partition(" § ")
+    name = urlsplit(path).netloc if path.startswith(("http://", "https://")) else path.rpartition("/")[2]
+    return f"{name or path}{mark}{heading}"
 
 
 def rendered(text: str, cards: Sequence[Card]) -> list[Node]:

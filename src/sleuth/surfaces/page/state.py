@@ -127,6 +127,15 @@ class PageState:
         """Return this state with its question as it stands alone."""
         return self if query == self.query else replace(self, query=query, said=self.query)
 
+    def bare(self) -> PageState:
+        """Return this state without filters and options."""
+        return replace(self, filters=(), options=(), page=1, why=0)
+
+    def limits(self) -> str:
+        """Say what `bare` takes away."""
+        parts = (("the filters", self.filters), ("the options", self.options))
+        return " and ".join(name for name, values in parts if values)
+
     def explaining(self, number: int) -> PageState:
         """Return this state with the score of a result explained."""
         return replace(self, why=number)

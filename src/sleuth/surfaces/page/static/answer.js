@@ -49,7 +49,7 @@ class AnswerView {
     list.replaceChildren(
       ...cards.map((card) => {
         const link = element("a", { href: addressOf(card), "data-number": String(card.number) });
-        link.append(element("span", { class: "number" }, String(card.number)), element("bdi", {}, card.label));
+        link.append(element("span", { class: "number" }, String(card.number)), element("bdi", {}, card.name));
         return element("li", {}, link);
       }),
     );
