@@ -72,7 +72,11 @@ def test_answers_are_as_described(api: Local, described: Any) -> None:
     """No request makes the server fail; status, media type and body of each response match the document."""
     failures = []
     operations = [loaded.ok() for loaded in described.get_all_operations()]
-    wrong = [(operation, GenerationMode.NEGATIVE) for operation in operations if operation.method == "post"]
+    wrong = [
+        (operation, GenerationMode.NEGATIVE)
+        for operation in operations
+        if operation.method == "post" and operation.body
+    ]
     for operation, mode in [*((operation, GenerationMode.POSITIVE) for operation in operations), *wrong]:
 
         @LIMITS
@@ -114,6 +118,10 @@ def test_every_route_is_described(api: Local) -> None:
         "/v1/ask",
         "/v1/documents",
         "/v1/documents/upload",
+        "/v1/index",
+        "/v1/jobs",
+        "/v1/jobs/{id}",
+        "/v1/jobs/{id}/cancel",
         "/v1/documents/{id}",
         "/v1/facets",
         "/v1/code/search",

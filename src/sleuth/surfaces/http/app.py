@@ -19,7 +19,20 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sleuth.surfaces.http import ask, chat, code, dify, documents, embeddings, openai, rerank, search, status
+from sleuth.surfaces.http import (
+    ask,
+    chat,
+    code,
+    dify,
+    documents,
+    embeddings,
+    indexing,
+    jobs,
+    openai,
+    rerank,
+    search,
+    status,
+)
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
 from sleuth.surfaces.http.problems import EXPECTED, Dialect, problem
@@ -31,7 +44,8 @@ if TYPE_CHECKING:
     from sleuth.surfaces.http.settings import ServerSettings
 
 ROUTERS = tuple(
-    noun.router for noun in (search, ask, documents, code, status, openai, embeddings, chat, rerank, dify)
+    noun.router
+    for noun in (search, ask, documents, indexing, jobs, code, status, openai, embeddings, chat, rerank, dify)
 )
 
 DIALECTS: dict[str, Dialect] = {dify.PATH: dify.error}
@@ -91,6 +105,7 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
                     await stack.enter_async_context(extension.lifespan())
             yield
         warming.cancel()
+        await service.jobs.stop()
         service.close()
 
     app = _Application(
@@ -127,8 +142,8 @@ def create_app(engine: Engine, settings: ServerSettings, *, extensions: Sequence
             app.outermost,
             allow_origins=list(settings.cors),
             allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["authorization", "content-type"],
-            expose_headers=["x-request-id", "retry-after"],
+            allow_headers=["authorization", "content-type", "prefer"],
+            expose_headers=["x-request-id", "retry-after", "location"],
         )
     return app
 

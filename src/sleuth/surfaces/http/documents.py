@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
-from fastapi import APIRouter, File, Form, Query, UploadFile
+from fastapi import APIRouter, File, Form, Query, Request, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
+from sleuth.surfaces.http.job_record import SkippedFile
+from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, Steps, accepted, is_asynchronous, start_job
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import FilterField
@@ -22,7 +26,13 @@ from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.ingest import AddReport
+    from sleuth.remote import Cancellation
+    from sleuth.surfaces.http.job_record import RecordedJob
+    from sleuth.surfaces.http.job_runs import Step, Tell
     from sleuth.types import Document
+
+STEP_DOCUMENTS = 500
+"""Documents that a job adds at a time; changes of others come between two steps."""
 
 router = APIRouter(tags=["documents"], route_class=JsonRoute)
 
@@ -56,38 +66,59 @@ class AddResponse(BaseModel):
     )
 
 
-class SkippedFile(BaseModel):
-    """A file that could not be read."""
-
-    name: str
-    reason: str
-
-
 class UploadResponse(AddResponse):
     """What adding files did."""
 
     skipped: list[SkippedFile]
 
 
-@router.post("/v1/documents", response_model=AddResponse, responses=PROBLEMS)
-async def add(body: AddRequest, call: CurrentCall) -> Response:
-    """Add documents; those whose id is there are replaced. Answers when they are committed."""
+@router.post(
+    "/v1/documents", response_model=AddResponse, responses=PROBLEMS | ACCEPTED, openapi_extra=WAIT_PARAMETER
+)
+async def add(body: AddRequest, call: CurrentCall, request: Request) -> Response:
+    """Add documents; those whose id is there are replaced. Answers when they are committed, or with a job."""
     from sleuth.types import Document
 
     documents = [Document(d.text, d.metadata, id=d.id) for d in body.documents]
+    if is_asynchronous(request):
+        return accepted(await start_job("add", adding(documents, call), call, total=len(documents)))
     report = await call.write(call.engine.add, documents, timeout=call.remaining)
     return json_response(_report(report, documents, call))
 
 
-@router.post("/v1/documents/upload", response_model=UploadResponse, responses=PROBLEMS)
+def adding(documents: Sequence[Document], call: Call) -> Steps:
+    """Return what makes the steps of a job that adds documents."""
+
+    def add_some(first: int, tell: Tell) -> dict[str, Any]:
+        some, late = documents[first : first + STEP_DOCUMENTS], call.of_job()
+        values = _report(late.engine.add(some, timeout=late.remaining), some, late)
+        tell(first + len(some), len(documents))
+        return values
+
+    def steps(_: str, __: Cancellation) -> list[Step]:
+        return [partial(add_some, first) for first in range(0, len(documents), STEP_DOCUMENTS)]
+
+    return steps
+
+
+@router.post(
+    "/v1/documents/upload",
+    response_model=UploadResponse,
+    responses=PROBLEMS | ACCEPTED,
+    openapi_extra=WAIT_PARAMETER,
+)
 async def upload(
     call: CurrentCall,
+    request: Request,
     files: Annotated[list[UploadFile], File(description="Files of any kind that `sleuth index` reads.")],
     metadata: Annotated[
         str, Form(description="A JSON object; every document gets its values.", max_length=1_000_000)
     ] = "{}",
 ) -> Response:
-    """Add files. A file's name is the source of its documents; one of the same name is replaced."""
+    """Add files. A file's name is the source of its documents; one of the same name is replaced.
+
+    Answers when they are committed, or with a job.
+    """
     call.require("write")
     try:
         values = json.loads(metadata)
@@ -96,7 +127,42 @@ async def upload(
     if not isinstance(values, dict):
         raise ArgumentError("metadata must be a JSON object")
     uploads = [Upload(file_name(file.filename), file.file) for file in files]
+    if is_asynchronous(request):
+        return accepted(await upload_job(uploads, values, call))
     return json_response(await call.write(add_files, uploads, values, call))
+
+
+async def upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: Call) -> RecordedJob:
+    """Keep files beside the index, and start the job that adds them, one after the other.
+
+    Args:
+        values: metadata of every document.
+    """
+    record = call.service.jobs.record
+
+    def keep(id: str) -> None:
+        folder = record.uploads_of(id)
+        folder.mkdir(mode=0o700)
+        for number, each in enumerate(uploads):
+            with (folder / str(number)).open("xb") as out:
+                shutil.copyfileobj(each.data, out)
+
+    def add_one(id: str, number: int, tell: Tell) -> dict[str, Any]:
+        with (record.uploads_of(id) / str(number)).open("rb") as data:
+            try:
+                report = add_files([Upload(names[number], data)], values, call.of_job())
+            except LoadError as error:
+                if len(names) == 1:
+                    raise
+                report = {"skipped": [{"name": names[number], "reason": error.reason}]}
+        tell(number + 1, len(names))
+        return report
+
+    def steps(id: str, _: Cancellation) -> list[Step]:
+        return [partial(add_one, id, number) for number in range(len(names))]
+
+    names = [each.name for each in uploads]
+    return await start_job("upload", steps, call, total=len(names), files=names, prepare=keep)
 
 
 class Upload(NamedTuple):
@@ -145,8 +211,6 @@ def _read_file(
     upload: Upload, folder: Path, values: dict[str, Any], skips: list[dict[str, str]]
 ) -> Iterator[Any]:
     """Yield the documents of one file, with the name that the client sent."""
-    import shutil
-
     from sleuth.ingest import ReadOptions, Skipped, read
     from sleuth.types import Document
 

@@ -150,9 +150,9 @@ def _invalid(error: RequestValidationError) -> Refusal:
     return Refusal(422, "SchemaError", detail, errors=places)
 
 
-def problem(refusal: Refusal, request_id: str) -> Response:
-    """Return the response for a refusal."""
-    document = ProblemDocument(
+def problem_document(refusal: Refusal, request_id: str = "") -> ProblemDocument:
+    """Return what is said of a refusal."""
+    return ProblemDocument(
         type=f"urn:sleuth:error:{refusal.code}",
         title=_TITLES.get(refusal.status_code, "Error"),
         status=refusal.status_code,
@@ -162,7 +162,11 @@ def problem(refusal: Refusal, request_id: str) -> Response:
         request_id=request_id,
         errors=refusal.errors,
     )
-    body = to_json(document, exclude_none=True)
+
+
+def problem(refusal: Refusal, request_id: str) -> Response:
+    """Return the response for a refusal."""
+    body = to_json(problem_document(refusal, request_id), exclude_none=True)
     return Response(body, refusal.status_code, refusal.headers, MEDIA_TYPE)
 
 

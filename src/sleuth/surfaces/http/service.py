@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from random import getrandbits
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar
@@ -19,6 +20,8 @@ from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryEr
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.cache import AnswerCache
+from sleuth.surfaces.http.job_record import JobRecord
+from sleuth.surfaces.http.job_runs import JobRunner
 from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
@@ -39,6 +42,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 logger = logging.getLogger("sleuth.http")
+
+PATIENCE = 600.0
+"""Seconds that a job waits for another writer."""
 
 ANSWERS = 8
 """Answers that are written at a time, for each thread of searches: they mostly wait for a model."""
@@ -64,6 +70,7 @@ class Service:
         tokens: checks access tokens for agents; None where keys alone are accepted.
         warming: the queue of resources that load before the first request.
         is_warm: whether all of that is loaded.
+        jobs: changes that go on after their request.
         cache: answers of the newest version.
     """
 
@@ -79,6 +86,7 @@ class Service:
         self.tokens = _access_tokens(settings)
         self.metrics = Metrics()
         self.rates = Rates()
+        self.jobs = JobRunner(self.writes, JobRecord(Path(engine.path)))
         self.cache = AnswerCache(settings.cache)
         self.resources = ExitStack()
         """What is closed with the service."""
@@ -310,6 +318,10 @@ class Call:
     def shown(self, ranking: Ranking) -> Ranking:
         """Return a ranking as the owner of the key may see it: with a filter, without errors of the server's parts."""
         return ranking if self.key.filter is None else ranking.without_details()
+
+    def of_job(self) -> Call:
+        """Return a call that does the work of this one after its request was answered."""
+        return Call(self.service, time.monotonic() + PATIENCE, self.key, self.id)
 
     def require_whole(self) -> None:
         """Refuse a key with a filter where an answer is about the index of all.
