@@ -28,6 +28,7 @@ from tests.examples import examples
 tokenizers = pytest.importorskip("tokenizers", reason="the oracle comes with wordllama")
 wordllama_folder = Path(pytest.importorskip("safetensors").__file__).parent.parent / "wordllama"
 CONTROL = ("<s>", "</s>", "<unk>")
+HOME = Path(__file__).parents[2]
 TEXTS = st.one_of(
     st.text(max_size=80),
     st.text(" \u2581abcdeinort-=._~\n\t", max_size=120),
@@ -58,9 +59,18 @@ def test_tokens_are_those_of_tokenizers(text: str, oracle: object, vocabulary: V
 def test_every_token_of_the_vocabulary(oracle: object, vocabulary: Vocabulary) -> None:
     """Every token of the vocabulary, as a text, is tokenized as by Hugging Face tokenizers."""
     tokens = read_vocabulary(wordllama_folder / VOCABULARY)[3:]
-    texts = [token.decode().replace("\u2581", " ") for token in tokens]
+    texts = [token.decode() for token in tokens]
     expected = oracle.encode_batch(texts, add_special_tokens=False)  # type: ignore[attr-defined]
     assert all(vocabulary.encode(t.encode()).tolist() == e.ids for t, e in zip(texts, expected, strict=True))
+
+
+def test_tokens_of_pages_and_code(oracle: object, vocabulary: Vocabulary) -> None:
+    """Pages and code of this project, with their indents, digits and ends of lines, have the tokens of tokenizers."""
+    for path in (HOME / "docs" / "start.md", HOME / "docs" / "measured" / "speed.md", Path(__file__)):
+        text = path.read_text("utf8")
+        for token in CONTROL:
+            text = text.replace(token, "")
+        assert vocabulary.encode(text.encode()).tolist() == oracle.encode(text, add_special_tokens=False).ids  # type: ignore[attr-defined]
 
 
 def test_long_words(oracle: object, vocabulary: Vocabulary) -> None:

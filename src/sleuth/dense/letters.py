@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WORD: Final = re.compile(rb"[a-z]{3,}")
-_START: Final = "\u2581".encode()
+_START: Final = b" "
 _RARE: Final = 0.1
 """Added to the number of times that three letters stand together."""
 _LIKELY, _UNLIKELY = -3.4, -3.9

@@ -41,11 +41,6 @@ static ALWAYS_INLINE UNUSED void fetch_row_second(const uint16_t *row, size_t n)
     for (size_t line = 0; line < n; line += 32) FETCH_SECOND(row + line);
 }
 
-/* into[0..n) += row[0..n) */
-WIDE static void add_row(float *into, const float *row, size_t n) {
-    for (size_t i = 0; i < n; i++) into[i] += row[i];
-}
-
 /* The float of a half, exact for all finite ones: its exponent and fraction moved into place, rescaled by 2^112. */
 static inline float widen(uint16_t half) {
     uint32_t bits = (uint32_t)(half & 0x7fffu) << 13;
@@ -56,6 +51,11 @@ static inline float widen(uint16_t half) {
     bits |= (uint32_t)(half & 0x8000u) << 16;
     memcpy(&value, &bits, 4);
     return value;
+}
+
+/* into[0..n) += row of n halves. */
+WIDE static void add_halves(float *into, const uint16_t *row, size_t n) {
+    for (size_t i = 0; i < n; i++) into[i] += widen(row[i]);
 }
 
 /* query . row of n halves: sums of LANES products each, in pairs, whatever the machine. */
@@ -80,6 +80,13 @@ F16C static ALWAYS_INLINE float sum_lanes(__m256 low, __m256 high) {
     const __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
     const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
     return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+F16C static void add_halves_256(float *into, const uint16_t *row, size_t n) {
+    for (size_t i = 0; i < n; i += LANES / 2) {
+        const __m256 half = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(row + i)));
+        _mm256_storeu_ps(into + i, _mm256_add_ps(_mm256_loadu_ps(into + i), half));
+    }
 }
 
 F16C static float dot_halves_256(const uint16_t *row, const float *query, size_t n) {
@@ -126,6 +133,19 @@ UNUSED static Dot best_dot(size_t n) {
 #endif
     (void)n;
     return dot_halves;
+}
+
+/* into[0..n) = the sum of m rows of n halves, in the order of their ids. */
+UNUSED static void sum_rows(float *into, const uint16_t *halves, const int32_t *ids, size_t m, size_t n) {
+    void (*add)(float *, const uint16_t *, size_t) = add_halves;
+#ifdef CLONED
+    if (n % LANES == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c")) add = add_halves_256;
+#endif
+    memset(into, 0, n * sizeof(float));
+    for (size_t j = 0; j < m; j++) {
+        if (j + 4 < m) fetch_row(halves + (size_t)ids[j + 4] * n, n);
+        add(into, halves + (size_t)ids[j] * n, n);
+    }
 }
 
 /* scores[j] = query . row rows[j], or row first + j where rows is NULL, of halves of n columns. */

@@ -25,7 +25,6 @@ from sleuth.dense.legibility import legible, legible_query
 from sleuth.dense.letters import LetterModel
 from sleuth.dense.wordpieces import Vocabulary
 from sleuth.errors import LoadError, MissingPackageError
-from sleuth.store import let_go
 
 VOCABULARY = "tokenizers/l2_supercat_tokenizer_config.json"
 WEIGHTS = "weights/l2_supercat_256.safetensors"
@@ -37,6 +36,7 @@ MOST_TOKENS = 512
 
 
 _SPACE: Final = "\u2581"
+"""Stands for a space in the published vocabulary."""
 _FIRST_BYTE, _FIRST_TEXT = 3, 259
 """The tokens between stand for one byte each, of letters that have no token."""
 _LONGEST_PIECE: Final = 2
@@ -132,9 +132,8 @@ class WordLlamaEmbedder:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         if not len(texts):
             return Reading(vectors, np.zeros(0, np.uint8), np.zeros(0, np.uint16))
-        columns = load_model().vocabulary.read(
-            [legible(text) for text in texts], most, _single_precision(), vectors
-        )
+        model = load_model()
+        columns = model.vocabulary.read([legible(text) for text in texts], most, model.halves, vectors)
         return Reading(vectors, *columns)
 
 
@@ -220,30 +219,21 @@ class _TokenLetters(NamedTuple):
 @cache
 def _token_letters(id: int) -> _TokenLetters:
     text = load_model().tokens[id].decode("utf-8", "replace")
-    bare = text.strip(_SPACE)
+    bare = text.strip(" ")
     is_byte = _FIRST_BYTE <= id < _FIRST_TEXT
     is_word_sign = "\u3041" <= bare[:1] <= "\u9fff"
     # A token of kana or Chinese characters is a word: it counts as longer than a piece.
     letters = 1 if is_byte else _LONGEST_PIECE + 1 if is_word_sign else len(bare)
-    return _TokenLetters(letters, text.startswith(_SPACE))
-
-
-@cache
-def _single_precision() -> NDArray[np.float32]:
-    """Return the table as the pooling kernel reads it: 32 MB, made once and only where documents are embedded."""
-    table = load_model().table
-    single = table.astype(np.float32)
-    let_go(table)
-    return single
+    return _TokenLetters(letters, text.startswith(" "))
 
 
 def read_vocabulary(path: Path) -> list[bytes]:
-    """Return the tokens of a Hugging Face tokenizer file, in order of id."""
+    """Return the tokens of a Hugging Face tokenizer file, in order of id, with spaces for "\u2581"."""
     data = path.read_bytes()
     try:  # a third of the file, found without decoding or parsing the merges
         start = data.index(b"{", data.index(b'"vocab":'))
         end = data.find(b'"merges":', start)
-        text = data[start : end if end > 0 else len(data)].decode()
+        text = data[start : end if end > 0 else len(data)].decode().replace(_SPACE, " ")
         ids: dict[str, int] = json.JSONDecoder().raw_decode(text)[0]
     except ValueError as error:
         raise LoadError(str(path), f"no vocabulary in it ({error})") from error

@@ -10,6 +10,6 @@ class Vocabulary:
         self,
         texts: list[bytes],
         most: int,
-        table: NDArray[np.float32] | None = None,
+        table: NDArray[np.uint16] | None = None,
         out: NDArray[np.float32] | None = None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]: ...

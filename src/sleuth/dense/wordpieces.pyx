@@ -1,12 +1,14 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 """Cuts texts into the tokens of a Llama vocabulary and computes the mean of their vectors.
 
-Byte-pair encoding as sentencepiece and Hugging Face `tokenizers` define it for Llama 2: a space becomes "▁", one "▁" is
-put in front, the characters are merged pair by pair, and a character that the vocabulary lacks becomes its UTF-8 bytes.
-The merges need no list: a pair merges if the vocabulary holds its concatenation, and comes first by (not a run of "▁"
-alone, id of the whole, id of the left, id of the right, place), which is the order of the published list.
+Byte-pair encoding as sentencepiece and Hugging Face `tokenizers` define it for Llama 2: a space is put in front, the
+characters are merged pair by pair, and a character that the vocabulary lacks becomes its UTF-8 bytes. "▁", which stands
+for a space in the published vocabulary, is read as one. The merges need no list: a pair merges if the vocabulary holds its
+concatenation, and comes first by (not a run of spaces, id of the whole, id of the left, id of the right, place), which is
+the order of the published list.
 
-No token holds "▁" after another character, so merges never cross the start of a word: words are encoded one by one.
+No merge crosses two bytes that stand side by side in no token. There a text is cut into words, which are encoded one by
+one: before most spaces, at the ends of lines, between digits.
 """
 
 from libc.math cimport sqrt
@@ -17,8 +19,7 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 cdef extern from "vectors.h" nogil:
-    void add_row(float* into, const float* row, size_t n)
-    float widen(uint16_t half)
+    void sum_rows(float* into, const uint16_t* halves, const int32_t* ids, size_t m, size_t n)
 
 cdef extern from "matching.h" nogil:
     size_t pack_ids(const int32_t* ids, size_t n, uint64_t* seen, uint8_t* out)
@@ -26,7 +27,7 @@ cdef extern from "matching.h" nogil:
 cdef enum:
     FIRST_TEXT = 259  # below: unknown, two control tokens, 256 bytes
     FIRST_BYTE = 3
-    MARK_BYTES = 3  # "▁" in UTF-8: E2 96 81
+    SPACE = 32
     LONGEST_WORD = 26
     MOST_TOKENS = 8
     WORDS = 1 << 16
@@ -155,22 +156,23 @@ cdef class Vocabulary:
     """Tokens by their bytes.
 
     Args:
-        tokens: the vocabulary in order of id, each UTF-8: control tokens, then 256 bytes, then text.
+        tokens: the vocabulary in order of id, each UTF-8: control tokens, then 256 bytes, then text with a space for "▁".
     """
 
-    cdef object _tokens  # keeps the bytes alive
+    cdef list _tokens  # keeps the bytes alive
     cdef list _spare  # readers that no call is using
     cdef const uint8_t** _text
     cdef int32_t* _size
     cdef Slot* _slots
     cdef uint8_t* _whole  # by id: 0 not yet tried, 1 a word of these bytes is this one token, 2 it is not
-    cdef uint8_t* _marks  # by id: 1 for runs of "▁"
+    cdef uint8_t* _marks  # by id: 1 for runs of spaces
+    cdef uint64_t* _joined  # a bit for each pair of bytes: 1 where some token has the second right after the first
     cdef uint32_t _mask
     cdef int32_t _longest
     cdef readonly int size
 
     def __cinit__(self, list tokens):
-        cdef int32_t i, n = len(tokens)
+        cdef int32_t i, j, n = len(tokens)
         cdef uint32_t hashed, slot
         cdef bytes token
         if n > 1 << 16:
@@ -186,20 +188,23 @@ cdef class Vocabulary:
         self._slots = <Slot*> malloc(self._mask * sizeof(Slot))
         self._whole = <uint8_t*> malloc(n)
         self._marks = <uint8_t*> malloc(n)
+        self._joined = <uint64_t*> calloc(256 * 256 // 64, sizeof(uint64_t))
         if (self._text == NULL or self._size == NULL or self._slots == NULL or self._whole == NULL
-                or self._marks == NULL):
+                or self._marks == NULL or self._joined == NULL):
             raise MemoryError
         self._mask -= 1
         memset(self._slots, 0xFF, (self._mask + 1) * sizeof(Slot))
         memset(self._whole, 0, n)
         for i in range(n):
-            token = tokens[i]
+            token = self._tokens[i]
             self._text[i] = token
             self._size[i] = len(token)
-            self._marks[i] = token == b"\xe2\x96\x81" * (len(token) // MARK_BYTES)
+            self._marks[i] = not token.strip(b" ")
             if i < FIRST_TEXT:
                 continue
             self._longest = max(self._longest, self._size[i])
+            for j in range(1, self._size[i]):
+                self._joined[self._text[i][j - 1] * 4 + (self._text[i][j] >> 6)] |= 1ull << (self._text[i][j] & 63)
             hashed = hash_bytes(self._text[i], self._size[i])
             slot = hashed & self._mask
             while self._slots[slot].id >= 0:
@@ -212,6 +217,7 @@ cdef class Vocabulary:
         free(self._slots)
         free(self._whole)
         free(self._marks)
+        free(self._joined)
 
     cdef Reader take(self):
         """Return a reader for this call alone."""
@@ -338,30 +344,31 @@ cdef class Vocabulary:
 
     cdef int64_t encode_text(self, Scratch* s, const uint8_t* text, int64_t n) noexcept nogil:
         """Write the token ids of a text of n bytes to s.ids and return how many; -1 without memory."""
-        cdef int64_t i, size = MARK_BYTES, start = 0, end, count = 0, spaces = 1
+        cdef int64_t i = 0, size = 1, start = 0, end, count = 0
         if n == 0:
             return 0
-        for i in range(n):
-            spaces += text[i] == 32
-        if not reserve(s, n + MARK_BYTES * spaces):
+        if not reserve(s, n + 1):
             return -1
-        memcpy(s.text, b"\xe2\x96\x81", MARK_BYTES)
-        for i in range(n):
-            if text[i] == 32:
-                memcpy(s.text + size, b"\xe2\x96\x81", MARK_BYTES)
-                size += MARK_BYTES
+        s.text[0] = SPACE
+        while i < n:
+            if is_mark(text + i, n - i):
+                s.text[size] = SPACE
+                i += 3
             else:
                 s.text[size] = text[i]
-                size += 1
+                i += 1
+            size += 1
         while start < size:
-            end = start
-            while end < size and is_mark(s.text + end, size - end):
-                end += MARK_BYTES
-            while end < size and not is_mark(s.text + end, size - end):
+            end = start + 1
+            while end < size and self.continues(s.text + end):
                 end += 1
             count += self.encode_word(s, s.text + start, end - start, s.ids + count)
             start = end
         return count
+
+    cdef inline bint continues(self, const uint8_t* p) noexcept nogil:
+        """Return whether a token may hold the byte at p together with the one before it."""
+        return p[0] & 0xC0 == 0x80 or (self._joined[p[-1] * 4 + (p[0] >> 6)] >> (p[0] & 63)) & 1
 
     cdef int64_t encode_alone(self, Scratch* s, bytes text) except -1:
         """Run `encode_text`, releasing the GIL only for texts long enough to pay for it."""
@@ -389,35 +396,33 @@ cdef class Vocabulary:
 
     def embed(self, bytes text, const uint16_t[:, ::1] table):
         """Return the vector of one text as `read` computes it, from a table of halves: shape (dimension,), float32."""
-        cdef int64_t count, i, j, dimension = table.shape[1]
+        cdef int64_t count, dimension = table.shape[1]
         cdef Reader reader
         if table.shape[0] != self.size:
             raise ValueError("table must fit the vocabulary")
-        vector = np.zeros(dimension, np.float32)
+        vector = np.empty(dimension, np.float32)
         cdef float[::1] out = vector
         reader = self.take()
         count = self.encode_alone(&reader.scratch, text)
-        for i in range(count):
-            for j in range(dimension):
-                out[j] += widen(table[reader.scratch.ids[i], j])
+        sum_rows(&out[0], &table[0, 0], reader.scratch.ids, count, dimension)
         scale_row(&out[0], dimension)
         self._spare.append(reader)
         return vector
 
-    def read(self, list texts, int64_t most, const float[:, ::1] table=None, float[:, ::1] out=None):
+    def read(self, list texts, int64_t most, const uint16_t[:, ::1] table=None, float[:, ::1] out=None):
         """Return the tokens of texts and, with a table, the sums of their vectors. Releases the GIL.
 
         Args:
             texts: n texts, UTF-8.
             most: tokens to keep of a text; sums are over all.
-            table: a vector per token, shape (size, dimension).
+            table: a vector per token in halves, shape (size, dimension).
             out: shape (n, dimension), overwritten: sums scaled to length 1; zeros where a text has no tokens.
 
         Returns:
             The set of tokens of each text (matching.h), one after the other, uint8; and their sizes in bytes, shape (n,),
             uint16.
         """
-        cdef int64_t n = len(texts), i, j, count = 0, bytes_in = 0, dimension = 0 if table is None else table.shape[1]
+        cdef int64_t n = len(texts), i, count = 0, bytes_in = 0, dimension = 0 if table is None else table.shape[1]
         cdef size_t size = 0
         cdef const uint8_t** starts
         cdef int64_t* lengths
@@ -444,7 +449,7 @@ cdef class Vocabulary:
             for i in range(n):
                 text = texts[i]
                 starts[i], lengths[i] = text, len(text)
-                bytes_in += 3 * min(most, lengths[i] + MARK_BYTES)  # a token is a byte at least, in the text or put before it
+                bytes_in += 3 * min(most, lengths[i] + 1)  # a token is a byte at least, in the text or put before it
             packed = <uint8_t*> malloc(bytes_in + 1)
             if packed == NULL:
                 raise MemoryError
@@ -458,9 +463,7 @@ cdef class Vocabulary:
                     each[i] = <uint16_t> pack_ids(s.ids, min(count, most), seen, packed + size)
                     size += each[i]
                     if dimension:
-                        memset(&out[i, 0], 0, dimension * sizeof(float))
-                        for j in range(count):
-                            add_row(&out[i, 0], &table[s.ids[j], 0], dimension)
+                        sum_rows(&out[i, 0], &table[0, 0], s.ids, count, dimension)
                         scale_row(&out[i, 0], dimension)
             self._spare.append(reader)
             if count < 0:
@@ -478,7 +481,8 @@ cdef class Vocabulary:
 
 
 cdef inline bint is_mark(const uint8_t* p, int64_t n) noexcept nogil:
-    return p[0] == 0xE2 and n >= MARK_BYTES and p[1] == 0x96 and p[2] == 0x81
+    """Return whether "▁" stands at p, with n bytes to go."""
+    return p[0] == 0xE2 and n >= 3 and p[1] == 0x96 and p[2] == 0x81
 
 
 cdef void scale_row(float* row, int64_t n) noexcept nogil:
