@@ -5,8 +5,9 @@ python -m benchmarks.code_resolution --work /tmp/code PACKAGE_FOLDER ... --types
 Each package of Python is copied into a folder of its own, below which `import PACKAGE` means it, to jedi and to us.
 Other folders are read as they are: TypeScript by `node` and the package `typescript`, which `npm install typescript`
 puts into the working folder; Go by `go`, Java by `java`, a crate of Rust by `rustdoc` of a nightly toolchain, Kotlin by
-`kotlinc` and `javap`. Of the references (calls, instantiations, bases) that the truth has inside the project, recall is
-the share that we resolve to the same place. Precision is the share of our targets that agree, where the truth has one.
+`kotlinc` and `javap`, C# by `mcs` and Mono.Cecil. Of the references (calls, instantiations, bases) that the truth has
+inside the project, recall is the share that we resolve to the same place. Precision is the share of our targets that
+agree, where the truth has one.
 """
 
 from __future__ import annotations
@@ -94,6 +95,7 @@ COMPILERS = {
     "java": Compiler("Java", ("java",), "JavaTruth.java", frozenset({"java"})),
     "rust": Compiler("Rust", (sys.executable, "-P"), "rust_truth.py", frozenset({"rust"})),
     "kotlin": Compiler("Kotlin", (sys.executable, "-P"), "kotlin_truth.py", frozenset({"kotlin"})),
+    "csharp": Compiler("C#", (sys.executable, "-P"), "csharp_truth.py", frozenset({"csharp"})),
 }
 """Compilers by the option that takes their folders."""
 
@@ -149,13 +151,31 @@ def implements(snapshot: Snapshot, definition: Definition, expected: tuple[str, 
     return any(path == base.file.path and base.symbol.start <= line <= base.symbol.end for base in traits)
 
 
-def judge(
-    root: Path, work: Path, sample: int, truth_of: Truth, languages: Set[str]
-) -> tuple[Counter[str], Counter[float], Counter[float]]:
-    """Counts of outcomes; and by confidence, how many were right and how many there were."""
-    outcome: Counter[str] = Counter()
-    right: Counter[float] = Counter()
-    counts: Counter[float] = Counter()
+class Outcome(NamedTuple):
+    """What became of references.
+
+    Attributes:
+        places: how many the truth has "inside" of the project, "outside" and "unknown".
+        resolved, right: by confidence, how many were resolved and how many of these rightly.
+        inside: by confidence, how many of those inside were resolved rightly.
+    """
+
+    places: Counter[str]
+    resolved: Counter[float]
+    right: Counter[float]
+    inside: Counter[float]
+
+    def shares(self, least: float) -> tuple[float, float]:
+        """Return precision and recall of what is resolved with a confidence."""
+        resolved, right, inside = (
+            sum(count for confidence, count in counts.items() if confidence >= least) for counts in self[1:]
+        )
+        return right / max(1, resolved), inside / max(1, self.places["inside"])
+
+
+def judge(root: Path, work: Path, sample: int, truth_of: Truth, languages: Set[str]) -> Outcome:
+    """Index a folder and compare its references with the truth."""
+    outcome = Outcome(Counter(), Counter(), Counter(), Counter())
     shutil.rmtree(work, ignore_errors=True)
     with open_code(work, create=True) as storage:
         report = index_source(storage, FolderSource(root))  # also where it lies in a repository
@@ -165,10 +185,10 @@ def judge(
             expected = truth_of(file, reference, column)
             ours = resolver_of(snapshot).resolve(file, reference)
             if expected == "unknown":
-                outcome["unknown"] += 1
+                outcome.places["unknown"] += 1
                 continue
             inside = isinstance(expected, tuple)
-            outcome["inside" if inside else "outside"] += 1
+            outcome.places["inside" if inside else "outside"] += 1
             if ours is None:
                 continue
             symbol = ours.definition.symbol
@@ -178,11 +198,10 @@ def judge(
                 and symbol.start <= int(expected[1]) <= symbol.end
             )
             same = same or implements(snapshot, ours.definition, expected)
-            outcome["resolved"] += 1
-            outcome["right"] += same
-            counts[ours.confidence] += 1
-            right[ours.confidence] += same
-    return outcome, right, counts
+            outcome.resolved[ours.confidence] += 1
+            outcome.right[ours.confidence] += same
+            outcome.inside[ours.confidence] += same and inside
+    return outcome
 
 
 def main() -> None:
@@ -205,24 +224,13 @@ def main() -> None:
     counts_by_language: dict[str, Counter[float]] = defaultdict(Counter)
 
     def add(root: Path, name: str, truth_of: Truth, language: str, languages: Set[str]) -> None:
-        outcome, agreed, counts_by_confidence = judge(
-            root, work / f"resolve_{name}", options.sample, truth_of, languages
-        )
-        right[language] += agreed
-        counts_by_language[language] += counts_by_confidence
-        certain = [confidence for confidence in counts_by_confidence if confidence >= CERTAIN]
-        of_all = (outcome["right"], outcome["resolved"])
-        of_certain = (
-            sum(agreed[each] for each in certain),
-            sum(counts_by_confidence[each] for each in certain),
-        )
-        shares = [
-            count / max(1, total)
-            for count, resolved_count in (of_all, of_certain)
-            for total in (resolved_count, outcome["inside"])
-        ]
-        total = outcome["inside"] + outcome["outside"]
-        row = [name, language, str(total), str(outcome["inside"]), *(f"{share:.3f}" for share in shares)]
+        outcome = judge(root, work / f"resolve_{name}", options.sample, truth_of, languages)
+        right[language] += outcome.right
+        counts_by_language[language] += outcome.resolved
+        shares = (*outcome.shares(0.0), *outcome.shares(CERTAIN))
+        inside = outcome.places["inside"]
+        total = inside + outcome.places["outside"]
+        row = [name, language, str(total), str(inside), *(f"{share:.3f}" for share in shares)]
         print(f"| {' | '.join(row)} |", flush=True)
 
     for folder in options.folders:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, Navigator
-from sleuth.code.graph import element_of, read_chain, resolver_of, type_name
+from sleuth.code.graph import CERTAIN, element_of, read_chain, resolver_of, type_name
 from tests.code.conftest import open_project
 from tests.code.test_graph import resolved
 
@@ -463,3 +463,76 @@ def test_go_gives_names_their_meaning(storage: CodeStorage, tmp_path: Path) -> N
     own = meanings(storage, tmp_path / "go2", files, "app.go")
     expected = {"9 .Param": "app.go:Param:3", "10 .Mark": "app.go:Mark:12", "14 t.Go": "app.go:Param.Go:5"}
     assert {use: own.get(use) for use in expected} == expected
+
+
+def test_each_bound_of_a_type_parameter_counts(storage: CodeStorage, tmp_path: Path) -> None:
+    """A receiver of a type parameter has the members of all of its bounds, also of those behind an inner `where`."""
+    source = """trait Read { fn pull(&self); }
+trait Name { fn label(&self); }
+struct Near;
+impl Near { fn pull(&self) {} fn label(&self) {} fn close(&self) {} }
+trait Close { fn close(&self); }
+struct Holder<I> { input: I }
+impl<I: Read + Name> Holder<I> {
+    fn run<T>(&self, one: T, two: impl Read + Name, three: I) where T: Name, T: Read, I: Close {
+        self.input.pull();
+        self.input.label();
+        three.close();
+        one.pull();
+        one.label();
+        two.label();
+    }
+}
+"""
+    targets = resolved(open_project(storage, tmp_path, {"src/lib.rs": source}), "src/lib.rs")
+    expected = {
+        "self.input.pull": "Read.pull",
+        "self.input.label": "Name.label",
+        "three.close": "Close.close",
+        "one.pull": "Read.pull",
+        "one.label": "Name.label",
+        "two.label": "Name.label",
+    }
+    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+
+
+def test_a_long_chain_is_read_without_what_its_brackets_hold(storage: CodeStorage, tmp_path: Path) -> None:
+    """The receiver of a call may be many lines long, with closures, brackets in strings, and a value that is named."""
+    body = "{ let text = \"a ) bracket\"; let sign = '('; call(text, [sign, 1]) }"
+    source = f"""trait Parser {{ fn run(&self); fn then(&self) -> impl Parser; }}
+struct Near;
+impl Near {{ fn run(&self) {{}} }}
+fn trace<F>(name: &str, body: F) -> impl Parser {{ todo!() }}
+fn use_it() {{
+    trace("one", move |input| {{ {body} {body} {body} }}).then().run();
+}}
+fn use_value() {{
+    let value = trace("two", move |input| {{ {body} {body} {body} {body} }}).then();
+    value.run();
+}}
+"""
+    snapshot = open_project(storage, tmp_path, {"src/lib.rs": source})
+    targets = resolved(snapshot, "src/lib.rs")
+    assert targets["trace().then().run"].endswith("Parser.run")
+    assert targets["value.run"].endswith("Parser.run")
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "method"),
+    [
+        ("a.rs", "trait T { fn go(&self); }\nstruct A;\nimpl T for A { fn go(&self) {} }\nimpl T for u8 { fn go(&self) {} }\nfn run() { let unclear = outside(); unclear.go(); }\n", "T.go"),
+        ("a.java", "interface T { void go(); }\nclass A implements T { public void go() {} }\nclass B extends A { public void go() {} }\nclass U { void run() { var unclear = outside(); unclear.go(); } }\n", "T.go"),
+        ("a.py", "class T:\n    def go(self): pass\n\n\nclass A(T):\n    def go(self): pass\n\n\ndef run(unclear):\n    unclear.x.go()\n", "T.go"),
+        ("b.py", "class T:\n    def go(self): pass\n\n\nclass A:\n    def go(self): pass\n\n\ndef run(unclear):\n    unclear.x.go()\n", ""),
+    ],
+)  # fmt: skip
+def test_a_method_and_its_overrides_are_one_guess(
+    storage: CodeStorage, tmp_path: Path, path: str, source: str, method: str
+) -> None:
+    """Of an unknown object, a name means the method that all others override, as a guess; names that collide mean none."""
+    snapshot = open_project(storage, tmp_path, {path: source})
+    file = snapshot.file(path)
+    use = next(each for each in snapshot.detail(file).references if each.name == "go" and each.qualifier)
+    target = resolver_of(snapshot).resolve(file, use)
+    assert (target.definition.symbol.qualified if target else "") == method
+    assert target is None or target.confidence < CERTAIN

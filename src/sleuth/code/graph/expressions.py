@@ -134,6 +134,13 @@ def type_arguments(text: str, name: str) -> list[str]:
     return [part.strip().replace("⇒", "=>") for part in split_outside(inside, ",")]
 
 
+def bounds_of(text: str) -> list[str]:
+    """Return the parts of a type that names several: `A` and `B<C>` of `impl A + B<C>`."""
+    if "+" not in text:
+        return [text]
+    return [part.strip() for part in split_outside(text.replace("->", "⇒"), "+") if part.strip()]
+
+
 def heritage_of(signature: str, name: str) -> str:
     """Return what follows the name and the type parameters of a class in its signature: its bases."""
     at = _end_of_word(signature, name)

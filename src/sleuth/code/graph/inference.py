@@ -12,6 +12,7 @@ from sleuth.code.graph.expressions import (
     NO_CLASS,
     Step,
     alternatives_of,
+    bounds_of,
     element_of,
     field_of,
     function_type,
@@ -27,6 +28,8 @@ from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
@@ -126,28 +129,39 @@ class Inference:
         is_path = type_name(whole.text) and "." not in path and path != "self"
         return whole if is_path and self.class_of(whole) is not None else None
 
-    def class_of(self, inferred: Type | None, depth: int = _DEPTH) -> Definition | None:
-        """Return the class of a type, or that of its bound or alias; None where it is not of the repository."""
+    def class_of(self, inferred: Type | None, depth: int = _DEPTH, *, member: str = "") -> Definition | None:
+        """Return the class of a type, or that of its bound or alias; None where it is not of the repository.
+
+        Args:
+            member: name of a member; of several bounds the first one that has it is meant.
+        """
         if inferred is None or inferred.owner is not None:
             return None if inferred is None else inferred.owner
-        site = inferred.site
-        name = type_name(inferred.text)
+        site, name, bounds = inferred.site, type_name(inferred.text), bounds_of(inferred.text)
         if not name or depth <= 0:
             return None
+        if len(bounds) > 1:
+            return self._class_having(member, [inferred._replace(text=text) for text in bounds], depth - 1)
         if name in _ITSELF:
             return self.around(site.file, site.symbol)
         qualifier, _, last = name.replace("::", ".").rpartition(".")
         parameter = None if qualifier else self._type_parameter(last, site)
         if parameter is not None:
             argument = self._argument(parameter, inferred)
-            owner = None if argument is None else self.class_of(argument, depth - 1)
+            owner = None if argument is None else self.class_of(argument, depth - 1, member=member)
             if owner is not None or parameter.type:
-                return owner or self.class_of(Type(parameter.type, site), depth - 1)
+                return owner or self.class_of(Type(parameter.type, site), depth - 1, member=member)
         target = self._named_type(inferred)
-        kind = "" if target is None else target.symbol.kind
-        if target is not None and kind == "type":
-            return self.class_of(self._of_definition(target, depth - 1), depth - 1)
-        return target if kind in CONTAINERS else None
+        if target is not None and target.symbol.kind == "type":
+            target = self.class_of(self._of_definition(target, depth - 1), depth - 1)
+        return target if target is not None and target.symbol.kind in CONTAINERS else None
+
+    def _class_having(self, member: str, types: Sequence[Type], depth: int) -> Definition | None:
+        """Return the first of the classes of some types that has a member, else the first of them."""
+        owners = (self.class_of(each, depth, member=member) for each in types)
+        classes = [owner for owner in owners if owner is not None]
+        having = (each for each in classes if member and self._names.member(each, member, "call"))
+        return next(having, classes[0] if classes else None)
 
     def _named_type(self, inferred: Type) -> Definition | None:
         """Return the class or the alias that a type names."""
@@ -158,16 +172,21 @@ class Inference:
         return None if target is None else target.definition
 
     def _type_parameter(self, name: str, site: Site) -> Binding | None:
-        """Return the type parameter of this name of the definitions around a place, of the innermost one."""
+        """Return the type parameter of this name of the definitions around a place, with all of its bounds.
+
+        It is of the innermost one. Rust hides no type parameter: an inner `where` adds bounds to an outer one.
+        """
         detail = self._snapshot.detail(site.file)
         generics = [binding for binding in detail.bindings.get(name, ()) if binding.kind == "generic"]
         at = site.symbol
-        while generics and at >= 0:
-            here = [binding for binding in generics if binding.symbol == at]
-            if here:  # a bound may come later, behind `where`
-                return next((binding for binding in here if binding.type), here[0])
+        parameters: list[Binding] = []
+        while generics and at >= 0 and not (parameters and site.file.language != "rust"):
+            parameters += [binding for binding in generics if binding.symbol == at]
             at = detail.symbols[at].parent
-        return None
+        if not parameters:
+            return None
+        bounds = [binding.type.lstrip(": ") for binding in parameters if binding.type]
+        return parameters[-1]._replace(type=" + ".join(bounds))
 
     def _argument(self, parameter: Binding, inferred: Type) -> Type | None:
         """Return what a type parameter of a class stands for in the object whose member has a type."""
@@ -235,7 +254,7 @@ class Inference:
 
     def _part(self, inferred: Type, step: Step, depth: int) -> Type | None:
         """Return the type of a member of a type: of its class, or of the fields that are written in it."""
-        owner = self.class_of(inferred)
+        owner = self.class_of(inferred, member=step.name)
         if owner is not None:
             return self._member(owner, step, depth, inferred)
         for _ in range(_LEVELS):

@@ -15,18 +15,18 @@ import builtins
 import re
 import threading
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import is_variable, may_mean
+from sleuth.code.graph.imported import MODULES, REEXPORTS, Imported
 from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Resolved, Site
-from sleuth.code.graph.kotlin import extension_of, is_of_companion
-from sleuth.code.graph.modules import files_of, nearest, package_folder
+from sleuth.code.graph.kotlin import extension_of
+from sleuth.code.graph.members import Members
+from sleuth.code.graph.modules import files_of, package_folder
+from sleuth.code.graph.names import Names, speak_alike
 from sleuth.code.parsing.detail import Reference
-from sleuth.code.parsing.imports import Import
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.code.parsing.languages import SCRIPTS
 from sleuth.code.snapshots.snapshot import Definition
 
 if TYPE_CHECKING:
@@ -42,12 +42,6 @@ reduce forEach toString equals hashCode contains isEmpty log error warn info deb
 println printf len make string int float bool str
 """
 _BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
-_FAMILIES = {"cpp": "c", "kotlin": "java", "scala": "java"} | dict.fromkeys(SCRIPTS, "javascript")
-"""Languages whose files use each other's definitions, by the one that stands for all of them."""
-_STYLED = frozenset({"css", "html", "vue", "svelte"})
-"""Pages use the names that styles define."""
-_MODULES = frozenset({"python", "javascript", "typescript", "tsx"})
-"""Languages whose modules export the names at the top of their files."""
 _CLOSED = frozenset({"python", "go", "java", "rust"})
 """Languages whose files see no names but their own, their package's, imported ones and those of the language."""
 CERTAIN = 0.5
@@ -55,9 +49,6 @@ CERTAIN = 0.5
 _CALLING = frozenset({"call", "instantiation"})
 _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 """A value that is the name of something, or of a member of it."""
-_DEPTH = 4
-_REEXPORTS = 6
-"""How many modules may lead from an import to what it means."""
 _REMEMBERED = 200_000
 
 
@@ -71,11 +62,13 @@ class Resolver:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._by_name = lru_cache(maxsize=20_000)(self._definitions_named)
-        self._targets = lru_cache(maxsize=50_000)(self._imported)
+        self._names = Names(snapshot)
+        self._imported = Imported(snapshot, self._names)
+        self._members = Members(snapshot, self._names, self)
+        self.bases = self._members.bases
+        self.member = self._members.named
         self._known: dict[tuple[int, Reference], Resolved | None] = {}
         self._local = threading.local()
-        self._places: dict[int, dict[str, list[int]]] = {}
         self._inference = Inference(snapshot, self)
         self._alternatives = Alternatives(snapshot, self._inference, self)
 
@@ -110,10 +103,6 @@ class Resolver:
                 self._known.clear()
             self._known[key] = target
         return target
-
-    def _definitions_named(self, name: str) -> list[Definition]:
-        """Return what a name can mean: an `impl` has the name of its type, and is never meant by it."""
-        return [each for each in self._snapshot.definitions(name) if each.symbol.kind != "impl"]
 
     def _under_way(self) -> set[tuple[int, Reference]]:
         """Return the references that this thread is resolving."""
@@ -158,14 +147,14 @@ class Resolver:
         receiver = self._inference.type_of(qualifier, site)
         if receiver is None and file.language == "rust":
             receiver = self._inference.path_type(head, site)
-        owner = self._inference.class_of(receiver)
+        owner = self._inference.class_of(receiver, member=name)
         if owner is not None:
             member = self.member(owner, name, reference.role)
             if member is not None:
                 return Resolved(member.definition, min(0.9, member.confidence))
         if file.language == "kotlin":
             detail = self._snapshot.detail(file)
-            extension = extension_of(self._by_name(name), file, detail, reference, owner)
+            extension = extension_of(self._names.named(name), file, detail, reference, owner)
             if extension is not None:
                 return Resolved(extension, 0.8)
         if owner is not None:
@@ -176,7 +165,9 @@ class Resolver:
         is_read = file.language == "python" and reference.role in ("reference", "value")
         if is_read or name in _BUILTIN or self._is_foreign(site, head):
             return None
-        candidates = [d for d in self._by_name(name) if d.symbol.kind in ("method", "function", "property")]
+        candidates = [
+            d for d in self._names.named(name) if d.symbol.kind in ("method", "function", "property")
+        ]
         return self._only(file, candidates, 0.35)
 
     def _is_foreign(self, site: Site, head: str) -> bool:
@@ -196,7 +187,7 @@ class Resolver:
     def _import_itself(self, file: FileRow, reference: Reference) -> Resolved | None:
         for item in self._snapshot.detail(file).imports:
             if item.line == reference.line and reference.name in (item.name, item.module):
-                for target in self._targets(file, item):
+                for target in self._imported.targets(file, item):
                     return Resolved(target, 0.9)
         return None
 
@@ -211,7 +202,7 @@ class Resolver:
     def _in_scope(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return a definition in the scopes around the use, innermost first."""
         symbols = self._snapshot.detail(file).symbols
-        here = self._by_place(file).get(reference.name)
+        here = self._names.places(file).get(reference.name)
         scope = reference.symbol
         here = [i for i in here or () if may_mean(symbols[i], reference, file.language)]
         if here and len(here) > 1:
@@ -231,7 +222,7 @@ class Resolver:
                     and seen_from_inside
                     and (i != reference.symbol or scope < 0 or symbol.kind == "function")
                 ):
-                    return Resolved(self._definition(file, i), 0.95)
+                    return Resolved(self._names.definition(file, i), 0.95)
             if scope < 0:
                 break
             scope = symbols[scope].parent
@@ -248,27 +239,15 @@ class Resolver:
         indents = [len(text) - len(text.lstrip()) for text in between if text.strip()]
         return False, bool(indents) and min(indents) < indents[0], -symbol.line
 
-    def _by_place(self, file: FileRow) -> dict[str, list[int]]:
-        """Places of a file's symbols by name."""
-        places = self._places.get(file.key)
-        if places is None:
-            if len(self._places) >= _REMEMBERED // 100:
-                self._places.clear()
-            places = self._places[file.key] = {}
-            for i, symbol in enumerate(self._snapshot.detail(file).symbols):
-                if symbol.kind != "impl":
-                    places.setdefault(symbol.name, []).append(i)
-        return places
-
     def _brought_in(self, file: FileRow, name: str) -> Resolved | None:
         """Return what the imports of a file bind to a name."""
         imports = self._snapshot.detail(file).imports
         for item in imports:
-            if item.alias == name and (targets := self._targets(file, item)):
+            if item.alias == name and (targets := self._imported.targets(file, item)):
                 return Resolved(targets[0], 0.9)
         for item in imports:
             if item.name == "*":
-                definitions = self._inside(files_of(self._snapshot, file, item)[0], name)
+                definitions = self._imported.inside(files_of(self._snapshot, file, item)[0], name)
                 if definitions:
                     return Resolved(definitions[0], 0.8)
         return None
@@ -281,20 +260,20 @@ class Resolver:
                 return member
         if file.language in _SHARED_FOLDER:
             folder = package_folder(file)
-            for definition in self._by_name(reference.name):
+            for definition in self._names.named(reference.name):
                 is_top = definition.symbol.parent < 0 and may_mean(
                     definition.symbol, reference, file.language
                 )
                 if (
                     is_top
                     and package_folder(definition.file) == folder
-                    and _speak_alike(file, definition.file)
+                    and speak_alike(file, definition.file)
                 ):
                     return Resolved(definition, 0.8)
         return None
 
     def _globally(self, file: FileRow, name: str) -> Resolved | None:
-        candidates = [d for d in self._by_name(name) if d.symbol.kind != "attribute"]
+        candidates = [d for d in self._names.named(name) if d.symbol.kind != "attribute"]
         if file.language == "rust":
             candidates = [d for d in candidates if d.symbol.kind == "macro"]
         elif name in _BUILTIN or self._is_module(file):
@@ -305,74 +284,32 @@ class Resolver:
     def _is_module(self, file: FileRow) -> bool:
         """Return whether all names of a file are its own, imported, or of the language."""
         language = file.language
-        return language in _CLOSED or (language in _MODULES and bool(self._snapshot.detail(file).imports))
+        return language in _CLOSED or (language in MODULES and bool(self._snapshot.detail(file).imports))
 
     def _only(self, file: FileRow, candidates: list[Definition], confidence: float) -> Resolved | None:
-        same = [d for d in candidates if _speak_alike(file, d.file)]
-        if file.category != "test":
-            same = [d for d in same if d.file.category != "test"] or same
-        return Resolved(same[0], confidence) if len(same) == 1 else None
+        same = [d for d in candidates if speak_alike(file, d.file)]
+        if file.category == "code":
+            same = [d for d in same if d.file.category == "code"] or same
+        meant = self._members.without_overrides(same)
+        return Resolved(meant[0], confidence) if len(meant) == 1 else None
 
     def _member_around(self, file: FileRow, reference: Reference) -> Resolved | None:
         detail = self._snapshot.detail(file)
         at = reference.symbol
         while at >= 0:
             if detail.symbols[at].kind in CONTAINERS:
-                start = self._definition(file, at)
+                start = self._names.definition(file, at)
                 skip = reference.qualifier.startswith("super")
-                member = self._member(start, reference, _DEPTH, own=not skip)
+                member = self._members.find(start, reference, own=not skip)
                 if member is not None or reference.qualifier:
                     return member
             at = detail.symbols[at].parent
         if file.language == "go" or reference.symbol < 0:
             return None
         qualified = detail.symbols[reference.symbol].qualified.rpartition(".")[0]
-        for definition in self._by_name(qualified.rpartition(".")[2]) if qualified else ():
-            if definition.symbol.kind in CONTAINERS and _speak_alike(file, definition.file):
-                return self._member(definition, reference, _DEPTH)
-        return None
-
-    def member(self, owner: Definition, name: str, role: str) -> Resolved | None:
-        """Return a member of a class, or of its bases, that a use in a role can mean."""
-        return self._member(owner, Reference(name, "", role, 0, -1), _DEPTH)
-
-    def bases(self, owner: Definition) -> list[Definition]:
-        """Return the classes that a class inherits from; of an `impl` the type, whose fields it has."""
-        bases = []
-        if owner.symbol.kind == "impl":
-            types = [d for d in self._by_name(owner.symbol.name) if d.symbol.kind in ("struct", "enum")]
-            bases += [self._snapshot_nearest(owner.file, types)] if types else []
-        for reference in self._snapshot.detail(owner.file).references:
-            if reference.role == "inheritance" and reference.symbol == owner.index:
-                base = self.resolve(owner.file, reference._replace(role="type", symbol=owner.symbol.parent))
-                if base is not None and base.definition.symbol.kind in CONTAINERS:
-                    bases.append(base.definition)
-        return bases
-
-    def _member(self, owner: Definition, use: Reference, depth: int, *, own: bool = True) -> Resolved | None:
-        name, language = use.name, owner.file.language
-        if own:
-            qualified = f"{owner.symbol.qualified}.{name}"
-            detail = self._snapshot.detail(owner.file)
-            for i in self._by_place(owner.file).get(name, ()):
-                symbol = detail.symbols[i]
-                if symbol.qualified == qualified and may_mean(symbol, use, language, inside=True):
-                    return Resolved(self._definition(owner.file, i), 0.95 if depth == _DEPTH else 0.85)
-                if language == "kotlin" and is_of_companion(detail, owner, symbol):
-                    return Resolved(self._definition(owner.file, i), 0.95)
-            if language in ("go", "cpp", "rust"):
-                tail = f"{owner.symbol.name}.{name}"
-                elsewhere = [
-                    d
-                    for d in self._by_name(name)
-                    if f".{d.symbol.qualified}".endswith(f".{tail}") and _speak_alike(owner.file, d.file)
-                ]
-                if elsewhere:
-                    return Resolved(self._snapshot_nearest(owner.file, elsewhere), 0.85)
-        for base in self.bases(owner) if depth > 0 else ():
-            inherited = self._member(base, use, depth - 1)
-            if inherited is not None:
-                return inherited
+        for definition in self._names.named(qualified.rpartition(".")[2]) if qualified else ():
+            if definition.symbol.kind in CONTAINERS and speak_alike(file, definition.file):
+                return self._members.find(definition, reference)
         return None
 
     def _in_module(self, file: FileRow, head: str, reference: Reference) -> Resolved | None:
@@ -383,15 +320,15 @@ class Resolver:
             return None
         own = head == "self" and self._inference.is_bound(head, Site(file, reference.symbol, reference.line))
         if file.language == "rust" and steps[0] in ("crate", "self", "super") and "." not in head and not own:
-            positions, inside = self._rust_module(file, steps)
+            positions, inside = self._imported.rust_module(file, steps)
             return self._in_files(file, positions, inside, reference)
         for item in self._snapshot.detail(file).imports:
             module = item.module if not item.name else ""
             dotted = module and head.startswith(module) and (item.alias == module)
             if item.alias == steps[0] or dotted:
-                positions = self._module(file, item)
+                positions = self._imported.module(file, item)
                 inside = steps[module.count(".") + 1 if dotted else 1 :]
-                while inside and (deeper := self._module_in(file, positions, inside[0], _REEXPORTS)):
+                while inside and (deeper := self._imported.module_in(file, positions, inside[0], REEXPORTS)):
                     positions, inside = deeper, inside[1:]
                 target = self._in_files(file, positions, inside, reference)
                 if target is not None:
@@ -402,99 +339,22 @@ class Resolver:
         self, file: FileRow, positions: list[int], inside: list[str], use: Reference
     ) -> Resolved | None:
         """Return what the files of a module define under a name, or inside of the definitions `inside`."""
-        if inside and (owners := self._behind(file, positions, inside[0], _REEXPORTS)):
+        if inside and (owners := self._imported.behind(file, positions, inside[0], REEXPORTS)):
             return self._along(Resolved(owners[0], 0.9), inside[1:], use)
-        for definition in self._behind(file, positions, use.name, 0 if inside else _REEXPORTS):
+        for definition in self._imported.behind(file, positions, use.name, 0 if inside else REEXPORTS):
             if may_mean(definition.symbol, use, definition.file.language, inside=True):
                 return Resolved(definition, 0.9)
         return None
-
-    def _rust_module(self, file: FileRow, steps: list[str]) -> tuple[list[int], list[str]]:
-        """Return the files of the longest module that a path of Rust begins with, and the rest of the path."""
-        for size in range(len(steps), 0, -1):
-            item = Import("::".join(steps[: size - 1]), steps[size - 1], "")
-            positions, name = files_of(self._snapshot, file, item)
-            if positions:
-                return positions, steps[size - 1 :] if name else steps[size:]
-        return [], []
-
-    def _module(self, file: FileRow, item: Import, depth: int = _REEXPORTS) -> list[int]:
-        """Positions of the files of the module that an import brings in, [] where it brings in something else."""
-        positions, name = files_of(self._snapshot, file, item)
-        return positions if name in ("", "*") else self._module_in(file, positions, name, depth)
-
-    def _module_in(self, file: FileRow, positions: list[int], name: str, depth: int) -> list[int]:
-        """Positions of the files of a module that others offer under a name, as `export * as name` does."""
-        for i in positions[:3] if depth > 0 and file.language in SCRIPTS else ():
-            row = self._snapshot.files[i]
-            for inner in self._snapshot.detail(row).imports:
-                if row.key != file.key and (inner.alias == name or inner.name == "*"):
-                    statement = inner if inner.name != "*" else inner._replace(name=name, alias=name)
-                    if deeper := self._module(row, statement, depth - 1):
-                        return deeper
-        return []
 
     def _along(self, owner: Resolved, steps: list[str], use: Reference) -> Resolved | None:
         """Return the member that a use means at the end of steps from member to member."""
         at = owner.definition
         for step in steps:
-            inner = self._member(at, Reference(step, "", "value", 0, -1), 1)
+            inner = self._members.find(at, Reference(step, "", "value", 0, -1), 1)
             if inner is None:
                 return None
             at = inner.definition
         if at.symbol.kind not in CONTAINERS:
             return None
-        member = self._member(at, use, _DEPTH)
+        member = self._members.find(at, use)
         return None if member is None else Resolved(member.definition, min(0.9, owner.confidence))
-
-    def _imported(self, file: FileRow, item: Import, depth: int = _REEXPORTS) -> list[Definition]:
-        """Return the definition that an import means, following re-exports."""
-        positions, name = files_of(self._snapshot, file, item)
-        if name in ("", "*"):
-            return []
-        return self._behind(file, positions, item.alias if name == "default" else name, depth)
-
-    def _behind(self, file: FileRow, positions: list[int], name: str, depth: int) -> list[Definition]:
-        """Definitions of a name at the top of these files, or else behind what they bring in under it."""
-        definitions = self._inside(positions, name)
-        if definitions or depth <= 0:
-            return definitions
-        for i in positions[:3]:
-            row = self._snapshot.files[i]
-            for inner in self._snapshot.detail(row).imports:
-                if row.key != file.key and (inner.alias == name or inner.name == "*"):
-                    statement = inner if inner.name != "*" else inner._replace(name=name, alias=name)
-                    definitions = self._imported(row, statement, depth - 1)
-                    if definitions:
-                        return definitions
-        return []
-
-    def _inside(self, positions: list[int], name: str) -> list[Definition]:
-        """Definitions of a name at the top of these files."""
-        keys = {self._snapshot.files[i].key for i in positions}
-        if not keys:
-            return []
-        definitions = [d for d in self._by_name(name) if d.file.key in keys]
-        return [d for d in definitions if d.symbol.parent < 0 or not self._is_hidden(d)]
-
-    def _is_hidden(self, definition: Definition) -> bool:
-        """Return whether a definition is inside of another one and not offered by its module."""
-        language = definition.file.language
-        if language == "rust":
-            symbols = self._snapshot.detail(definition.file).symbols
-            return symbols[definition.symbol.parent].kind != "module"
-        return language in _MODULES
-
-    def _snapshot_nearest(self, file: FileRow, candidates: list[Definition]) -> Definition:
-        positions = [self._snapshot.by_path[d.file.path] for d in candidates]
-        best = nearest(self._snapshot, file, positions)[0]
-        return next(d for d in candidates if d.file.path == self._snapshot.files[best].path)
-
-    def _definition(self, file: FileRow, index: int) -> Definition:
-        return Definition(file, index, self._snapshot.detail(file).symbols[index])
-
-
-def _speak_alike(one: FileRow, other: FileRow) -> bool:
-    """Return whether code of one file's language can use what the other defines."""
-    a, b = one.language, other.language
-    return a == b or _FAMILIES.get(a, a) == _FAMILIES.get(b, b) or {a, b} <= _STYLED

@@ -41,6 +41,8 @@ _BEFORE: Final = {
 """Attributes that stand beside what they are about."""
 _MAX_SIGNATURE: Final = 300
 _MAX_EXPRESSION: Final = 200
+_MAX_CHAIN: Final = 2_000
+"""Longer expressions are cut; shorter ones lose what their brackets hold."""
 _BROKEN: Final = re.compile(r"(?<=[(\[])[ \t\r]*+\n\s*+|(?:,|(?<![\s,]))[ \t\r]*+\n\s*+(?=[)\]])")
 """Line breaks after an opening and before a closing bracket, with the comma before the last one."""
 _LAST_LINE: Final = 1 << 31
@@ -359,7 +361,7 @@ class Detail:
                 name,
                 kind,
                 self._expression(row.name + row.type, row.type_size),
-                self._expression(row.name + row.value, before if kind == "argument" else row.value_size),
+                self._value(row.name + row.value, before if kind == "argument" else row.value_size),
                 line,
                 row.symbol,
                 row.symbol >= 0 and names[row.symbol] == row.name,
@@ -369,6 +371,11 @@ class Detail:
 
     def _expression(self, start: int, size: int) -> str:
         return self.text(start, start + min(size, _MAX_EXPRESSION)) if size else ""
+
+    def _value(self, start: int, size: int) -> str:
+        if _MAX_EXPRESSION < size <= _MAX_CHAIN:
+            return short_text(self.source[start : start + size])
+        return self._expression(start, size)
 
     # imports and chunks
 

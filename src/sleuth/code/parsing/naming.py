@@ -17,7 +17,13 @@ _OPERATOR = re.compile(
 _REFERRING = re.compile(r"^(?:&\s*(?:'\w+\s+)?(?:mut\s+)?)+")
 """The signs before the type of `impl Trait for &'a mut Type`."""
 _GENERIC = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
-_MAX_QUALIFIER = 80
+_LONG: Final = 80
+_LONGEST: Final = 200
+_QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|'(?:[^'\\]|\\.)'")
+_INNERMOST = re.compile(r"\([^()\[\]{}]*+\)|\[[^()\[\]{}]*+\]|\{[^()\[\]{}]*+\}")
+_BRACKETS: Final = {"(": "\1", "[": "\2", "{": "\3"}
+_EMPTY: Final = {1: "()", 2: "[0]", 3: "{}"}
+_MOST_NESTED: Final = 40
 
 
 _MAX_NAME: Final = 120
@@ -94,5 +100,13 @@ def clean_doc(text: bytes) -> str:
 
 
 def short_text(text: bytes) -> str:
-    """Return the end of a text, on one line."""
-    return " ".join(text[-_MAX_QUALIFIER:].decode("utf-8", "replace").split())
+    """Return an expression on one line; of a long one the last 200 characters, without what brackets hold."""
+    line = " ".join(text.decode("utf-8", "replace").split())
+    if len(line) <= _LONG:
+        return line
+    line, count = _QUOTED.sub('""', line), 1
+    for _ in range(_MOST_NESTED):
+        line, count = _INNERMOST.subn(lambda match: _BRACKETS[match[0][0]], line)
+        if not count:
+            break
+    return line.translate(_EMPTY)[-_LONGEST:]

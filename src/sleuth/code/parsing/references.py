@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from sleuth.code.parsing.definitions import Match, ParsedDefinition
     from sleuth.code.parsing.lines import LineIndex
 
-_MAX_QUALIFIER: Final = 80
+_MAX_QUALIFIER: Final = 2_000
 _CALL: Final = ROLES.index("call")
 _INSTANTIATION: Final = ROLES.index("instantiation")
 _ROLE = ReferenceRow._fields.index("role")

@@ -30,5 +30,5 @@
 ] @binding.variable
 (type_item name: (_) @name type: (_) @type) @binding.variable
 (const_item name: (_) @name type: (_) @type) @binding.variable
-(type_parameter name: (type_identifier) @name bounds: (trait_bounds (_) @type)?) @binding.generic
-(where_predicate left: (type_identifier) @name bounds: (trait_bounds (_) @type)) @binding.generic
+(type_parameter name: (type_identifier) @name bounds: (trait_bounds)? @type) @binding.generic
+(where_predicate left: (type_identifier) @name bounds: (trait_bounds) @type) @binding.generic

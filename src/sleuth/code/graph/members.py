@@ -1,0 +1,110 @@
+"""Finds the members of classes, and the classes that they inherit from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sleuth.code.graph.bindings import may_mean
+from sleuth.code.graph.inference import Resolved
+from sleuth.code.graph.kotlin import is_of_companion
+from sleuth.code.graph.names import speak_alike
+from sleuth.code.parsing.detail import Reference
+from sleuth.code.parsing.kinds import CONTAINERS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sleuth.code.graph.inference import NameResolver
+    from sleuth.code.graph.names import Names
+    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+
+_MOST_OVERRIDES = 200
+LEVELS = 4
+"""How many classes up a member is looked for."""
+
+
+class Members:
+    """Members of classes at one snapshot."""
+
+    def __init__(self, snapshot: Snapshot, names: Names, resolver: NameResolver) -> None:
+        self._snapshot = snapshot
+        self._names = names
+        self._resolver = resolver
+
+    def named(self, owner: Definition, name: str, role: str) -> Resolved | None:
+        """Return a member of a class, or of its bases, that a use in a role can mean."""
+        return self.find(owner, Reference(name, "", role, 0, -1))
+
+    def bases(self, owner: Definition) -> list[Definition]:
+        """Return the classes that a class inherits from; of an `impl` the type, whose fields it has."""
+        bases = []
+        if owner.symbol.kind == "impl":
+            types = [d for d in self._names.named(owner.symbol.name) if d.symbol.kind in ("struct", "enum")]
+            bases += [self._names.nearest(owner.file, types)] if types else []
+        for reference in self._snapshot.detail(owner.file).references:
+            if reference.role == "inheritance" and reference.symbol == owner.index:
+                base = self._resolver.resolve(
+                    owner.file, reference._replace(role="type", symbol=owner.symbol.parent)
+                )
+                if base is not None and base.definition.symbol.kind in CONTAINERS:
+                    bases.append(base.definition)
+        return bases
+
+    def find(
+        self, owner: Definition, use: Reference, depth: int = LEVELS, *, own: bool = True
+    ) -> Resolved | None:
+        """Return the member that a use means, of a class or of its bases.
+
+        Args:
+            depth: how many classes up to look.
+            own: False looks in the bases only, as `super` does.
+        """
+        name, language = use.name, owner.file.language
+        if own:
+            qualified = f"{owner.symbol.qualified}.{name}"
+            detail = self._snapshot.detail(owner.file)
+            for i in self._names.places(owner.file).get(name, ()):
+                symbol = detail.symbols[i]
+                if symbol.qualified == qualified and may_mean(symbol, use, language, inside=True):
+                    return Resolved(self._names.definition(owner.file, i), 0.95 if depth == LEVELS else 0.85)
+                if language == "kotlin" and is_of_companion(detail, owner, symbol):
+                    return Resolved(self._names.definition(owner.file, i), 0.95)
+            if language in ("go", "cpp", "rust"):
+                tail = f"{owner.symbol.name}.{name}"
+                elsewhere = [
+                    d
+                    for d in self._names.named(name)
+                    if f".{d.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, d.file)
+                ]
+                if elsewhere:
+                    return Resolved(self._names.nearest(owner.file, elsewhere), 0.85)
+        for base in self.bases(owner) if depth > 0 else ():
+            inherited = self.find(base, use, depth - 1)
+            if inherited is not None:
+                return inherited
+        return None
+
+    def without_overrides(self, methods: Sequence[Definition]) -> Sequence[Definition]:
+        """Return the method that all others override or implement; all of them if there is none."""
+        if not 1 < len(methods) <= _MOST_OVERRIDES:
+            return methods
+        owners = [self._owner(method) for method in methods]
+        for method, owner in zip(methods, owners, strict=True):
+            if owner is not None and all(
+                other is not None and (other is owner or self._is_below(other, owner)) for other in owners
+            ):
+                return [method]
+        return methods
+
+    def _owner(self, member: Definition) -> Definition | None:
+        """Return the class around a member."""
+        at = member.symbol.parent
+        return self._names.definition(member.file, at) if at >= 0 else None
+
+    def _is_below(self, owner: Definition, ancestor: Definition, depth: int = LEVELS) -> bool:
+        """Return whether a class inherits from another one."""
+        return depth > 0 and any(
+            (base.file.key, base.index) == (ancestor.file.key, ancestor.index)
+            or self._is_below(base, ancestor, depth - 1)
+            for base in self.bases(owner)
+        )

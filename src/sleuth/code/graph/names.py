@@ -1,0 +1,63 @@
+"""Looks definitions up by name, in a snapshot and in a file."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from sleuth.code.graph.modules import nearest
+from sleuth.code.parsing.languages import SCRIPTS
+from sleuth.code.snapshots.snapshot import Definition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Snapshot
+
+_FAMILIES = {"cpp": "c", "kotlin": "java", "scala": "java"} | dict.fromkeys(SCRIPTS, "javascript")
+"""Languages whose files use each other's definitions, by the one that stands for all of them."""
+_STYLED = frozenset({"css", "html", "vue", "svelte"})
+"""Pages use the names that styles define."""
+_MOST_FILES = 2_000
+
+
+class Names:
+    """Definitions by name at one snapshot. Remembers what it looked up. Safe to share between threads."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._places: dict[int, dict[str, list[int]]] = {}
+        self.named = lru_cache(maxsize=20_000)(self._named)
+
+    def _named(self, name: str) -> list[Definition]:
+        """Return what a name can mean: an `impl` has the name of its type, and is never meant by it."""
+        return [each for each in self._snapshot.definitions(name) if each.symbol.kind != "impl"]
+
+    def places(self, file: FileRow) -> dict[str, list[int]]:
+        """Return the places of a file's symbols by name."""
+        places = self._places.get(file.key)
+        if places is None:
+            if len(self._places) >= _MOST_FILES:
+                self._places.clear()
+            places = self._places[file.key] = {}
+            for i, symbol in enumerate(self._snapshot.detail(file).symbols):
+                if symbol.kind != "impl":
+                    places.setdefault(symbol.name, []).append(i)
+        return places
+
+    def nearest(self, file: FileRow, candidates: Sequence[Definition]) -> Definition:
+        """Return the first of the candidates whose file is nearest to a file."""
+        positions = [self._snapshot.by_path[d.file.path] for d in candidates]
+        best = nearest(self._snapshot, file, positions)[0]
+        return next(d for d in candidates if d.file.path == self._snapshot.files[best].path)
+
+    def definition(self, file: FileRow, index: int) -> Definition:
+        """Return the definition in a place of a file's symbols."""
+        return Definition(file, index, self._snapshot.detail(file).symbols[index])
+
+
+def speak_alike(one: FileRow, other: FileRow) -> bool:
+    """Return whether code of one file's language can use what the other defines."""
+    a, b = one.language, other.language
+    return a == b or _FAMILIES.get(a, a) == _FAMILIES.get(b, b) or {a, b} <= _STYLED
