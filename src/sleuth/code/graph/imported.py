@@ -10,7 +10,7 @@ from sleuth.code.parsing.imports import Import
 from sleuth.code.parsing.languages import SCRIPTS
 
 if TYPE_CHECKING:
-    from sleuth.code.graph.names import Names
+    from sleuth.code.graph.names import NamedDefinitions
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
@@ -23,7 +23,7 @@ REEXPORTS = 6
 class Imported:
     """What imports and modules offer at one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, names: Names) -> None:
+    def __init__(self, snapshot: Snapshot, names: NamedDefinitions) -> None:
         self._snapshot = snapshot
         self._names = names
         self.targets = lru_cache(maxsize=50_000)(self._imported)

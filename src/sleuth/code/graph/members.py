@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sleuth.code.graph.inference import NameResolver
-    from sleuth.code.graph.names import Names
+    from sleuth.code.graph.names import NamedDefinitions
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 _MOST_OVERRIDES = 200
@@ -26,7 +26,7 @@ LEVELS = 4
 class Members:
     """Members of classes at one snapshot."""
 
-    def __init__(self, snapshot: Snapshot, names: Names, resolver: NameResolver) -> None:
+    def __init__(self, snapshot: Snapshot, names: NamedDefinitions, resolver: NameResolver) -> None:
         self._snapshot = snapshot
         self._names = names
         self._resolver = resolver

@@ -22,7 +22,7 @@ _STYLED = frozenset({"css", "html", "vue", "svelte"})
 _MOST_FILES = 2_000
 
 
-class Names:
+class NamedDefinitions:
     """Definitions by name at one snapshot. Remembers what it looked up. Safe to share between threads."""
 
     def __init__(self, snapshot: Snapshot) -> None:

@@ -24,7 +24,7 @@ from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Res
 from sleuth.code.graph.kotlin import extension_of
 from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
-from sleuth.code.graph.names import Names, speak_alike
+from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
@@ -62,7 +62,7 @@ class Resolver:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._names = Names(snapshot)
+        self._names = NamedDefinitions(snapshot)
         self._imported = Imported(snapshot, self._names)
         self._members = Members(snapshot, self._names, self)
         self.bases = self._members.bases
