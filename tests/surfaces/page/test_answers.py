@@ -137,8 +137,26 @@ def test_a_model_that_is_down_says_why(page: Look, ollama: OllamaServer) -> None
     assert "an error was encountered while running the model" in failure.inner_text()
     assert page.page.locator(".hit").count() > 0
     ollama.fail()
-    page.open(QUESTION)
-    assert page.page.locator("#answer .failure").count() == 0
+    page.page.click("#answer >> text=Try again")
+    page.page.wait_for_selector("#answer .text strong")
+    page.settle()
+    assert page.page.locator("#answer .failure, #answer.failed").count() == 0
+    assert not page.page.locator("#answer >> text=Try again").is_visible()
+
+
+def test_a_model_that_is_down_hides_no_results(corpus: Path, ollama: OllamaServer) -> None:
+    """Without script the cause stands in place of the answer, and a follow-up is asked with the words before it."""
+    ollama.fail("crash", always=True)
+    with serving(
+        corpus / ".sleuth", model="llama3.1", extensions=extensions(), sources=("docs", "code")
+    ) as server:
+        page = server.client.get(f"{QUESTION}&answer=1")
+        follow = {"q": "how many", "after": "otters swim", "follow": "1", "in": "docs"}
+        followed = server.client.get("/", params=follow, follow_redirects=True).text
+    assert page.status_code == 200
+    assert "Ollama" in page.text.partition('class="failure"')[2].partition("</p>")[0]
+    assert 'id="hit-1"' in page.text
+    assert "how many otters swim" in followed
 
 
 def test_stopping_and_copying(page: Look, ollama: OllamaServer) -> None:
@@ -156,6 +174,9 @@ def test_stopping_and_copying(page: Look, ollama: OllamaServer) -> None:
     page.page.click("#answer >> text=Stop")
     page.page.wait_for_selector("#answer >> text=stopped")
     assert "example.org" not in page.page.locator("#answer .text").inner_text()
+    ollama.fail()
+    page.page.click("#answer >> text=Try again")
+    page.page.wait_for_selector("#answer .text >> text=the guide")
 
 
 @pytest.mark.parametrize("sources", ["in=docs", "in=code", "in=docs&in=code"])

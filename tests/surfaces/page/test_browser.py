@@ -42,6 +42,24 @@ def test_the_answer_is_streamed_and_its_citation_leads_to_the_result(look: Any) 
     assert "limits.md" in target.inner_text()
 
 
+def test_titles_in_place_of_an_answer_lead_to_their_passages(look: Any) -> None:
+    """Where nothing is close, there is nothing to copy, and each of the nearest titles is a link."""
+    page = look().open("/?q=when+does+silt+get+a+refund&in=docs")
+    answer = page.locator("#answer.declined")
+    assert "Nothing close" in answer.inner_text()
+    assert not answer.locator("[data-do=copy]").is_visible()
+    assert answer.locator(".text li").count() == answer.locator(".text li > a").count() > 1
+    answer.locator(".text li a", has_text="report.pdf").click()
+    page.wait_for_selector(".whole")
+
+
+def test_related_questions_are_shown_where_there_is_room(look: Any) -> None:
+    """A short answer has its related questions below it; they come with `Show all` where it fills its space."""
+    page = look().open("/?q=how+often+are+tokens+refilled&in=docs")
+    assert page.locator("#answer .related a").first.is_visible()
+    assert not page.locator("[data-do=unfold]").is_visible()
+
+
 def test_the_keyboard_alone(look: Any) -> None:
     """Slash goes to the question, arrows move between results, Enter opens one, and back returns."""
     page = look().open("/?q=token+bucket")

@@ -11,7 +11,7 @@ from urllib.parse import urlencode, urlsplit
 from sleuth.answer import citation_marks
 from sleuth.errors import SleuthError
 from sleuth.surfaces.http import Refusal
-from sleuth.surfaces.page.markdown import Element, Node, parse, plain, to_json
+from sleuth.surfaces.page.markdown import Element, Node, parse, plain, texts_of, to_json
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
@@ -78,11 +78,15 @@ def cards_of(sources: Sequence[Mapping[str, Any]], query: str, texts: Mapping[st
             label=escape_text(str(source["source"])),
             name=escape_text(_short(str(source["source"]))),
             title=escape_text(str(source.get("heading") or source.get("title") or "")),
-            url=f"/source?{urlencode({'id': source['ids'][0], 'q': query})}#cited",
+            url=_source_url(source["ids"][0], query),
             text=_preview(str(source.get("text") or texts.get(source["ids"][0], ""))),
         )
         for source in sources
     ]
+
+
+def _source_url(id: str, query: str) -> str:
+    return f"/source?{urlencode({'id': id, 'q': query})}#cited"
 
 
 def _short(label: str) -> str:
@@ -95,6 +99,20 @@ def _short(label: str) -> str:
 def rendered(text: str, cards: Sequence[Card]) -> list[Node]:
     """Return an answer as elements whose citations lead to their passages."""
     return _linked(parse(text, "h3"), {card.number: card for card in cards})
+
+
+def blocks_of(result: SearchResult, cards: Sequence[Card], query: str) -> list[Node]:
+    """Return a whole answer as elements; titles that stand in place of an answer lead to their passages."""
+    nodes = rendered(result.response, cards)
+    titles = nodes[-1] if nodes else None
+    if isinstance(titles, Element) and titles.tag == "ul" and not result.extra.get("sources"):
+        pages: dict[str, str] = {}
+        for item in result.items or ():
+            pages.setdefault(str(item.metadata.get("path") or item.metadata.get("source") or item.id), item.id)
+        for entry, id in zip(titles.children, pages.values(), strict=False):
+            if isinstance(entry, Element):
+                entry.children = [Element("a", {"href": _source_url(id, query)}, [*texts_of(entry.children)])]
+    return nodes
 
 
 def related(result: SearchResult, state: PageState) -> list[tuple[str, str]]:
@@ -125,9 +143,8 @@ def view_of(result: SearchResult, state: PageState) -> AnswerView:
 
     failure = result.detail.message if result.is_error() and result.detail else ""
     cards = cited_cards(result, state)
-    return AnswerView(
-        to_html(rendered(result.response, cards)), cards, related(result, state), escape_text(failure)
-    )
+    html = to_html(blocks_of(result, cards, state.query))
+    return AnswerView(html, cards, related(result, state), escape_text(failure))
 
 
 async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
@@ -160,7 +177,8 @@ async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
         result = await writing.result()
         cards = cited_cards(result, state)
         yield sent_event("cards", [asdict(card) for card in cards])
-        yield sent_event("blocks", _changes(blocks_sent, to_json(rendered(result.response, cards))))
+        blocks = to_json(blocks_of(result, cards, state.query))
+        yield sent_event("blocks", _changes(blocks_sent, blocks))
         yield sent_event("done", _ending(result, state))
     except (SleuthError, Refusal) as error:
         yield sent_event("error", {"message": escape_text(str(call.refusal_of(error).detail))})

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from sleuth.errors import ArgumentError, UnknownRepositoryError
+from markupsafe import Markup
+
+from sleuth.errors import ArgumentError, SleuthError, UnknownRepositoryError
 from sleuth.surfaces.hits import Location
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.answering import AnswerView, view_of
@@ -66,10 +68,14 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
 
 
 def standalone(call: Call, state: PageState) -> str:
-    """Return the question of a state without the conversation before it."""
-    from sleuth.answer import Turn
+    """Return the question of a state without the conversation before it, by its words if the model fails."""
+    from sleuth.answer import Turn, standalone_question
 
-    return call.retriever(list(state.sources)).standalone(state.query, [Turn(text) for text in state.after])
+    turns = [Turn(text) for text in state.after]
+    try:
+        return call.retriever(list(state.sources)).standalone(state.query, turns)
+    except SleuthError:
+        return standalone_question(state.query, turns, None)
 
 
 def _matching(call: Call, state: PageState) -> int | None:
@@ -97,7 +103,10 @@ def _counts(call: Call) -> Mapping[str, int]:
 def _answer(call: Call, state: PageState) -> AnswerView:
     request = call.request(state.request)
     options = request.changed()
-    result = call.retriever(list(state.sources)).search(request.query, request.k, "with_items", **options)
+    try:
+        result = call.retriever(list(state.sources)).search(request.query, request.k, "with_items", **options)
+    except SleuthError as error:
+        return AnswerView(Markup(""), [], [], escape_text(str(call.refusal_of(error).detail)))
     return view_of(result, state)
 
 

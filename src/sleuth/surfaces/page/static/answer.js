@@ -10,36 +10,47 @@ const KEEP = 30 * 60 * 1000; // milliseconds for which an answer is not written 
 export async function showAnswer(section, signal) {
   const view = new AnswerView(section, signal);
   const kept = remembered(section.dataset.stream);
-  if (kept) return view.whole(kept);
-  view.begin();
-  try {
-    for await (const { name, data } of eventsOf(section.dataset.stream, view.signal)) {
-      if (name === "cards") view.cards(data);
-      else if (name === "blocks") view.blocks(data);
-      else if (name === "done") view.done(data);
-      else if (name === "error") view.fail(data.message);
-    }
-  } catch {
-    if (signal.aborted) return;
-    if (!view.signal.aborted) view.fail("The connection was lost.");
-  }
-  view.end(view.signal.aborted ? "stopped" : "");
+  if (kept) view.whole(kept);
+  else await view.write();
 }
 
 class AnswerView {
   constructor(section, signal) {
     this.section = section;
     this.text = section.querySelector(".text");
-    this.stop = new AbortController();
-    signal.addEventListener("abort", () => this.stop.abort());
-    this.signal = this.stop.signal;
-    this.plain = "";
-    this.sent = []; // blocks as the server sent them
+    this.left = signal;
+    signal.addEventListener("abort", () => this.stop?.abort());
     section.addEventListener("click", (event) => this.act(event.target.closest("[data-do]")?.dataset.do));
   }
 
+  async write() {
+    const { signal } = (this.stop = new AbortController());
+    this.begin();
+    try {
+      for await (const { name, data } of eventsOf(this.section.dataset.stream, signal)) {
+        if (name === "cards") this.cards(data);
+        else if (name === "blocks") this.blocks(data);
+        else if (name === "done") this.done(data);
+        else if (name === "error") this.fail(data.message);
+      }
+    } catch {
+      if (this.left.aborted) return;
+      if (!signal.aborted) this.fail("The connection was lost.");
+    }
+    this.end(signal.aborted ? "stopped" : "");
+    const isWhole = !signal.aborted && !this.section.classList.contains("failed");
+    this.button("again").hidden = isWhole;
+  }
+
   begin() {
+    this.plain = "";
+    this.sent = []; // blocks as the server sent them
+    this.text.replaceChildren();
+    this.say("");
+    this.section.classList.remove("failed", "clipped");
     this.section.classList.add("writing");
+    this.text.setAttribute("aria-busy", "true");
+    this.button("again").hidden = true;
     this.button("stop").hidden = false;
   }
 
@@ -57,7 +68,7 @@ class AnswerView {
   }
 
   blocks({ from, blocks }) {
-    this.sent = [...this.sent.slice(0, from), ...blocks];
+    this.sent = [...(this.sent ?? []).slice(0, from), ...blocks];
     while (this.text.children.length > from) this.text.lastElementChild.remove();
     this.text.append(...blocks.map((block) => nodeOf(block, this.known)));
     this.measure();
@@ -66,13 +77,14 @@ class AnswerView {
   done(answer) {
     this.plain = answer.text;
     if (answer.failure) return this.fail(answer.failure);
-    if (answer.grade === "nothing close") this.section.classList.add("declined");
+    const isDeclined = answer.grade === "nothing close";
+    this.section.classList.toggle("declined", isDeclined);
     const related = this.section.querySelector(".related");
     related.replaceChildren(...(answer.related.length ? ["Related: "] : []));
     for (const [index, [name, url]] of answer.related.entries()) {
       related.append(index ? " · " : "", element("a", { href: url }, name));
     }
-    this.button("copy").hidden = false;
+    this.button("copy").hidden = isDeclined;
     remember(this.section.dataset.stream, { ...answer, blocks: this.sent, cards: [...this.known.values()] });
   }
 
@@ -96,16 +108,20 @@ class AnswerView {
     this.measure();
   }
 
-  // Offers to unfold what does not fit into the reserved height.
+  // Offers to unfold what does not fit into the reserved height; related questions are shown where there is room.
   measure() {
-    const clipped = this.text.scrollHeight > this.text.clientHeight + 2;
-    this.section.classList.toggle("clipped", clipped);
-    const related = this.section.querySelector(".related").childNodes.length > 0;
-    if (!this.section.classList.contains("open")) this.button("unfold").hidden = !clipped && !related;
+    const classes = this.section.classList;
+    const isClipped = () => this.text.scrollHeight > this.text.clientHeight + 2;
+    classes.add("roomy");
+    classes.toggle("roomy", !isClipped());
+    classes.toggle("clipped", isClipped());
+    const hidesRelated = !classes.contains("roomy") && this.section.querySelector(".related").hasChildNodes();
+    if (!classes.contains("open")) this.button("unfold").hidden = !classes.contains("clipped") && !hidesRelated;
   }
 
   act(what) {
-    if (what === "stop") this.stop.abort();
+    if (what === "stop") this.stop?.abort();
+    else if (what === "again") this.write();
     else if (what === "copy") this.copy();
     else if (what === "unfold") this.unfold();
   }
