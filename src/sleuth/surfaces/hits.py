@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sleuth.surfaces.plain import shown_text
+
 if TYPE_CHECKING:
     from sleuth.text import Snippet
     from sleuth.types import RetrievedItem
@@ -76,13 +78,15 @@ class ShownText(NamedTuple):
 
     Attributes:
         spans: start and end of each match in `text`.
-        start: where it begins in the text of the item.
+        start: where it begins in the text of the item, without signs of Markdown.
+        is_cut: whether text follows it.
         more: lines of code that follow it.
     """
 
     text: str
     spans: Sequence[tuple[int, int]]
     start: int = 0
+    is_cut: bool = False
     more: int = 0
 
 
@@ -91,14 +95,20 @@ def excerpt(
 ) -> ShownText:
     """Return the window of a passage that shows why it matches, or the first lines of a piece of code.
 
+    The window is of the text as a reader sees it, without signs of Markdown.
+
     Args:
         width: characters of the window.
         lines: of code.
         longest: characters of a line of code; None for all.
     """
     if item.metadata.get("source_type") != "code":
-        window = snippet(query, item, width=width)
-        return ShownText(window.text, window.spans, window.start)
+        whole = shown_text(item.metadata, item.text)
+        shown = item if whole == item.text else item.model_copy(update={"text": whole})
+        window = snippet(query, shown, width=width)
+        return ShownText(
+            window.text, window.spans, window.start, window.start + len(window.text) < len(whole)
+        )
     every = item.text.split("\n")
     text = "\n".join(line[:longest] for line in every[:lines])
     return ShownText(text, matches_in(text, query, snippet, item), more=max(0, len(every) - lines))

@@ -10,11 +10,8 @@ from sleuth.surfaces.page import (
     Card,
     Element,
     Node,
-    is_markdown,
     parse,
-    plain,
     rendered,
-    shown_text,
     texts_of,
     to_html,
     to_json,
@@ -54,6 +51,17 @@ def test_markdown_becomes_elements() -> None:
     assert to_json(nodes)[0] == ["h2", {"class": "level-1"}, ["Top"]]
 
 
+def test_tables_that_loaders_write_are_tables() -> None:
+    """Rows without a line below the header are a table, each of its line; so are the rows in which a passage begins."""
+    table = parse("Weights.\n\n| species | weight |\n| sea *otter* | 45 kg \\| 99 lb |")[1]
+    assert isinstance(table, Element)
+    assert "<thead><tr><th>species</th><th>weight</th></tr></thead>" in to_html([table])
+    assert "<td>sea <em>otter</em></td><td>45 kg | 99 lb</td>" in to_html([table])
+    assert [row.lines for row in _elements([table]) if row.tag == "tr"] == [range(2, 3), range(3, 4)]
+    assert str(to_html(parse("|---|---|\n| a | b |"))).count("<td>") == 2
+    assert "table" not in str(to_html(parse("| a |\n| b")) + to_html(parse("|x|")))
+
+
 def test_only_addresses_of_the_web_are_links() -> None:
     """A link leads to http or https alone, without telling where it was; a picture is its words."""
     links = [element for element in _elements(parse(TEXT)) if element.tag == "a"]
@@ -70,29 +78,6 @@ def test_no_text_becomes_another_element(text: str) -> None:
     for element in _elements(parse(text)):
         assert element.tag in TAGS
         assert set(element.attributes) <= {"class", "href", "rel", "start", "tabindex"}
-    plain(text)
-
-
-def test_plain_text_has_no_signs() -> None:
-    """A passage without its markup has a line for each paragraph, item, row and line of code."""
-    assert plain(TEXT).split("\n") == [
-        "Some bold and code, a link, a [trap](javascript:alert(1)) and a picture.",
-        "• one",
-        "• two",
-        "name · value",
-        "a · <script>alert(1)</script>",
-        "x < 1",
-    ]
-
-
-def test_which_texts_are_markdown() -> None:
-    """The format of a document says whether its text is Markdown; code, prose and rows are shown as they are."""
-    assert is_markdown({"type": "docx"})
-    assert is_markdown({"source": "notes.md"})
-    assert is_markdown({"source": "https://example.org/x"})
-    assert not is_markdown({"type": "text", "source": "x.md"})
-    assert not is_markdown({"source_type": "code", "source": "x.md"})
-    assert shown_text({"type": "pdf"}, "## 1 Rivers\n*a*") == "1 Rivers\n*a*"
 
 
 def test_citations_are_links() -> None:

@@ -11,7 +11,8 @@ from urllib.parse import urlencode, urlsplit
 from sleuth.answer import citation_marks
 from sleuth.errors import SleuthError
 from sleuth.surfaces.http import Refusal
-from sleuth.surfaces.page.markdown import Element, Node, parse, plain, texts_of, to_json
+from sleuth.surfaces.page.markdown import Element, Node, parse, texts_of, to_json
+from sleuth.surfaces.plain import plain
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
@@ -108,7 +109,9 @@ def blocks_of(result: SearchResult, cards: Sequence[Card], query: str) -> list[N
     if isinstance(titles, Element) and titles.tag == "ul" and not result.extra.get("sources"):
         pages: dict[str, str] = {}
         for item in result.items or ():
-            pages.setdefault(str(item.metadata.get("path") or item.metadata.get("source") or item.id), item.id)
+            pages.setdefault(
+                str(item.metadata.get("path") or item.metadata.get("source") or item.id), item.id
+            )
         for entry, id in zip(titles.children, pages.values(), strict=False):
             if isinstance(entry, Element):
                 entry.children = [Element("a", {"href": _source_url(id, query)}, [*texts_of(entry.children)])]

@@ -6,20 +6,16 @@ or an answer: texts are escaped where the page is written, and scripts make elem
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from markupsafe import Markup, escape
 
-from sleuth.files import BUILT_IN
+from sleuth.surfaces.plain import parser, rows_of, words_of_tokens
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
-    from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 MOST_CHARACTERS: Final = 400_000
@@ -31,9 +27,7 @@ TAGS: Final = frozenset({
 })  # fmt: skip
 """Every element that a text may become."""
 
-_HEADING_SIGN: Final = re.compile(r"^#{1,6} (?=\S)", re.MULTILINE)
 _VOID: Final = frozenset({"br", "hr"})
-_ENDINGS: Final = (".md", ".markdown", ".mdx")
 
 
 @dataclass(slots=True)
@@ -54,34 +48,6 @@ class Element:
 Node: TypeAlias = Element | str
 
 
-def is_markdown(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the text of an item is Markdown, as its author or a loader wrote it."""
-    source = str(metadata.get("source") or "")
-    kind = BUILT_IN.get(str(metadata.get("type") or ""))
-    if kind is not None:
-        return kind.form == "markdown"
-    is_page = source.startswith(("http://", "https://"))
-    return metadata.get("source_type") != "code" and (is_page or PurePath(source).suffix in _ENDINGS)
-
-
-def is_prose(metadata: Mapping[str, Any]) -> bool:
-    """Return whether the text of an item is running text, as its author or a loader wrote it."""
-    kind = BUILT_IN.get(str(metadata.get("type") or ""))
-    return kind is not None and kind.form == "text"
-
-
-def shown_text(metadata: Mapping[str, Any], text: str) -> str:
-    """Return the text of an item without signs of markup; headings of a PDF have signs that its loader wrote."""
-    if is_markdown(metadata):
-        return plain(text)
-    return without_heading_signs(text) if metadata.get("type") == "pdf" else text
-
-
-def without_heading_signs(text: str) -> str:
-    """Return a text whose headings are lines as others are."""
-    return _HEADING_SIGN.sub("", text)
-
-
 def parse(text: str, heading: str = "h2") -> list[Node]:
     """Return the blocks of a text.
 
@@ -90,9 +56,12 @@ def parse(text: str, heading: str = "h2") -> list[Node]:
     """
     root = Element("p")
     stack = [root]
-    for token in _parser().parse(text[:MOST_CHARACTERS]):
+    for token in parser().parse(text[:MOST_CHARACTERS]):
         if token.type == "inline":
-            _add_inline(stack[-1], token.children or ())
+            if stack[-1].tag == "p" and (rows := rows_of(token.content)):
+                _become_table(stack[-1], rows)
+            else:
+                _add_inline(stack[-1], token.children or ())
         elif token.hidden:
             continue
         elif token.nesting < 0:
@@ -103,32 +72,6 @@ def parse(text: str, heading: str = "h2") -> list[Node]:
             if token.nesting > 0:
                 stack.append(element)
     return root.children
-
-
-@lru_cache(maxsize=512)
-def plain(text: str) -> str:
-    """Return a text without its markup: a line for each paragraph, item, row and line of code, and no first heading."""
-    lines: list[str] = []
-    cells: list[str] = []
-    marker = kind = ""
-    for token in _parser().parse(text):
-        if token.type in ("heading_open", "paragraph_open", "th_open", "td_open"):
-            kind = token.type
-        elif token.type == "list_item_open":
-            marker = "• "
-        elif token.type == "tr_close":
-            lines.append(" · ".join(cells))
-            cells = []
-        elif token.type in ("fence", "code_block"):
-            lines.append(token.content.rstrip("\n"))
-        elif token.type == "inline":
-            content = "".join(_texts(token.children or ()))
-            if kind in ("th_open", "td_open"):
-                cells.append(content)
-            elif kind == "paragraph_open" or lines:
-                lines.append(marker + content)
-                marker = ""
-    return "\n".join(lines) or text
 
 
 def to_html(nodes: Sequence[Node]) -> Markup:
@@ -161,13 +104,6 @@ def _html(node: Node) -> Markup:
     return start if node.tag in _VOID else start + to_html(node.children) + Markup("</{}>").format(node.tag)
 
 
-@cache
-def _parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-
-
 def _element(token: Token, heading_tag: str) -> Element:
     """Return the element that a token of a block opens, still empty; that of code is filled in.
 
@@ -183,6 +119,23 @@ def _element(token: Token, heading_tag: str) -> Element:
     if token.tag == "table":
         attributes["tabindex"] = "0"  # a wide one scrolls
     return Element(token.tag if token.tag in TAGS else "span", attributes, [], lines)
+
+
+def _become_table(paragraph: Element, rows: Mapping[int, Sequence[str]]) -> None:
+    """Turn a paragraph into the table of its lines, whose first one is the header."""
+    head, body = (Element(tag, lines=paragraph.lines) for tag in ("thead", "tbody"))
+    for number, texts in rows.items():
+        is_header = number == 0 and len(rows) > 1
+        line = paragraph.lines.start + number
+        row = Element("tr", lines=range(line, line + 1))
+        (head if is_header else body).children.append(row)
+        for text in texts:
+            cell = Element("th" if is_header else "td")
+            row.children.append(cell)
+            for token in parser().parseInline(text):
+                _add_inline(cell, token.children or ())
+    paragraph.tag, paragraph.attributes = "table", {"tabindex": "0"}
+    paragraph.children = [part for part in (head, body) if part.children]
 
 
 def _add_inline(parent: Element, tokens: Sequence[Token]) -> None:
@@ -202,7 +155,7 @@ def _add_inline(parent: Element, tokens: Sequence[Token]) -> None:
         elif token.type == "hardbreak":
             stack[-1].children.append(Element("br"))
         else:
-            stack[-1].children.append(escape_text("".join(_texts([token]))))
+            stack[-1].children.append(escape_text("".join(words_of_tokens([token]))))
 
 
 def _link(address: str) -> Element:
@@ -210,14 +163,3 @@ def _link(address: str) -> Element:
     if not address.startswith(("http://", "https://")):
         return Element("span")
     return Element("a", {"href": address, "rel": "noreferrer noopener nofollow external"})
-
-
-def _texts(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield what a reader sees of the words of a block; of a picture, what stands for it."""
-    for token in tokens:
-        if token.type in ("softbreak", "hardbreak"):
-            yield " "
-        elif token.type == "image":
-            yield from _texts(token.children or ())
-        else:
-            yield token.content

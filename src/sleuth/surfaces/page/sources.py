@@ -14,15 +14,13 @@ from sleuth.surfaces.page.markdown import (
     MOST_CHARACTERS,
     Element,
     Node,
-    is_markdown,
-    is_prose,
     parse,
     texts_of,
     to_html,
-    without_heading_signs,
 )
 from sleuth.surfaces.page.pieces import LinePiece, Span, lines_of
 from sleuth.surfaces.page.views import language, shown_place
+from sleuth.surfaces.plain import is_markdown, is_prose, without_heading_signs
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:

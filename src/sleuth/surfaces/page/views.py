@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 
 from sleuth.filters import Compare, leaves, to_text
 from sleuth.surfaces.hits import Location, excerpt, place_of, title_of
-from sleuth.surfaces.page.markdown import is_markdown, shown_text
 from sleuth.surfaces.page.pieces import LinePiece, lines_of
 from sleuth.surfaces.page.reasons import Reason, reason_of, sentence_of
+from sleuth.surfaces.plain import is_markdown
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
@@ -133,15 +133,11 @@ def _excerpt_lines(
     item: RetrievedItem, query: str, answering: Answering
 ) -> tuple[list[list[LinePiece]], int]:
     """Return the excerpt of a hit as lines with marked matches, and how many lines it leaves out: 0 for prose."""
-    text = shown_text(item.metadata, item.text)
-    plain_item = item if text is item.text else item.model_copy(update={"text": text})
-    part = excerpt(
-        plain_item, query, answering.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE
-    )
+    part = excerpt(item, query, answering.snippet, width=SNIPPET, lines=CODE_LINES, longest=LONGEST_LINE)
     if item.metadata.get("source_type") == "code":
         return lines_of(part.text, part.spans, language=language(item.metadata)), part.more
     before = "… " if part.start else ""
-    after = " …" if part.start + len(part.text) < len(text) else ""
+    after = " …" if part.is_cut else ""
     spans = [(begin + len(before), end + len(before)) for begin, end in part.spans]
     body = part.text if is_markdown(item.metadata) else part.text.replace("\n", " ")
     return lines_of(before + body + after, spans), 0

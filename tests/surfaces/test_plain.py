@@ -1,0 +1,72 @@
+"""Texts of passages without signs of Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sleuth import Document, Engine
+from sleuth.surfaces.page import is_markdown, plain, shown_text
+from tests.commands import sleuth
+
+TEXT = """# Top
+
+Some **bold** and `code`, a [link](https://example.org/?a="b"), a [trap](javascript:alert(1)) and ![a picture](x.png).
+
+- one
+  1. two
+
+| name | value |
+|---|---|
+| a | <script>alert(1)</script> |
+
+```python
+x < 1
+```
+
+| plan: *yearly* | price: 120 |
+| plan: monthly | price: 12 |
+"""
+
+
+def test_plain_text_has_no_signs() -> None:
+    """A passage without its markup has a line for each paragraph, item, row and line of code."""
+    assert plain(TEXT).split("\n") == [
+        "Some bold and code, a link, a [trap](javascript:alert(1)) and a picture.",
+        "• one",
+        "• two",
+        "name · value",
+        "a · <script>alert(1)</script>",
+        "x < 1",
+        "plan: yearly · price: 120",
+        "plan: monthly · price: 12",
+    ]
+
+
+def test_which_texts_are_markdown() -> None:
+    """The format of a document says whether its text is Markdown; code, prose and rows are shown as they are."""
+    assert is_markdown({"type": "docx"})
+    assert is_markdown({"source": "notes.md"})
+    assert is_markdown({"source": "https://example.org/x"})
+    assert not is_markdown({"type": "text", "source": "x.md"})
+    assert not is_markdown({"source_type": "code", "source": "x.md"})
+    assert shown_text({"type": "pdf"}, "## 1 Rivers\n*a*") == "1 Rivers\n*a*"
+
+
+@given(st.text(st.sampled_from("<>[]()|*_`#-~!&;:\\ \n\"'=/1ajscript"), max_size=80))
+def test_every_text_has_a_plain_form(text: str) -> None:
+    """Broken Markdown is no error, and a text with words is not shown as an empty one."""
+    assert plain(text) or not text
+
+
+def test_the_shell_prints_snippets_as_the_page_shows_them(tmp_path: Path) -> None:
+    """`sleuth search` prints no signs of Markdown; its JSON has the text as it is."""
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
+        engine.add([Document(TEXT, {"source": "top.md"})])
+    printed = sleuth("search", "bold picture", cwd=tmp_path).stdout
+    assert "Some bold and code, a link" in " ".join(printed.split())
+    assert "name · value" in printed
+    assert not {"*", "`", "|", "#"} & set(printed)
+    assert "Some **bold**" in sleuth("search", "--json", "bold picture", cwd=tmp_path).stdout
