@@ -77,15 +77,12 @@ def merge_field(
     Args:
         norm: what impacts are made with, of rows of these lengths.
     """
-    lengths = zeros(n, np.uint32)
+    lengths_by_row = scratch.growing(np.uint32)
     for part, its in zip(parts, rows, strict=True):
         own = part.arrays["lengths"]
-        if its.rows is None:
-            lengths[its.base : its.base + len(own)] = own
-        else:
-            alive = its.rows != GONE
-            lengths[its.rows[alive]] = own[alive]
-    _let_go(parts)
+        lengths_by_row.append(own if its.rows is None else own[its.rows != GONE])
+        _let_go([part])
+    lengths = lengths_by_row.array()
     numbers, df, long_counts, words = _terms(parts, rows, n, scratch)
     output = _Joined(scratch)
     c0, c1 = norm(lengths)
@@ -95,8 +92,11 @@ def merge_field(
             for begin in range(0, part.n_terms, TERMS):
                 writer.add_segment(part, its_numbers, its.rows, its.base, first, begin, begin + TERMS)
                 _let_go([part])
+            let_go(its_numbers)
         output.add(writer.finish(), first)
-    return {"lengths": scratch.keep(lengths), **output.arrays(), **words}
+        for array in (lengths, df, long_counts):
+            let_go(array)
+    return {"lengths": lengths, **output.arrays(), **words}
 
 
 def _terms(
@@ -105,18 +105,19 @@ def _terms(
     """Per part the new number of each term, GONE where no row is left of it; rows and long counts of each term, as
     `PostingsWriter` takes them; and the arrays of the dictionary.
     """
-    numbers, n_terms = _number(parts)
+    numbers, n_terms = _number(parts, scratch)
     df, long_counts = _count(parts, live_rows, numbers, n_terms, n)
     is_present = df > 0
     if not is_present.all():
         renumbered = np.full(len(is_present), GONE, np.uint32)
         renumbered[is_present] = np.arange(int(np.count_nonzero(is_present)), dtype=np.uint32)
-        numbers = [renumbered[its] for its in numbers]
+        numbers = [scratch.keep(renumbered[its]) for its in numbers]
         df, long_counts = df[is_present], long_counts[is_present]
+    df, long_counts = scratch.keep(df), scratch.keep(long_counts)
     return numbers, df, long_counts, _dictionary(parts, numbers, len(df), scratch)
 
 
-def _number(parts: Sequence[FieldPostings]) -> tuple[list[NDArray[np.uint32]], int]:
+def _number(parts: Sequence[FieldPostings], scratch: Scratch) -> tuple[list[NDArray[np.uint32]], int]:
     """Per part the number of each of its terms among all, in order of first appearance, and how many there are."""
     from sleuth.text import TermTable, number_terms
 
@@ -130,7 +131,7 @@ def _number(parts: Sequence[FieldPostings]) -> tuple[list[NDArray[np.uint32]], i
                 table.add(data, starts, firsts, end - part.n_terms + first)
         del table
     count = number_terms(firsts)
-    return np.split(firsts, ends[:-1]), count
+    return [scratch.keep(numbers) for numbers in np.split(firsts, ends[:-1])], count
 
 
 def _terms_of(part: FieldPostings) -> Iterator[tuple[int, NDArray[np.uint8], NDArray[np.uint32]]]:
@@ -163,6 +164,7 @@ def _dictionary(
             count += len(bounds) - 1
             data.append(new_data)
             starts.append(bounds_of_new[1:])
+        let_go(its)
     return {"term_bytes": data.array(), "term_starts": starts.array(), "slots": scratch.keep(slots)}
 
 
@@ -182,10 +184,12 @@ def _count(
         if its.rows is not None:
             _tally_live(part, its.rows, terms, df, long_counts)
             continue
-        rows_of_term = _rows_of(part)
+        starts = part.arrays["list_starts"]
         for first in range(0, part.n_terms, TERMS):
-            some = slice(first, first + TERMS)
-            df[terms[some]] += rows_of_term[some]
+            df[terms[first : first + TERMS]] += np.diff(starts[first : first + TERMS + 1])
+            _let_go([part])
+        df[terms[part.arrays["dense_terms"]]] += part.arrays["dense_df"]
+        let_go(terms)
     dense = is_dense(df, n)
     for part, its, terms in zip(parts, live_rows, numbers, strict=True):
         if its.rows is not None:
@@ -201,6 +205,7 @@ def _count(
             _, frequencies = part.postings(number)
             long_counts[terms[number]] += np.count_nonzero(frequencies >= 16)
             _let_go([part])
+        let_go(terms)
     return df, long_counts
 
 

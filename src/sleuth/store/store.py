@@ -33,7 +33,7 @@ from sleuth.store.catalogue.proof_notes import ProofNotes
 from sleuth.store.catalogue.watch import Watch
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
-from sleuth.store.legs.leg import Leg
+from sleuth.store.legs.leg import Leg, RowKeys
 from sleuth.store.reading.snapshot import IndexSnapshot
 from sleuth.store.record import layout as record
 from sleuth.store.record import mark
@@ -281,7 +281,7 @@ class Store:
         connection = self._database.reader()
         with self._database.given_back(connection) as give_back, record.translated(self.path):
 
-            def rank(keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:
+            def rank(keys: RowKeys) -> NDArray[np.uint32] | None:
                 ties = ranks_of(connection, keys)
                 give_back()
                 return ties

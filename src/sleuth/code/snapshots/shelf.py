@@ -259,12 +259,13 @@ class Shelf:
 
 def _view(segment: segments.Opened, live: NDArray[np.int64]) -> SegmentView:
     """Return a view of a segment restricted to the rows `live` (keys, ascending)."""
-    at = np.searchsorted(live, segment.keys)
-    here = np.zeros(len(segment.keys), bool)
+    keys = segment.keys
+    at = np.searchsorted(live, keys)
+    here = np.zeros(len(keys), bool)
     inside = at < len(live)
-    here[inside] = live[at[inside]] == segment.keys[inside]
+    here[inside] = live[at[inside]] == keys[inside]
     mask = None if here.all() else pack(here)
-    return SegmentView(segment.name, segment.keys, segment.tie_ranks, mask, segment.arrays, segment.meta)
+    return SegmentView(segment.name, segment.key_list, segment.tie_ranks, mask, segment.arrays, segment.meta)
 
 
 def ranges(firsts: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:

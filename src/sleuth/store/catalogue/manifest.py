@@ -139,7 +139,7 @@ def open_segment(
         StoreError: it cannot be opened now, as where too many files are open.
     """
     segment = _read_segment(connection, folder, entry)
-    keys = segment.keys
+    keys = segment.key_list
     if len(keys) != entry.rows or (len(keys) and not entry.first <= keys[0] <= keys[-1] <= entry.last):
         raise IndexDamagedError(f"segment {entry.name}: its rows are not those of the manifest")
     if leg is not None and leg.fingerprint == entry.fingerprint:
@@ -379,7 +379,7 @@ class Views:
             return None
         segment = item.opened
         return SegmentView(
-            segment.name, segment.keys, segment.tie_ranks, item.live, segment.arrays, segment.meta
+            segment.name, segment.key_list, segment.tie_ranks, item.live, segment.arrays, segment.meta
         )
 
     def note_missing(self, name: str) -> None:
@@ -425,9 +425,9 @@ def _bury(item: _Cached, keys: NDArray[np.int64]) -> None:
         keys: ascending; those of other segments do not matter. Tombstones stay while any segment in the manifest holds
             their row.
     """
-    own = item.opened.keys
-    if not len(own) or not len(keys):
+    if not len(keys) or not len(item.opened.key_list):
         return
+    own = item.opened.keys
     keys = keys[slice(*np.searchsorted(keys, (own[0], own[-1] + 1)))]
     at = np.searchsorted(own, keys)
     at = at[own[at] == keys]

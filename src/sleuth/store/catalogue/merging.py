@@ -25,7 +25,7 @@ from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.building import Built, keep
 from sleuth.store.catalogue.manifest import SegmentEntry
 from sleuth.store.disk.scratch import Scratch, trim
-from sleuth.store.legs.leg import Leg, SegmentView, count, unpack
+from sleuth.store.legs.leg import Leg, RowKeys, SegmentView, count, unpack
 from sleuth.store.record.layout import Connection
 
 RATIO = 2
@@ -118,19 +118,21 @@ def merge(
     entries: Sequence[SegmentEntry],
     views: Sequence[SegmentView],
     folder: Path,
-    rank: Callable[[NDArray[np.int64]], NDArray[np.uint32] | None],
+    rank: Callable[[RowKeys], NDArray[np.uint32] | None],
 ) -> Merged:
     """Merge adjacent segments as their views see them.
 
     Args:
         rank: gives the tie ranks of the keys that are left.
     """
-    keys = _live_keys(views)
+    keys, scratch = _live_keys(views), Scratch(folder)
     ties = rank(keys)
     first, last = entries[0].first, entries[-1].last
     if not len(keys):
         return Merged(tuple(entries), first, last, None)
-    data = leg.merge(views, Scratch(folder))
+    if ties is not None:
+        ties = scratch.keep(ties)
+    data = leg.merge(views, scratch)
     encoded = segments.encode(leg.name, leg.fingerprint, first, last, keys, ties, data)
     output = keep(encoded, folder)
     if output.held:
@@ -139,16 +141,14 @@ def merge(
     return Merged(tuple(entries), first, last, output)
 
 
-def _live_keys(views: Sequence[SegmentView]) -> NDArray[np.int64]:
-    """Return the keys of the live rows; those without a gap are shared with the segment to be."""
+def _live_keys(views: Sequence[SegmentView]) -> RowKeys:
+    """Return the keys of the live rows."""
     views = [view for view in views if len(view)]
     rows = sum(map(len, views))
-    if (
-        rows
-        and views[-1].keys[-1] - views[0].keys[0] == rows - 1
-        and all(view.live is None for view in views)
-    ):
-        return segments.consecutive(int(views[0].keys[0]), rows)
+    if rows and all(view.live is None for view in views):
+        first, last = int(views[0].key_list[0]), int(views[-1].key_list[-1])
+        if last - first == rows - 1:
+            return range(first, last + 1)
     return np.concatenate(
         [np.zeros(0, np.int64)]
         + [view.keys if view.live is None else view.keys[unpack(view.live, len(view))] for view in views]

@@ -27,14 +27,13 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.disk.scratch import bytes_of, let_go, pieces
-from sleuth.store.legs.leg import Leg, SegmentData
+from sleuth.store.legs.leg import Leg, RowKeys, SegmentData, key_array
 
 MAGIC = b"SLEUTH\x00\x01"
 CONTAINER = 1
@@ -42,7 +41,6 @@ PRELUDE = struct.Struct("<8sIIII")
 ALIGNMENT = 64
 _KEYS, _TIES = "$keys", "$ties"
 _NAME = re.compile(r"\w+-\d+-\d+-[0-9a-f]{12}")
-_SHARED_KEYS: WeakValueDictionary[tuple[int, int], NDArray[np.int64]] = WeakValueDictionary()
 _MALFORMED = (AttributeError, KeyError, OverflowError, RecursionError, SyntaxError, TypeError, ValueError)
 """What reading a header raises that is no header."""
 
@@ -74,6 +72,7 @@ class Opened:
     """A segment as it was written, without the deletions since.
 
     Attributes:
+        key_list: of its rows.
         stored: all arrays, keys and tie ranks as they are packed included.
         checksums: CRC-32 of each of them.
         padding: the bytes between them, which are 0.
@@ -82,7 +81,7 @@ class Opened:
     """
 
     name: str
-    keys: NDArray[np.int64]
+    key_list: RowKeys
     tie_ranks: NDArray[np.uint32] | None
     arrays: Mapping[str, NDArray[Any]]
     meta: Mapping[str, Any]
@@ -91,6 +90,11 @@ class Opened:
     padding: tuple[bytes, ...]
     file: mmap.mmap | None = None
     inode: tuple[int, int] | None = None
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """Keys of its rows, shape (n,), ascending."""
+        return key_array(self.key_list)
 
     @property
     def is_cut_off(self) -> bool:
@@ -114,14 +118,14 @@ def encode(  # noqa: PLR0917 - the header, in order
     fingerprint: str,
     first: int,
     last: int,
-    keys: NDArray[np.int64],
+    keys: RowKeys,
     tie_ranks: NDArray[np.uint32] | None,
     data: SegmentData,
 ) -> Encoded:
     """Return the bytes of a segment, which covers the keys from `first` to `last`.
 
     Args:
-        keys: of its rows, shape (n,), ascending.
+        keys: of its rows.
     """
     name = new_name(leg, first, last)
     named_arrays = {**_pack_keys(keys), **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
@@ -171,7 +175,7 @@ def decode(
         most = len(buffer) if header["rows"] <= len(buffer) else most_rows()
         keys = _unpack_keys(header["start"], header["rows"], named_arrays.get(_KEYS), most)
         ties = named_arrays.get(_TIES)
-        if ties is not None and (ties.dtype != np.uint32 or ties.shape != keys.shape):
+        if ties is not None and (ties.dtype != np.uint32 or ties.shape != (len(keys),)):
             raise ValueError(f"{ties.dtype} tie ranks, shape {ties.shape}, of {len(keys)} rows")
         if not isinstance(header["meta"], dict):
             raise TypeError("its facts have no names")
@@ -191,7 +195,7 @@ def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
         IndexDamagedError: says what is wrong.
     """
     try:
-        leg.validate(SegmentData(segment.arrays, segment.meta), len(segment.keys), full=full)
+        leg.validate(SegmentData(segment.arrays, segment.meta), len(segment.key_list), full=full)
     except ValueError as error:
         raise IndexDamagedError(f"segment {segment.name}: {error}") from error
     if segment.file is not None:
@@ -232,36 +236,26 @@ def _checksum(array: NDArray[Any], pause: Callable[[int], object] = lambda _: No
     return checksum
 
 
-def _pack_keys(keys: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+def _pack_keys(keys: RowKeys) -> dict[str, NDArray[Any]]:
     """Pack keys: nothing where they have no gap, otherwise their distances from the first in the fewest bytes."""
-    if not len(keys) or int(keys[-1]) - int(keys[0]) == len(keys) - 1:
+    if isinstance(keys, range) or not len(keys) or int(keys[-1]) - int(keys[0]) == len(keys) - 1:
         return {}
     distance = keys - keys[0]
     return {_KEYS: distance.astype(np.uint32) if distance[-1] < 2**32 else distance}
 
 
-def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: int) -> NDArray[np.int64]:
-    """Return the keys, ascending; raises ValueError where they cannot be."""
+def _unpack_keys(start: int, rows: int, array: NDArray[Any] | None, most_rows: int) -> RowKeys:
+    """Return the keys; raises ValueError where they cannot be."""
     if not 0 <= rows <= most_rows or not 0 <= start < 1 << 62:
         raise ValueError(f"{rows} rows from key {start} on")
     if array is None:
-        return consecutive(start, rows)
+        return range(start, start + rows)
     if array.dtype not in (np.uint32, np.int64) or array.shape != (rows,) or not rows:
         raise ValueError(f"keys of {array.dtype} and shape {array.shape} for {rows} rows")
     if array[0] or array[-1] >= 1 << 62 or not np.all(array[1:] > array[:-1]):
         raise ValueError("keys are not in order")
     keys = array + np.int64(start)
     keys.flags.writeable = False
-    return keys
-
-
-def consecutive(start: int, rows: int) -> NDArray[np.int64]:
-    """Return keys without a gap, which the segments of all legs share."""
-    keys = _SHARED_KEYS.get((start, rows))
-    if keys is None:
-        keys = np.arange(start, start + rows, dtype=np.int64)
-        keys.flags.writeable = False
-        _SHARED_KEYS[start, rows] = keys
     return keys
 
 

@@ -90,4 +90,6 @@ def _merged(
 
 
 def _live(view: SegmentView) -> NDArray[np.bool_]:
-    return np.ones(len(view), np.bool_) if view.live is None else unpack(view.live, len(view))
+    if view.live is None:
+        return np.broadcast_to(np.True_, len(view))
+    return unpack(view.live, len(view))

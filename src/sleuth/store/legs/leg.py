@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,22 @@ from sleuth.store.disk.scratch import IN_MEMORY, Scratch
 
 Bitmap = NDArray[np.uint64]
 """A set of ordinals, shape (ceil(n / 64),): ordinal i is bit i % 64 of word i // 64. Bits at n and above are 0."""
+
+RowKeys: TypeAlias = NDArray[np.int64] | range
+"""Keys of rows, ascending: an array of shape (n,), or a range where they have no gap."""
+_ARRAYS: WeakValueDictionary[range, NDArray[np.int64]] = WeakValueDictionary()
+
+
+def key_array(keys: RowKeys) -> NDArray[np.int64]:
+    """Return keys as an array of shape (n,). All who use the same range share one array, which nobody else keeps."""
+    if not isinstance(keys, range):
+        return keys
+    array = _ARRAYS.get(keys)
+    if array is None:
+        array = np.arange(keys.start, keys.stop, dtype=np.int64)
+        array.flags.writeable = False
+        _ARRAYS[keys] = array
+    return array
 
 
 def pack(mask: NDArray[np.bool_]) -> Bitmap:
@@ -82,21 +99,26 @@ class SegmentView:
 
     Attributes:
         name: names the file; equal names hold equal bytes, so caches may be keyed by it.
-        keys: shape (n,), int64, ascending: ordinal to key.
+        key_list: of its rows.
         tie_ranks: shape (n,), uint32, or None where ordinals are in order of id.
         live: the rows that exist in this version; None where all do. Statistics are taken over these rows only.
         arrays, meta: as the leg gave them.
     """
 
     name: str
-    keys: NDArray[np.int64]
+    key_list: RowKeys
     tie_ranks: NDArray[np.uint32] | None
     live: Bitmap | None
     arrays: Mapping[str, NDArray[Any]]
     meta: Mapping[str, Any]
 
     def __len__(self) -> int:
-        return len(self.keys)
+        return len(self.key_list)
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """Ordinal to key, shape (n,), ascending. Searchers keep it: it may be made at each request otherwise."""
+        return key_array(self.key_list)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store.disk.scratch import zeros
-from sleuth.store.legs.leg import Rows
+from sleuth.store.legs.leg import RowKeys, Rows
 from sleuth.store.record.batch import DocumentBatch, Keys
 from sleuth.store.record.layout import (
     CHUNK_COLUMNS,
@@ -87,11 +87,11 @@ def _are_whole(connection: Connection, document: DocumentRow, chunks: Sequence[S
     )
 
 
-def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray[np.uint32] | None:
+def ranks_of(connection: sqlite3.Connection, keys: RowKeys) -> NDArray[np.uint32] | None:
     """Tie ranks of rows that the record holds.
 
     Args:
-        keys: shape (n,), ascending; whole documents, all of those between the first and the last.
+        keys: of whole documents, all of those between the first and the last.
 
     Returns:
         Shape (n,); None where they are in order of id.
@@ -105,10 +105,13 @@ def ranks_of(connection: sqlite3.Connection, keys: NDArray[np.int64]) -> NDArray
     for page in _documents_by_id(connection, int(keys[0]), int(keys[-1])):
         in_order = in_order and bool(page[0] > before and np.all(page[1:] > page[:-1]))
         before = int(page[-1])
-        places = np.searchsorted(keys, page)
-        has_chunks = keys[np.minimum(places, len(keys) - 1)] == page
-        ends_of_empty.update(places[~has_chunks].tolist())
-        places = places[has_chunks]
+        if isinstance(keys, range):  # each key is that of a chunk
+            places = page - keys.start
+        else:
+            places = np.searchsorted(keys, page)
+            has_chunks = keys[np.minimum(places, len(keys) - 1)] == page
+            ends_of_empty.update(places[~has_chunks].tolist())
+            places = places[has_chunks]
         ranks[places] = np.arange(documents, documents + len(places), dtype=np.uint32)
         documents += len(places)
     if ranks[0] == _NO_RANK or any(ranks[end] == _NO_RANK for end in ends_of_empty - {len(keys)}):
