@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import mmap
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -118,3 +120,33 @@ def resident(file: Path) -> int:
     maps = iter(Path("/proc/self/smaps").read_text(encoding="utf8").splitlines())
     assert any(line.endswith(str(file)) for line in maps)
     return 1024 * next(int(line.split()[1]) for line in maps if line.startswith("Rss:"))
+
+
+KEEP = """
+import re, sys
+from pathlib import Path
+from sleuth.store.disk.scratch import give_blocks_back
+
+def resident():
+    return int(re.search(r"VmRSS:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
+
+if sys.argv[1] == "back":
+    give_blocks_back()
+block = b"x" * (30 << 20)
+del block
+before = resident()
+blocks = [b"x" * (8 << 20) for _ in range(3)]
+del blocks
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="memory is read from /proc")
+def test_large_blocks_are_given_back() -> None:
+    """After `give_blocks_back`, no memory stays behind that was freed; without it, the C library may keep it."""
+    growth = {
+        mode: int(subprocess.run([sys.executable, "-c", KEEP, mode], capture_output=True, check=True).stdout)
+        for mode in ("back", "by itself")
+    }
+    assert growth["back"] < 4_000
+    assert growth["back"] <= growth["by itself"]

@@ -338,33 +338,3 @@ def test_the_time_of_embedding_is_estimated_once(capsys: pytest.CaptureFixture[s
     for count in (0, 500):
         short(count, 1_000)
     assert capsys.readouterr().err == ""
-
-
-KEEP = """
-import re, sys
-from pathlib import Path
-from sleuth.surfaces.cli.index import give_blocks_back
-
-def resident():
-    return int(re.search(r"VmRSS:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1])
-
-if sys.argv[1] == "back":
-    give_blocks_back()
-block = b"x" * (30 << 20)
-del block
-before = resident()
-blocks = [b"x" * (8 << 20) for _ in range(3)]
-del blocks
-print(resident() - before)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="memory is read from /proc")
-def test_indexing_gives_large_blocks_back() -> None:
-    """After `give_blocks_back`, no memory stays behind that was freed; without it, the C library may keep it."""
-    growth = {
-        mode: int(subprocess.run([sys.executable, "-c", KEEP, mode], capture_output=True, check=True).stdout)
-        for mode in ("back", "by itself")
-    }
-    assert growth["back"] < 4_000
-    assert growth["back"] <= growth["by itself"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,6 +23,8 @@ ROOM = 1 << 20
 """Bytes of an array that are held before it becomes a file."""
 PIECE = 4 << 20
 """Bytes of a mapped array that are read before they are let go."""
+_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
+"""Parameters of glibc's `mallopt`."""
 
 
 class Scratch:
@@ -168,3 +171,17 @@ def trim() -> None:
 
     with suppress(AttributeError, OSError):
         CDLL(None).malloc_trim(0)
+
+
+@cache
+def give_blocks_back() -> None:
+    """Have the C library (glibc) give blocks of 1 MB back to the system when they are freed, from now on.
+
+    It keeps up to 64 MB of them for each thread otherwise, as soon as one block of 32 MB was freed.
+    """
+    from ctypes import CDLL
+
+    with suppress(AttributeError, OSError):
+        library = CDLL(None)
+        for parameter in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
+            library.mallopt(parameter, 1 << 20)

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
@@ -29,6 +29,8 @@ from sleuth.store.record.salt import read_salt
 FORMAT = 1
 APPLICATION = 0x534C5448
 """What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
+CACHE: Final = 32768
+"""Units of 1,024 bytes that a reader keeps of the database, at most."""
 
 BUSY_SECONDS = 30.0
 PAGE = 8192
@@ -199,7 +201,7 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
             connection.execute("PRAGMA cell_size_check = ON")
         else:
             connection.execute("PRAGMA mmap_size = 0")  # to read what is cut off would end the process
-            connection.execute("PRAGMA cache_size = -32768")
+            connection.execute(f"PRAGMA cache_size = -{CACHE}")
             if shared:
                 connection.execute("PRAGMA query_only = ON")
         connection.execute("PRAGMA foreign_keys = ON")

@@ -14,6 +14,7 @@ from sleuth.store.disk.scratch import zeros
 from sleuth.store.legs.leg import RowKeys, Rows
 from sleuth.store.record.batch import DocumentBatch, Keys
 from sleuth.store.record.layout import (
+    CACHE,
     CHUNK_COLUMNS,
     DOCUMENT_COLUMNS,
     Connection,
@@ -146,6 +147,7 @@ def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> I
         "SELECT group_concat(key), max(id) FROM "
         f"(SELECT key, id FROM documents {how} WHERE id >= ? AND key BETWEEN ? AND ? ORDER BY id LIMIT ?)"
     )
+    connection.execute("PRAGMA cache_size = -2048")  # each page is read once
     least = ""
     while True:
         # A row that is stepped to costs three times what it costs in a list, and gives the interpreter's lock away.
@@ -154,7 +156,7 @@ def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> I
         if len(page):
             yield page
         if len(page) < _PAGE:
-            connection.execute("PRAGMA shrink_memory")  # the index of ids has filled its cache
+            connection.execute(f"PRAGMA cache_size = -{CACHE}")
             return
         least = f"{greatest}\0"
 

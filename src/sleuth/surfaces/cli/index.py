@@ -6,7 +6,6 @@ import math
 import shlex
 import sys
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -160,8 +159,6 @@ def fields_of(
     }
 
 
-_MMAP_THRESHOLD, _TRIM_THRESHOLD = -3, -1
-"""Parameters of glibc's `mallopt`."""
 takes_reading = with_options("fields", fields_of)
 """Gives a command the options that say which files are read, and how; it gets them as `fields`."""
 
@@ -193,7 +190,6 @@ def index(
 
     Which files are read, and how, is remembered for each path: the next run need not be told again.
     """
-    give_blocks_back()
     paths = paths or []
     fields |= {"all": everything, "ocr": None if ocr is None else words_of(ocr)}
     options = read_options(fields, defaults=defaults)
@@ -222,19 +218,6 @@ def index(
         if watch and not report.interrupted:
             follow(engine, paths, {"ocr": fields["ocr"]} if ocr else None, timeout, json=json, quiet=quiet)
     leave(report)
-
-
-def give_blocks_back() -> None:
-    """Have the C library (glibc) give blocks of 1 MB back to the system when they are freed.
-
-    It keeps up to 64 MB of them for each thread otherwise, as soon as one block of 32 MB was freed.
-    """
-    from ctypes import CDLL
-
-    with suppress(AttributeError, OSError):
-        library = CDLL(None)
-        for parameter in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
-            library.mallopt(parameter, 1 << 20)
 
 
 def follow(
