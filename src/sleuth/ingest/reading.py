@@ -6,7 +6,8 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TypeAlias
+from itertools import islice
+from typing import IO, Final, TypeAlias
 
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, FileRead, LeftOut, Progress, Skipped, Unchanged
@@ -15,6 +16,10 @@ from sleuth.ingest.workers import Readers
 from sleuth.types import Document
 
 Record: TypeAlias = Document | Skipped | Unchanged | FileRead
+
+_ROOM: Final = 1 << 20
+_TOGETHER: Final = 256
+"""Entries that are written together."""
 
 
 def read(
@@ -43,10 +48,7 @@ def read(
     listing: Iterator[FileEntry | Skipped] = walk(paths, options, scope=scope, left_out=left_out)
     total_files = total_bytes = None
     if progress is not None:
-        entries = list(listing)
-        total_files = len(entries)
-        total_bytes = sum(entry.size for entry in entries if isinstance(entry, FileEntry))
-        listing = iter(entries)
+        total_files, total_bytes, listing = _counted(listing)
     files = size = 0
     for entry, records in _in_order(listing, options, unchanged):
         yield from records
@@ -54,6 +56,44 @@ def read(
             files += 1
             size += entry.size if isinstance(entry, FileEntry) else 0
             progress(Progress(files, size, total_files, total_bytes))
+
+
+def _counted(
+    listing: Iterator[FileEntry | Skipped],
+) -> tuple[int, int, Iterator[FileEntry | Skipped]]:
+    """Walk to the end; return how many entries there are, their bytes, and the entries again.
+
+    More than `_ROOM` bytes of entries wait in a temporary file.
+    """
+    from tempfile import SpooledTemporaryFile
+
+    file = SpooledTemporaryFile(_ROOM)  # noqa: SIM115 - closed after its last entry
+    skips: list[Skipped] = []
+    count = size = 0
+    while entries := list(islice(listing, _TOGETHER)):
+        fields: list[str] = []
+        for entry in entries:
+            if isinstance(entry, FileEntry):
+                size += entry.size
+                fields += (entry.file, entry.source, str(entry.size), str(entry.modified_ns))
+            else:
+                skips.append(entry)
+                fields += ("", "", "", "")
+        count += len(entries)
+        data = "\0".join(fields).encode(errors="surrogateescape")
+        file.write(len(data).to_bytes(4))
+        file.write(data)
+    return count, size, _entries_in(file, iter(skips))
+
+
+def _entries_in(file: IO[bytes], skips: Iterator[Skipped]) -> Iterator[FileEntry | Skipped]:
+    """Yield what `_counted` has written."""
+    with file:
+        file.seek(0)
+        while head := file.read(4):
+            data = file.read(int.from_bytes(head)).decode(errors="surrogateescape").split("\0")
+            for path, source, size, modified_ns in zip(*[iter(data)] * 4, strict=True):
+                yield FileEntry(path, source, int(size), int(modified_ns)) if path else next(skips)
 
 
 def _in_order(

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from sleuth.files import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, Rules, above, kind_of_name
 from sleuth.ingest.names import is_below, printable
@@ -78,6 +78,15 @@ def walk(
     return _Walk(options, scope or WalkScope(), left_out or LeftOut()).roots(roots)
 
 
+class _Child(NamedTuple):
+    """An entry of a folder: its path, its name in the index, and the rules in force in its folder."""
+
+    path: str
+    name: str
+    status: os.stat_result
+    rules: Ignores
+
+
 class _Walk:
     def __init__(self, options: ReadOptions, scope: WalkScope, left_out: LeftOut) -> None:
         self.options = options
@@ -130,71 +139,69 @@ class _Walk:
             if isinstance(item, Skipped):
                 yield item
                 continue
-            entry, name, inside = item
-            path = entry.path
-            if entry.is_symlink():
+            path, name, status, inside = item
+            if stat.S_ISLNK(status.st_mode):
                 yield self._link(path, real_root)
-            elif entry.is_dir(follow_symlinks=False):
+            elif stat.S_ISDIR(status.st_mode):
                 # Rules are matched with real paths: git resolves a root that is a link.
                 real = f"{real_root.rstrip('/')}/{path[base:]}"
                 stack.append(self._listing(path, inside, real))
             elif self.include is None or self.include.chooses(path[self.from_anchor :]):
-                yield from self._entry(entry, name)
+                yield from self._file(path, name, status)
 
-    def _listing(
-        self, folder: str, rules: Ignores, real: str
-    ) -> Iterator[tuple[os.DirEntry[str], str, Ignores] | Skipped]:
-        """Yield the entries of a folder, in order, with their names and the rules in force inside it.
+    def _listing(self, folder: str, rules: Ignores, real: str) -> Iterator[_Child | Skipped]:
+        """Yield the entries of a folder, in order.
 
         The folder is named once: to name a path, links above it may have to be resolved.
         """
         if self.index and is_below(real, self.index):
             return
         try:
-            with os.scandir(folder) as entries:
-                children = sorted(entries, key=lambda entry: entry.name)
+            names = sorted(os.listdir(folder), reverse=True)  # noqa: PTH208 - of a million names, half the memory
         except OSError as error:
             yield failure(self.name_of(folder), error)
             return
-        rules = rules.for_subfolder(real, {entry.name for entry in children})
+        rules = rules.for_subfolder(real, {name for name in names if name[0] == "."})
         if rules.truncated:
             reason = f"ignore files of more than {MAX_BYTES:,} bytes are not read to their end"
             yield Skipped(self.name_of(folder), reason, "limits")
         base = self.name_of(folder)
         base = f"{base.rstrip('/')}/" if base else ""
-        for entry in children:
-            if not self._is_left_out(entry, rules, real):
-                yield entry, f"{base}{printable(entry.name)}", rules
+        prefix, real_prefix = f"{folder.rstrip('/')}/", f"{real.rstrip('/')}/"
+        while names:
+            name = names.pop()
+            path, real_path = prefix + name, real_prefix + name
+            if self._is_passed_over(name, real_path):
+                continue
+            try:
+                status = os.lstat(path)
+            except OSError as error:
+                yield failure(f"{base}{printable(name)}", error)
+                continue
+            if not self._is_ignored(path, real_path, rules, is_folder=stat.S_ISDIR(status.st_mode)):
+                yield _Child(path, f"{base}{printable(name)}", status, rules)
 
-    def _is_left_out(self, entry: os.DirEntry[str], rules: Ignores, real: str) -> bool:
-        name = entry.name
-        path = f"{real.rstrip('/')}/{name}"
+    def _is_passed_over(self, name: str, path: str) -> bool:
         if name in VERSION_CONTROL or path == self.index or path in self.apart or not self._is_due(path):
             return True
         if name[0] == "." and not self.options.hidden:
             self.left_out.hidden += name not in IGNORE_FILES
             return True
-        is_folder = entry.is_dir(follow_symlinks=False)
-        if rules.rules and rules.ignores(path, is_folder=is_folder):
+        return False
+
+    def _is_ignored(self, path: str, real: str, rules: Ignores, *, is_folder: bool) -> bool:
+        if rules.rules and rules.ignores(real, is_folder=is_folder):
             self.left_out.ignored += 1
             return True
         if self.exclude is None:
             return False
-        return bool(self.exclude.verdict(entry.path[self.from_anchor :], is_folder=is_folder))
+        return bool(self.exclude.verdict(path[self.from_anchor :], is_folder=is_folder))
 
     def _is_due(self, path: str) -> bool:
         """Return whether a path must be examined, or leads to such a path."""
         if self.only is None or path in self.towards:
             return True
         return any(folder in self.only for folder in _and_above(path))
-
-    def _entry(self, entry: os.DirEntry[str], name: str) -> Iterator[Found]:
-        try:
-            status = entry.stat(follow_symlinks=False)
-        except OSError as error:
-            yield failure(name, error)
-            return
-        yield from self._file(entry.path, name, status)
 
     def _file(self, path: str, source: str, status: os.stat_result) -> Iterator[Found]:
         if self.seen is not None:
