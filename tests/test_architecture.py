@@ -277,7 +277,7 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
         "columns": {"legs", "disk", "record"},
         "catalogue": {"disk", "legs", "record"},
         "reading": {"legs", "record", "catalogue"},
-        "writing": {"legs", "record", "catalogue"},
+        "writing": {"disk", "legs", "record", "catalogue"},
         "health": {"disk", "legs", "record", "catalogue", "writing"},
         "": {"disk", "legs", "record", "catalogue", "reading", "writing", "health"},
     },
