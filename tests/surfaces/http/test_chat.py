@@ -78,7 +78,7 @@ def test_the_index_is_a_vector_store_with_files(client: openai.OpenAI) -> None:
     assert files == ["bucket.md", "cats.md", "limits.md"]
     assert client.vector_stores.files.delete("cats.md", vector_store_id="sleuth").deleted
     assert client.vector_stores.retrieve("sleuth").file_counts.total == 2
-    with pytest.raises(NotFoundError, match="file_id must be of a document"):
+    with pytest.raises(NotFoundError, match="file_id must be of an uploaded file or a document"):
         client.vector_stores.files.delete("cats.md", vector_store_id="sleuth")
 
 

@@ -26,6 +26,7 @@ from sleuth.surfaces.http import (
     dify,
     documents,
     embeddings,
+    files,
     indexing,
     jobs,
     openai,
@@ -45,7 +46,21 @@ if TYPE_CHECKING:
 
 ROUTERS = tuple(
     noun.router
-    for noun in (search, ask, documents, indexing, jobs, code, status, openai, embeddings, chat, rerank, dify)
+    for noun in (
+        search,
+        ask,
+        documents,
+        indexing,
+        jobs,
+        code,
+        status,
+        openai,
+        files,
+        embeddings,
+        chat,
+        rerank,
+        dify,
+    )
 )
 
 DIALECTS: dict[str, Dialect] = {dify.PATH: dify.error}

@@ -14,6 +14,7 @@ FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
     "answer": ("What was answered.", "Every second."),
     "attributes": ("Metadata of the document: texts, numbers and booleans.", {"year": 2021}),
     "author": ("Who wrote the commit.", "Ann Lee"),
+    "batch_id": ("Id of the batch.", "job_18b2c3d4e5f60718a1b2c3d4"),
     "body": ("The message below its first line.", "They were refilled too late."),
     "changes": ("New values of metadata keys; null removes a key.", {"year": 2022, "draft": None}),
     "choices": ("The answer, as the one choice.", [{"index": 0, "finish_reason": "stop"}]),

@@ -158,7 +158,7 @@ class Gate:
 AGENTS_PATH = "/mcp"
 """Where access tokens are accepted, and not only keys."""
 ANSWER_PATHS = frozenset({"/v1/ask", "/answer"})
-UPLOAD_PATHS = frozenset({"/v1/documents/upload"})
+UPLOAD_PATHS = frozenset({"/v1/documents/upload", "/v1/files"})
 
 
 class _BrokenError(ConnectionError):

@@ -43,7 +43,9 @@ class Job(BaseModel):
 
     id: str = Field(examples=["job_18b2c3d4e5f60718a1b2c3d4"])
     object: Literal["job"] = "job"
-    kind: Literal["add", "upload", "index"] = Field(description="Which request started it.", examples=["add"])
+    kind: Literal["add", "upload", "attach", "index"] = Field(
+        description="Which request started it.", examples=["add"]
+    )
     status: JobStatus = Field(
         default="queued",
         description="`interrupted`: its server ended before it did. The last four are final.",

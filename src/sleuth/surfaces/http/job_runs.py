@@ -48,7 +48,7 @@ class Order:
         prepare: given the id, runs in a thread before the job is recorded.
     """
 
-    kind: Literal["add", "upload", "index"]
+    kind: Literal["add", "upload", "attach", "index"]
     key: str
     steps: Callable[[str, Cancellation], Sequence[Step]]
     refusal_of: Callable[[Exception], Refusal]
@@ -125,6 +125,12 @@ class JobRunner:
         if run.order.prepare is not None:
             run.order.prepare(run.job.id)
         self.record.write(run.job)
+
+    async def wait(self, id: str, seconds: float) -> None:
+        """Wait for the end of a job of this process, for so many seconds at most."""
+        run = self._runs.get(id)
+        if run is not None and run.task is not None:
+            await asyncio.wait((run.task,), timeout=seconds)
 
     async def cancel(self, job: RecordedJob) -> None:
         """Ask whoever runs a job to end it between two commits."""

@@ -58,7 +58,7 @@ def is_asynchronous(request: Request) -> bool:
 
 
 async def start_job(
-    kind: Literal["add", "upload", "index"], steps: Steps, call: Call, **details: Any
+    kind: Literal["add", "upload", "attach", "index"], steps: Steps, call: Call, **details: Any
 ) -> RecordedJob:
     """Start a job for the caller.
 

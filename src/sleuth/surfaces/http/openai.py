@@ -224,10 +224,13 @@ class VectorStoreFile(BaseModel):
     id: str = Field(examples=["limits.md"])
     object: Literal["vector_store.file"]
     created_at: int
-    status: Literal["completed"]
+    status: Literal["in_progress", "completed", "cancelled", "failed"]
     usage_bytes: int
     vector_store_id: str
     attributes: dict[str, str | int | float | bool]
+    last_error: dict[str, str] | None = Field(
+        default=None, description="Why it could not be read; null otherwise.", examples=[None]
+    )
 
 
 class VectorStoreFileList(BaseModel):
@@ -277,24 +280,3 @@ async def vector_store_files(
             "has_more": page.after is not None,
         }
     )
-
-
-class DeletedFile(BaseModel):
-    """A document that is deleted."""
-
-    id: str
-    object: Literal["vector_store.file.deleted"]
-    deleted: Literal[True]
-
-
-@router.delete(
-    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
-    response_model=DeletedFile,
-    responses=PROBLEMS | MISSING,
-)
-async def delete_vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
-    """Delete a document; its text leaves the disk."""
-    check_store(vector_store_id, call)
-    if not await call.write(call.engine.delete, [file_id], timeout=call.remaining):
-        raise Refusal(404, "UnknownDocumentError", f"file_id must be of a document, got {file_id!r}")
-    return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})

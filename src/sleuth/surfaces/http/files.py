@@ -1,0 +1,332 @@
+"""Files as clients of OpenAI's API upload them, attach them to the vector store and wait for them.
+
+A file is known by its name. What OpenAI's clients poll are jobs: one reads the file, another attaches it.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from fastapi import APIRouter, File, Form, UploadFile
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from sleuth.errors import ArgumentError
+from sleuth.filters import Compare
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.documents import Upload, file_name, upload_job
+from sleuth.surfaces.http.jobs import job_of, start_job
+from sleuth.surfaces.http.openai import VectorStoreFile, check_store
+from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
+from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.service import Call, CurrentCall
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sleuth.remote import Cancellation
+    from sleuth.surfaces.http.job_record import RecordedJob
+    from sleuth.surfaces.http.job_runs import Step, Tell
+
+router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
+
+_WAIT = 10.0
+"""Seconds that an upload waits until its file is read; a client polls from then on."""
+
+Attributes = Annotated[
+    dict[str, str | float | bool] | None,
+    Field(description="Metadata of the documents of the file.", examples=[{"tenant": "acme"}]),
+]
+_STATES = {"queued": "in_progress", "interrupted": "failed"}
+"""What OpenAI's clients call the states of jobs that they have no word for."""
+
+
+class FileObject(BaseModel):
+    """An uploaded file; `uploaded` until it is read, then `processed` or `error`."""
+
+    id: str = Field(description="Its name.", examples=["limits.md"])
+    object: Literal["file"]
+    bytes: int = Field(description="Its size; 0 once it is read.", examples=[2048])
+    created_at: int
+    filename: str
+    purpose: Literal["assistants"] = Field(description="Always the same: what was sent is ignored.")
+    status: Literal["uploaded", "processed", "error"]
+    status_details: str | None = Field(
+        description="Why it could not be read; null otherwise.", examples=[None]
+    )
+
+
+class Attachment(BaseModel):
+    """A file that was uploaded, for the vector store."""
+
+    file_id: str = Field(min_length=1, max_length=4096)
+    attributes: Attributes = None
+
+
+class FileBatchRequest(BaseModel):
+    """Files that were uploaded, for the vector store: `file_ids`, or `files` with attributes of their own."""
+
+    file_ids: list[Annotated[str, Field(min_length=1, max_length=4096)]] | None = Field(
+        default=None, max_length=2000, description="Ids of files.", examples=[["limits.md"]]
+    )
+    files: list[Attachment] | None = Field(
+        default=None, max_length=2000, description="Ids of files with their attributes.", examples=[None]
+    )
+    attributes: Attributes = None
+
+
+class FileBatch(BaseModel):
+    """Files on their way into the vector store."""
+
+    id: str = Field(description="Id of the job.", examples=["job_18b2c3d4e5f60718a1b2c3d4"])
+    object: Literal["vector_store.files_batch"]
+    created_at: int
+    status: Literal["in_progress", "completed", "cancelled", "failed"]
+    file_counts: dict[str, int]
+    vector_store_id: str
+
+
+class DeletedFile(BaseModel):
+    """A file whose documents are deleted."""
+
+    id: str
+    object: Literal["file", "vector_store.file.deleted"]
+    deleted: Literal[True]
+
+
+@router.post("/v1/files", response_model=FileObject, responses=PROBLEMS)
+async def upload_file(
+    call: CurrentCall,
+    file: Annotated[UploadFile, File(description="A file of any kind that `sleuth index` reads.")],
+    purpose: Annotated[str, Form(max_length=100, description="Accepted, and ignored.")] = "assistants",
+) -> Response:
+    """Upload a file; its documents are added at once. A file of the same name is replaced."""
+    name = file_name(file.filename)
+    job = await upload_job([Upload(name, file.file)], {}, call)
+    await call.service.jobs.wait(job.id, min(_WAIT, call.remaining / 2))
+    return json_response(_file_object(name, await job_of(job.id, call)) | {"bytes": file.size or 0})
+
+
+@router.get("/v1/files/{file_id:path}", response_model=FileObject, responses=PROBLEMS | MISSING)
+async def get_file(file_id: str, call: CurrentCall) -> Response:
+    """Return a file that was uploaded; any document is one, too."""
+    return json_response(_file_object(file_id, await call.read(_known, file_id, call, "upload")))
+
+
+@router.delete("/v1/files/{file_id:path}", response_model=DeletedFile, responses=PROBLEMS | MISSING)
+async def delete_file(file_id: str, call: CurrentCall) -> Response:
+    """Delete the documents of a file."""
+    await call.write(delete_file_of, file_id, call)
+    return json_response({"id": file_id, "object": "file", "deleted": True})
+
+
+def delete_file_of(file_id: str, call: Call) -> None:
+    """Delete a document, or the documents of an uploaded file.
+
+    Raises:
+        Refusal: 404.
+    """
+    ids = call.engine.delete([file_id], timeout=call.remaining)
+    if not ids and not call.engine.delete(filter=_of_file(file_id), timeout=call.remaining):
+        raise _unknown(file_id)
+
+
+@router.post(
+    "/v1/vector_stores/{vector_store_id}/files", response_model=VectorStoreFile, responses=PROBLEMS | MISSING
+)
+async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall) -> Response:
+    """Attach an uploaded file, once it is read; its documents get the attributes."""
+    check_store(vector_store_id, call)
+    await call.read(_known, body.file_id, call, "upload")
+    job = await _attach([body], call)
+    return json_response(_store_file(body.file_id, job, call))
+
+
+@router.get(
+    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
+    response_model=VectorStoreFile,
+    responses=PROBLEMS | MISSING,
+)
+async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
+    """Return a file of the vector store, and whether it is read."""
+    check_store(vector_store_id, call)
+
+    def read() -> dict[str, Any]:
+        return _store_file(file_id, _known(file_id, call, "upload", "attach"), call)
+
+    return json_response(await call.read(read))
+
+
+@router.delete(
+    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
+    response_model=DeletedFile,
+    responses=PROBLEMS | MISSING,
+)
+async def delete_vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
+    """Delete a document; its text leaves the disk."""
+    check_store(vector_store_id, call)
+    await call.write(delete_file_of, file_id, call)
+    return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
+
+
+@router.post(
+    "/v1/vector_stores/{vector_store_id}/file_batches", response_model=FileBatch, responses=PROBLEMS | MISSING
+)
+async def attach_batch(vector_store_id: str, body: FileBatchRequest, call: CurrentCall) -> Response:
+    """Attach several uploaded files."""
+    check_store(vector_store_id, call)
+    attachments = [Attachment(file_id=id, attributes=body.attributes) for id in body.file_ids or ()]
+    if bool(attachments) is bool(body.files):
+        raise ArgumentError("file_ids or files must name at least one file, and not both")
+    return json_response(_batch(await _attach(attachments or body.files or (), call), call))
+
+
+@router.get(
+    "/v1/vector_stores/{vector_store_id}/file_batches/{batch_id}",
+    response_model=FileBatch,
+    responses=PROBLEMS | MISSING,
+)
+async def file_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -> Response:
+    """Return how far a batch of files is."""
+    check_store(vector_store_id, call)
+    call.require("read")
+    return json_response(_batch(await job_of(batch_id, call), call))
+
+
+@router.post(
+    "/v1/vector_stores/{vector_store_id}/file_batches/{batch_id}/cancel",
+    response_model=FileBatch,
+    responses=PROBLEMS | MISSING,
+)
+async def cancel_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -> Response:
+    """Attach no more files of a batch; those that are read stay."""
+    check_store(vector_store_id, call)
+    call.require("write")
+    await call.service.jobs.cancel(await job_of(batch_id, call))
+    return json_response(_batch(await job_of(batch_id, call), call))
+
+
+async def _attach(attachments: Sequence[Attachment], call: Call) -> RecordedJob:
+    """Start the job that waits for uploaded files and gives their documents attributes."""
+
+    def attach_one(number: int, tell: Tell) -> Mapping[str, Any]:
+        name, attributes, late = attachments[number].file_id, attachments[number].attributes, call.of_job()
+        upload = _newest_job(name, late, "upload")
+        if upload is not None and upload.is_active:  # another worker reads it
+            raise Refusal(
+                503, "QueueFullError", f"{name!r} is not read yet", {"retry-after": str(RETRY_SECONDS)}
+            )
+        ids = [] if upload is not None and upload.error else _documents_of(name, late)
+        if ids and attributes:
+            late.engine.update(attributes, ids, timeout=late.remaining)
+        tell(number + 1, len(attachments))
+        return {"ids": ids, "skipped": [] if ids else [{"name": name, "reason": _why(name, upload)}]}
+
+    def steps(_: str, __: Cancellation) -> list[Step]:
+        return [partial(attach_one, number) for number in range(len(attachments))]
+
+    names = [each.file_id for each in attachments]
+    return await start_job("attach", steps, call, total=len(names), files=names)
+
+
+def _newest_job(file_id: str, call: Call, *kinds: str) -> RecordedJob | None:
+    """Return the newest job of the caller about a file; None if the record has none."""
+    jobs = call.service.jobs.record.of_key(call.key.name)
+    return next((each for each in jobs if file_id in each.files and each.kind in kinds), None)
+
+
+def _known(file_id: str, call: Call, *kinds: str) -> RecordedJob | None:
+    """Return the newest job about a file that is being uploaded, or that could not be read, or that is indexed.
+
+    Raises:
+        Refusal: 404, for any other.
+    """
+    job = _newest_job(file_id, call, *kinds)
+    is_pending = job is not None and (job.status != "completed" or bool(job.skipped))
+    if not is_pending and not _documents_of(file_id, call):
+        raise _unknown(file_id)
+    return job
+
+
+def _documents_of(file_id: str, call: Call) -> list[str]:
+    """Return the ids of the documents of a file, or of the document of that id; [] for none."""
+    if call.engine.get(file_id):
+        return [file_id]
+    return [each.id for each in call.engine.list_documents(filter=_of_file(file_id), limit=1000).documents]
+
+
+def _of_file(file_id: str) -> Compare:
+    return Compare("path", "eq", file_id)
+
+
+def _unknown(file_id: str) -> Refusal:
+    return Refusal(
+        404, "UnknownDocumentError", f"file_id must be of an uploaded file or a document, got {file_id!r}"
+    )
+
+
+def _why(name: str, job: RecordedJob | None) -> str:
+    """Return why a file is not in the vector store; "" where nothing says so."""
+    if job is None:
+        return "it was not uploaded"
+    reasons = [each.reason for each in job.skipped if each.name == name]
+    return reasons[0] if reasons else job.error.detail if job.error else ""
+
+
+def _file_object(name: str, job: RecordedJob | None) -> dict[str, Any]:
+    why = _why(name, job) if job is not None else ""
+    is_read = job is None or job.status == "completed"
+    return {
+        "id": name,
+        "object": "file",
+        "bytes": 0,
+        "created_at": int(job.created_at) if job is not None else 0,
+        "filename": name,
+        "purpose": "assistants",
+        "status": "error" if why else "processed" if is_read else "uploaded",
+        "status_details": why or None,
+    }
+
+
+def _store_file(name: str, job: RecordedJob | None, call: Call) -> dict[str, Any]:
+    why = _why(name, job) if job is not None else ""
+    status = "completed" if job is None else _STATES.get(job.status, job.status)
+    items = (
+        call.engine.get(next(iter(_documents_of(name, call)), name))
+        if status == "completed" and not why
+        else []
+    )
+    metadata = items[0].metadata if items else {}
+    return {
+        "id": name,
+        "object": "vector_store.file",
+        "created_at": int(job.created_at) if job is not None else 0,
+        "status": "failed" if why else status,
+        "usage_bytes": sum(len(item.text.encode()) for item in items),
+        "vector_store_id": call.service.name,
+        "attributes": {k: v for k, v in metadata.items() if isinstance(v, str | int | float | bool)},
+        "last_error": {"code": "unsupported_file", "message": why} if why else None,
+    }
+
+
+def _batch(job: RecordedJob, call: Call) -> dict[str, Any]:
+    total, failed = job.total or 0, len(job.skipped)
+    status = _STATES.get(job.status, job.status)
+    rest = total - job.done
+    counts = {
+        "in_progress": 0,
+        "completed": job.done - failed,
+        "failed": failed,
+        "cancelled": 0,
+        "total": total,
+    }
+    counts[status] += rest
+    return {
+        "id": job.id,
+        "object": "vector_store.files_batch",
+        "created_at": int(job.created_at),
+        "status": status,
+        "file_counts": counts,
+        "vector_store_id": call.service.name,
+    }

@@ -1,0 +1,143 @@
+"""OpenAI's client uploads files, attaches them and waits for them, as it does at OpenAI."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import openai
+import pytest
+
+from sleuth import Engine
+from sleuth.surfaces.http import add_key
+
+from .conftest import Local, make_index, serving
+
+UNREADABLE = bytes(range(256))
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Local, dict[str, str]]]:
+    folder = tmp_path_factory.mktemp("files")
+    keys = {name: add_key(folder / "keys.json", name) for name in ("ann", "bob")}
+    with serving(make_index(folder / ".sleuth"), keys=folder / "keys.json") as started:
+        yield started, keys
+
+
+def client_of(served: tuple[Local, dict[str, str]], key: str = "ann") -> openai.OpenAI:
+    server, keys = served
+    return openai.OpenAI(base_url=f"{server.url}/v1", api_key=keys[key], max_retries=0)
+
+
+def test_a_file_is_uploaded_attached_and_found(served: tuple[Local, dict[str, str]]) -> None:
+    """Upload, wait, attach with attributes, search by them, read back and delete."""
+    with client_of(served) as client:
+        file = client.files.create(
+            file=("bees.md", b"# Bees\n\nBees dance to tell of flowers.\n"), purpose="user_data"
+        )
+        assert (file.id, file.filename, file.status) == ("bees.md", "bees.md", "processed")
+        assert client.files.wait_for_processing(file.id).status == "processed"
+        attached = client.vector_stores.files.create_and_poll(
+            file.id, vector_store_id="sleuth", attributes={"topic": "insects"}, poll_interval_ms=50
+        )
+        assert (attached.status, attached.last_error) == ("completed", None)
+        assert attached.attributes is not None
+        assert attached.attributes["topic"] == "insects"
+        filters = {"type": "eq", "key": "topic", "value": "insects"}
+        hits = client.vector_stores.search("sleuth", query="who dances", filters=filters)  # type: ignore[arg-type]
+        assert [hit.file_id for hit in hits] == ["bees.md"]
+        assert client.vector_stores.files.delete("bees.md", vector_store_id="sleuth").deleted
+        with pytest.raises(openai.NotFoundError, match="file_id must be of an uploaded file"):
+            client.vector_stores.files.retrieve("bees.md", vector_store_id="sleuth")
+        with pytest.raises(openai.NotFoundError):
+            client.vector_stores.files.create("sleuth", file_id="nothing.md")
+
+
+def test_a_file_of_several_documents_is_one_file(served: tuple[Local, dict[str, str]]) -> None:
+    """The rows of a table are read and deleted together, by the name of the table."""
+    with client_of(served) as client:
+        rows = ("ants.csv", b"text\nAnts march.\nAnts farm.\n")
+        file = client.vector_stores.files.upload_and_poll(
+            vector_store_id="sleuth", file=rows, poll_interval_ms=50
+        )
+        assert (file.id, file.status) == ("ants.csv", "completed")
+        ids = [each.id for each in client.vector_stores.files.list("sleuth")]
+        assert ids[:2] == ["ants.csv#1", "ants.csv#2"]
+        assert client.files.delete("ants.csv").deleted
+        assert "ants.csv#1" not in [each.id for each in client.vector_stores.files.list("sleuth")]
+
+
+def test_a_file_that_cannot_be_read_fails(served: tuple[Local, dict[str, str]]) -> None:
+    """The client's own polling ends, and says why."""
+    with client_of(served) as client:
+        file = client.files.create(file=("x.bin", UNREADABLE), purpose="assistants")
+        assert file.status == "error"
+        attached = client.vector_stores.files.create_and_poll(
+            file.id, vector_store_id="sleuth", poll_interval_ms=50
+        )
+        assert attached.status == "failed"
+        assert attached.last_error is not None
+        assert "binary" in attached.last_error.message
+
+
+def test_a_batch_is_polled(served: tuple[Local, dict[str, str]]) -> None:
+    """A batch counts its files, those that failed too; files of one's own are uploaded by several threads."""
+    with client_of(served) as client:
+        files = [(f"note{n}.md", f"Note number {n} of the batch.".encode()) for n in range(12)]
+        batch = client.vector_stores.file_batches.upload_and_poll(
+            "sleuth", files=[*files, ("y.bin", UNREADABLE)], poll_interval_ms=50
+        )
+        counts = batch.file_counts
+        assert (batch.status, counts.total, counts.completed, counts.failed) == ("completed", 13, 12, 1)
+        again = client.vector_stores.file_batches.create_and_poll(
+            "sleuth",
+            files=[{"file_id": "note1.md", "attributes": {"rank": 1}}, {"file_id": "note2.md"}],
+            poll_interval_ms=50,
+        )
+        assert again.file_counts.completed == 2
+        filters = {"type": "eq", "key": "rank", "value": 1}
+        hits = client.vector_stores.search("sleuth", query="note", filters=filters)  # type: ignore[arg-type]
+        assert [hit.file_id for hit in hits] == ["note1.md"]
+        cancelled = client.vector_stores.file_batches.cancel(again.id, vector_store_id="sleuth")
+        assert cancelled.status == "completed"
+    with client_of(served, "bob") as other, pytest.raises(openai.NotFoundError):
+        other.vector_stores.file_batches.retrieve(again.id, vector_store_id="sleuth")
+
+
+def test_a_batch_in_progress(tmp_path: Path) -> None:
+    """While another writer holds the index, a batch and its files are in progress; a cancelled one ends."""
+    index = make_index(tmp_path / "sleuth")
+    with (
+        serving(index, deadline=2.0) as server,
+        openai.OpenAI(base_url=f"{server.url}/v1", api_key="x") as client,
+    ):
+        with Engine.open(index) as other, other.store.writer():
+            file = client.files.create(file=("late.md", b"Late."), purpose="assistants")
+            assert file.status == "uploaded"
+            batch = client.vector_stores.file_batches.create("sleuth", file_ids=["late.md", "limits.md"])
+            assert (batch.status, batch.file_counts.in_progress) == ("in_progress", 2)
+            assert (
+                client.vector_stores.files.retrieve("late.md", vector_store_id="sleuth").status
+                == "in_progress"
+            )
+            client.vector_stores.file_batches.cancel(batch.id, vector_store_id="sleuth")
+        ended = client.vector_stores.file_batches.poll(
+            batch.id, vector_store_id="sleuth", poll_interval_ms=50
+        )
+        assert (ended.status, ended.file_counts.cancelled) == ("cancelled", 2)
+        assert client.files.wait_for_processing("late.md", poll_interval=0.05).status == "processed"
+
+
+def test_the_asynchronous_client(served: tuple[Local, dict[str, str]]) -> None:
+    """Its upload and poll work as those of the other."""
+    server, keys = served
+
+    async def upload() -> str:
+        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key=keys["ann"]) as client:
+            file = await client.vector_stores.files.upload_and_poll(
+                vector_store_id="sleuth", file=("async.md", b"Asynchronous."), poll_interval_ms=50
+            )
+            return file.status
+
+    assert asyncio.run(upload()) == "completed"
