@@ -104,7 +104,7 @@ def index_paths(
         files = known_files(
             snapshot, list(map(names.name_of, roots if only is None else _below(roots, only)))
         )
-    roots = present(roots, [names.path_of(name) for name in files], prune=prune)
+    roots = present(roots, map(names.path_of, files), prune=prune)
     readings = plan(roots, remembered, options, names)
     adder: Adder[IndexReport] | None = None
     left_out = LeftOut()
@@ -196,7 +196,7 @@ def _below(roots: Sequence[str], only: Sequence[str]) -> list[str]:
     return below + [root for root in roots if any(is_below(real[root], path) for path in only)]
 
 
-def present(roots: Sequence[str], files: Collection[str], *, prune: bool) -> list[str]:
+def present(roots: Sequence[str], files: Iterable[str], *, prune: bool) -> list[str]:
     """Return the roots that exist. Missing roots are dropped when pruning, if the index holds documents below them.
 
     Args:
@@ -205,7 +205,7 @@ def present(roots: Sequence[str], files: Collection[str], *, prune: bool) -> lis
     """
     absent = [root for root in roots if not os.path.exists(root)]  # noqa: PTH110 - False without permission
     paths = [printable(root) for root in absent]
-    indexed = {path for path in paths if any(is_below(file, path) for file in files)}
+    indexed = {path for file in files for path in paths if is_below(file, path)} if paths else set()
     if wrong := [path for path in paths if not prune or path not in indexed]:
         mend = (
             "" if prune or not indexed.issuperset(wrong) else "; prune=True (--prune) deletes their documents"

@@ -23,19 +23,23 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class KnownFile:
-    """A file as the index knows it.
+    """A file as the index knows it. A run holds one for each file of the index.
 
     Attributes:
         ids: of its documents.
-        state: size and time when it was read; None if reading did not finish.
+        size, modified_ns: when it was read; no time if reading did not finish.
         reading: the options that it was read with, as `ReadOptions.reading` writes them.
         excess: what it exceeded when it was last tried.
+        is_seen, is_read: whether this run has met it, and has read it or need not.
     """
 
-    ids: set[str] = field(default_factory=set)
-    state: State | None = None
+    ids: list[str] = field(default_factory=list)
+    size: int = 0
+    modified_ns: int | None = None
     reading: str = ""
     excess: Excess | None = None
+    is_seen: bool = False
+    is_read: bool = False
 
 
 class Excess(NamedTuple):
@@ -69,16 +73,19 @@ def known_files(snapshot: IndexSnapshot, roots: Iterable[str]) -> dict[str, Know
     files: dict[str, KnownFile] = {}
     notes = snapshot.notes()
     for root in roots:
+        own: dict[str, KnownFile] = {}
         for document in snapshot.documents(under=root or None):
             source = file_of(document)
             # Other documents may have such a source, too; and the file beside a root may be named `root#1`.
             if is_file(document) and is_below(source, root):
-                file = files.get(source)
+                file = own.get(source)
                 if file is None:
-                    file = files[source] = KnownFile(reading=notes.get(_note(source), ""))
-                file.ids.add(document.id)
+                    file = own[source] = KnownFile(reading=notes.get(_note(source), ""))
+                file.ids.append(document.id)
                 if document.modified_ns is not None:
-                    file.state = State(document.size, document.modified_ns)
+                    file.size, file.modified_ns = document.size, document.modified_ns
+        for source, file in own.items():
+            files.setdefault(source, file)  # a root may lie below another
         for name, note in notes.items():
             source = name.removeprefix(EXCESS_NOTE)
             if source != name and is_below(source, root):
@@ -132,10 +139,6 @@ class Run:
         self.pending: Document | None = None
         self.ids_of_file: set[str] = set()
         self.named: dict[str, str] = {}  # source by id, if the id is not the source
-        self.seen: set[str] = (
-            set()
-        )  # of the files that the index holds, as `read`: a run may have many others
-        self.read: set[str] = set()
         self.unread: set[str] = set()  # files with pages that hold no text
         self.refused: dict[str, set[str]] = {}  # documents of files that no longer hold text
 
@@ -156,7 +159,7 @@ class Run:
         reading = self._reading(source)
         if reading == file.reading.removesuffix(_WITH_OCR):  # what a program recognised stays
             reading = file.reading
-        return file.state == (size, modified_ns) and file.reading == reading
+        return (file.size, file.modified_ns) == (size, modified_ns) and file.reading == reading
 
     def _reading(self, source: str) -> str:
         kind = kind_of(source, loaders=self.loaders)
@@ -194,15 +197,15 @@ class Run:
             self.ids_of_file.add(id)
 
     def _take_unchanged(self, source: str) -> None:
-        file, ids = self.files[source], self.files[source].ids
-        self.seen.add(source)
+        file = self.files[source]
+        file.is_seen = True
         if file.excess is not None:
             reason = f"{file.excess.reason}; not tried again until it changes"
             self.report.skipped.append(Skipped(source, reason, "limits"))
             return
-        self.read.add(source)
-        self.report.unchanged += len(ids)
-        self.named.update((id, source) for id in ids if not id.startswith(source))
+        file.is_read = True
+        self.report.unchanged += len(file.ids)
+        self.named.update((id, source) for id in file.ids if not id.startswith(source))
 
     def _take_skipped(self, skip: Skipped) -> None:
         self.report.skipped.append(skip)
@@ -216,10 +219,10 @@ class Run:
             excess = Excess(State(skip.size, skip.modified_ns), self.limits, skip.reason)
             self.adder.writer.note(f"{EXCESS_NOTE}{skip.source}", excess.to_note())
         if file is not None and skip.kind in REFUSED:
-            self.refused[skip.source] = file.ids - self.ids_of_file
+            self.refused[skip.source] = {*file.ids} - self.ids_of_file
         self.ids_of_file = set()
         if file is not None and skip.kind != "vanished":
-            self.seen.add(skip.source)
+            file.is_seen = True
 
     def _release(self, state: State = UNKNOWN) -> None:
         if self.pending is not None:
@@ -228,13 +231,11 @@ class Run:
 
     def _end_file(self, entry: FileRead) -> None:
         source = entry.source
-        if source in self.files:
-            self.seen.add(source)
-            self.read.add(source)
         self.report.read += 1
         self.report.bytes += entry.size
         file = self.files.get(source, KnownFile())
-        self.report.deleted += self._delete(file.ids - self.ids_of_file)
+        file.is_seen = file.is_read = True
+        self.report.deleted += self._delete({*file.ids} - self.ids_of_file)
         self.ids_of_file = set()
         if file.excess is not None:
             self.adder.writer.note(f"{EXCESS_NOTE}{source}", "")
@@ -259,14 +260,14 @@ class Run:
         """Add the last document; delete documents of files without text; prune or count missing files."""
         self._release()
         for source, ids in self.refused.items():
-            if source not in self.read:  # under another name, such as a link that is a root itself
+            if not self.files[source].is_read:  # under another name, such as a link that is a root itself
                 self.report.deleted += self._forget(source, ids)
         for source, file in self.files.items():
             # A document that was never noted with a state may have been added by a program.
-            is_known = file.state is not None or file.excess is not None
-            if source in self.seen or not is_known or not is_gone(self.names.path_of(source)):
+            is_known = file.modified_ns is not None or file.excess is not None
+            if file.is_seen or not is_known or not is_gone(self.names.path_of(source)):
                 continue
             if prune:
-                self.report.pruned += self._forget(source, file.ids)
+                self.report.pruned += self._forget(source, {*file.ids})
             else:
                 self.report.gone += 1
