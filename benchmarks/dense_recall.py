@@ -30,7 +30,8 @@ WORDS = 60
 
 def unit(rows: Vectors) -> Vectors:
     """Rows of length 1."""
-    scaled: Vectors = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    scaled: Vectors = (rows / lengths).astype(np.float32, copy=False)
     return scaled
 
 

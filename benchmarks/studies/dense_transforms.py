@@ -78,7 +78,7 @@ def shares(values: NDArray[Any], ends: tuple[int, ...] = (16, 32, 64, 128, 192))
 
 def measure(name: str, rows: Vectors, queries: Vectors) -> None:
     """Prints the lines of one data set."""
-    centred = rows - rows.mean(0)
+    centred: Vectors = rows - rows.mean(0, dtype=np.float32)
     eigenvalues, axes = np.linalg.eigh((centred.T @ centred).astype(np.float64) / len(rows))
     variances, turn = np.maximum(eigenvalues[::-1], 0), axes[:, ::-1].astype(np.float32)
     turned, turned_queries = centred @ turn, queries @ turn

@@ -112,10 +112,9 @@ class OnnxEmbedder:
             return output[:, 0].astype(np.float32)
         if self.folder.pooling == "mean":
             weights = mask[:, None].astype(np.float32)
-            mean: NDArray[np.float32] = (weights @ output.astype(np.float32))[:, 0] / np.maximum(
-                weights.sum(2), 1
-            )
-            return mean
+            means = (weights @ output.astype(np.float32))[:, 0] / np.maximum(weights.sum(2), 1)
+            vectors: NDArray[np.float32] = means.astype(np.float32, copy=False)
+            return vectors
         raise EmbeddingError(
             f"{self.folder.path} must say how token vectors become one, in 1_Pooling/config.json: "
             '{"pooling_mode_mean_tokens": true} or {"pooling_mode_cls_token": true}',
