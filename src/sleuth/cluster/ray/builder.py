@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sleuth.cluster.ray.batches import decode_batch
 from sleuth.cluster.ray.progress import Build
 from sleuth.cluster.shards.layout import Layout
 from sleuth.cluster.shards.wire import decode, encode
 from sleuth.cluster.storage.fetching import fetch_part
+from sleuth.cluster.storage.listing import ListedFile, ListedNote, encode_listing
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.publishing import upload_parts
 from sleuth.engine import Engine
+from sleuth.ingest import file_of, is_file
 
 if TYPE_CHECKING:
-    from sleuth.store import DocumentBatch, Writer
+    from sleuth.cluster.storage.manifest import PublishedPart
+    from sleuth.store import DocumentBatch, IndexSnapshot, Known, Writer
 
 _COMMIT_BYTES = 64_000_000
 """Characters of text between two commits of a shard."""
+
+_PARTS: Final = frozenset({"row", "member"})
+"""Metadata keys of documents that are a part of their file."""
 
 
 class PutCounts(NamedTuple):
@@ -40,18 +46,20 @@ class PutCounts(NamedTuple):
 
 @dataclass
 class _Shard:
-    """A shard that is being built, and its writer while documents are put."""
+    """A shard that is open, its writer while documents are put, and the documents of its files once asked for."""
 
     engine: Engine
     folder: Path
     stack: ExitStack
     writer: Writer | None = None
+    ids: dict[str, list[str]] | None = None
 
 
 class ShardBuilder:
     """Fills some shards; a Ray actor, which runs one call at a time.
 
-    It begins with what the build has uploaded of its shards: a process that died goes on from there.
+    A shard is fetched, opened and uploaded when something of it changes. It begins with what the build has uploaded of
+    it: a process that died goes on from there.
     """
 
     def __init__(
@@ -67,29 +75,55 @@ class ShardBuilder:
             settings: of the index.
         """
         self._objects = ObjectFolder(url)
-        self._build = Build(self._objects, build)
         self._names = Layout(shards).names()
         self._settings = dict(settings)
         self._home = Path(tempfile.mkdtemp(prefix="sleuth-build-"))
-        self._numbers = tuple(numbers)
-        self._shards = {number: self._open(number) for number in numbers}
+        self._parts = dict(enumerate(Build(self._objects, build).parts()))
+        self._new = () if self._parts else tuple(numbers)
+        self._shards: dict[int, _Shard] = {}
+        self._owners: dict[str, str] = {}
 
     def _open(self, number: int) -> _Shard:
-        folder = self._home / self._names[number]
-        parts = self._build.parts()
-        if parts:
-            fetch_part(parts[number], folder, self._objects)
-        stack = ExitStack()
-        engine = stack.enter_context(Engine.open(folder, create=not parts, settings=self._settings))
-        return _Shard(engine, folder, stack)
+        """Return a shard; open it first, and fetch it if it is not here."""
+        if number not in self._shards:
+            folder = self._home / self._names[number]
+            if number in self._parts and not folder.exists():
+                fetch_part(self._parts[number], folder, self._objects)
+            stack = ExitStack()
+            engine = stack.enter_context(Engine.open(folder, create=True, settings=self._settings))
+            self._shards[number] = _Shard(engine, folder, stack)
+        return self._shards[number]
+
+    def _writer(self, number: int) -> Writer:
+        shard = self._open(number)
+        if shard.writer is None:
+            shard.writer = shard.stack.enter_context(shard.engine.store.writer())
+        return shard.writer
+
+    # --- what readers ask
+
+    def documents_of(self, number: int, sources: Sequence[str]) -> dict[str, list[str]]:
+        """Return the ids of the documents that a shard holds of some files, by file."""
+        shard = self._open(number)
+        if shard.ids is None:
+            shard.ids = {}
+            with shard.engine.store.reader() as snapshot:
+                for document in snapshot.documents():
+                    if is_file(document):
+                        shard.ids.setdefault(file_of(document), []).append(document.id)
+        return {source: shard.ids[source] for source in sources if source in shard.ids}
 
     def lacking(self, number: int, fingerprint: str, hashes: Sequence[str]) -> list[str]:
         """Return those of these texts, by hash, of which a shard keeps no vector of this embedder."""
-        with self._shards[number].engine.store.reader() as snapshot:
+        with self._open(number).engine.store.reader() as snapshot:
             vectors = snapshot.embeddings(fingerprint, hashes)
         return [name for name in hashes if name not in vectors]
 
-    def add(self, number: int, data: bytes, fingerprint: str, vectors: bytes) -> tuple[int, int, int]:
+    # --- what they change
+
+    def add(
+        self, number: int, data: bytes, fingerprint: str, vectors: bytes, reader: str
+    ) -> tuple[int, int, int]:
         """Put documents of a shard, with vectors; those whose content is there already are skipped.
 
         Args:
@@ -97,40 +131,63 @@ class ShardBuilder:
             fingerprint: of the embedder that made the vectors.
             vectors: those that the shard lacks, by hash of the text embedded, encoded; passages without one are
                 embedded by `upload`.
+            reader: names the one who read the documents.
 
         Returns:
             `PutCounts`, as a plain tuple.
         """
-        shard = self._shards[number]
-        batch = decode_batch(data)
-        if shard.writer is None:
-            shard.writer = shard.stack.enter_context(shard.engine.store.writer())
+        writer, batch = self._writer(number), decode_batch(data)
         if by_hash := decode(vectors):
-            shard.writer.put_embeddings(fingerprint, by_hash)
-        changes = _changes_of(batch, shard.writer)
-        shard.writer.put_batch(batch)
-        if shard.writer.pending_bytes >= _COMMIT_BYTES:
-            shard.writer.commit()
+            writer.put_embeddings(fingerprint, by_hash)
+        self._owners.update((name, reader) for name in _with_ids_of_their_own(batch))
+        facts = writer.known(batch.ids)
+        changes = _changes_of(batch, facts)
+        writer.delete(_touched(batch, facts))
+        writer.put_batch(batch)
+        if writer.pending_bytes >= _COMMIT_BYTES:
+            writer.commit()
         return changes.added, changes.updated, changes.unchanged
 
+    def delete(self, number: int, ids: Sequence[str], reader: str) -> list[str]:
+        """Delete documents of files that no longer hold them; the ids that were there.
+
+        A document that another reader has put since the last upload stays: it has moved to another file.
+        """
+        return self._writer(number).delete(name for name in ids if self._owners.get(name, reader) == reader)
+
+    def note(self, number: int, name: str, value: str) -> None:
+        """Keep a short text; see `Writer.note`."""
+        self._writer(number).note(name, value)
+
     def upload(self) -> bytes:
-        """Commit the shards, make the vectors that nobody handed over, and upload what the storage lacks.
+        """Commit the shards that changed, make the vectors that they lack, and upload what the storage lacks.
 
         Returns:
-            The part of each shard, by number, encoded.
+            The part of each of these shards, by number, encoded.
         """
-        parts = {}
-        for number in self._numbers:
-            shard = self._shards[number]
-            shard.stack.close()
-            with Engine.open(shard.folder) as engine:
-                engine.embed()
-                engine.wait()
-            name = self._names[number]
-            (parts[number],) = upload_parts({name: shard.folder}, self._objects, self._build.parts())
-            stack = ExitStack()
-            self._shards[number] = _Shard(stack.enter_context(Engine.open(shard.folder)), shard.folder, stack)
+        for number in self._new:
+            self._open(number)
+        self._new = ()
+        parts = {number: self._uploaded(number, shard) for number, shard in self._shards.items()}
+        self._parts |= parts
+        self._shards = {}
+        self._owners = {}
         return encode(parts)
+
+    def _uploaded(self, number: int, shard: _Shard) -> PublishedPart:
+        shard.stack.close()
+        before = self._parts.get(number)
+        with Engine.open(shard.folder) as engine:
+            engine.embed()
+            engine.wait()
+            with engine.store.reader() as snapshot:
+                if before is not None and before.listing is not None and before.version == snapshot.version:
+                    return before
+                listing = list(encode_listing(_entries(snapshot)))
+        name = self._names[number]
+        base = () if before is None else (before,)
+        (part,) = upload_parts({name: shard.folder}, self._objects, base, listings={name: listing})
+        return part
 
     def close(self) -> None:
         """Delete the folders of the shards."""
@@ -139,13 +196,50 @@ class ShardBuilder:
         shutil.rmtree(self._home, ignore_errors=True)
 
 
-def _changes_of(batch: DocumentBatch, writer: Writer) -> PutCounts:
+def _entries(snapshot: IndexSnapshot) -> Iterator[ListedFile | ListedNote]:
+    """Yield the files that the documents of a shard came from, and its notes."""
+    files: dict[str, ListedFile] = {}
+    for document in snapshot.documents():
+        if is_file(document):
+            source = file_of(document)
+            file = files.get(source, ListedFile(source, 0, None, 0))
+            if document.modified_ns is not None:
+                file = file._replace(size=document.size, modified_ns=document.modified_ns)
+            files[source] = file._replace(documents=file.documents + 1)
+    yield from files.values()
+    for name, value in snapshot.notes().items():
+        yield ListedNote(name, value)
+
+
+def _with_ids_of_their_own(batch: DocumentBatch) -> Iterator[str]:
+    """Yield the ids of documents that are not named after their file: another file may hold them later."""
+    for row, name in enumerate(batch.ids):
+        source = batch.sources.at(row)
+        if source is not None and not name.startswith(source.rpartition("#")[0] or source):
+            yield name
+
+
+def _changes_of(batch: DocumentBatch, facts: Mapping[str, Known]) -> PutCounts:
     """Count the new documents of a batch, and those that differ from the stored ones."""
-    known_documents = writer.known(batch.ids)
-    digests = {name: digest.hex() for name, digest in zip(batch.ids, batch.digests, strict=True)}
-    unchanged = sum(
-        known_documents[name].content_hash == digest
-        for name, digest in digests.items()
-        if name in known_documents
+    same = sum(
+        facts[name].content_hash == batch.known(row).content_hash
+        for row, name in enumerate(batch.ids)
+        if name in facts
     )
-    return PutCounts(len(batch) - len(known_documents), len(known_documents) - unchanged, unchanged)
+    return PutCounts(len(batch) - len(facts), len(facts) - same, same)
+
+
+def _touched(batch: DocumentBatch, facts: Mapping[str, Known]) -> list[str]:
+    """Return the documents with the stored content whose file has another time: their metadata holds it."""
+    names = []
+    for row, name in enumerate(batch.ids):
+        before, now, metadata = facts.get(name), batch.known(row), batch.metadata.at(row)
+        if before is None or before.content_hash != now.content_hash or before == now:
+            continue
+        if (
+            metadata is not None
+            and "modified" in metadata.values
+            and not _PARTS.intersection(metadata.values)
+        ):
+            names.append(name)
+    return names

@@ -87,6 +87,9 @@ class BuildReport:
     Attributes:
         version: that was published; the one before where nothing changed.
         added, updated, unchanged: documents.
+        deleted: documents that their file no longer holds.
+        pruned: documents whose file is gone.
+        gone: files that are gone and whose documents are still in the index.
         read: files that were read; `resumed` were read by an earlier attempt.
         documents, passages: of the version.
     """
@@ -95,6 +98,9 @@ class BuildReport:
     added: int = 0
     updated: int = 0
     unchanged: int = 0
+    deleted: int = 0
+    pruned: int = 0
+    gone: int = 0
     read: int = 0
     resumed: int = 0
     bytes: int = 0

@@ -2,27 +2,72 @@
 
 from __future__ import annotations
 
+import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.cluster.ray.batches import encode_batch
+from sleuth.cluster.shards.layout import shard_of
 from sleuth.cluster.shards.wire import decode, encode
 from sleuth.cluster.shards.writing import by_shard
 from sleuth.dense import DenseLeg
 from sleuth.engine import is_slow, open_embedder
 from sleuth.errors import SleuthError
-from sleuth.ingest import Adder, AddReport, FileEntry, ReadOptions, Skipped, open_chunker, read_file
+from sleuth.ingest import (
+    Adder,
+    Excess,
+    FileEntry,
+    FileNames,
+    IndexReport,
+    KnownFile,
+    ReadOptions,
+    Run,
+    State,
+    open_chunker,
+    read_file,
+)
 from sleuth.settings import IndexSettings
 from sleuth.store import rows_of, text_hash
-from sleuth.types import Document
 
 if TYPE_CHECKING:
+    from sleuth.cluster.ray.builders import Builders
     from sleuth.store import DocumentBatch, Known
 
 _WAITING = 8
 """Batches that a reader has sent and that no builder has put yet."""
+
+
+class PlannedFile(NamedTuple):
+    """A file that a build reads, or whose documents it deletes because the file is gone.
+
+    Attributes:
+        entry: fields of a `FileEntry`; of a file that is gone, as it was read, without its path.
+        shards: those that may hold documents of it.
+        reading: the options that it was read with, as a note says.
+        excess: what it exceeded when it was last tried, as a note says.
+    """
+
+    entry: tuple[str, str, int, int]
+    shards: tuple[int, ...] = ()
+    reading: str = ""
+    excess: str = ""
+
+    @property
+    def source(self) -> str:
+        """Its name in the index."""
+        return self.entry[1]
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.entry[2]
+
+    def known(self, ids: Iterable[str] = ()) -> KnownFile:
+        """Return it as the index knows it, with these documents."""
+        _, _, size, modified_ns = self.entry
+        return KnownFile(set(ids), State(size, modified_ns), self.reading, Excess.from_note(self.excess))
 
 
 class Sender:
@@ -34,8 +79,8 @@ class Sender:
 
     pending_bytes = 0
 
-    def __init__(self, builders: Sequence[Any], shards: int, leg: DenseLeg | None) -> None:
-        """Send to builders; shard n is filled by builder n % len(builders).
+    def __init__(self, builders: Builders, shards: int, leg: DenseLeg | None) -> None:
+        """Send to builders.
 
         Args:
             leg: embeds passages; None where builders make the vectors.
@@ -43,6 +88,7 @@ class Sender:
         self._builders = builders
         self._shards = shards
         self._leg = leg
+        self._reader = uuid.uuid4().hex
         self._waiting: deque[Any] = deque()
         self.added = self.updated = self.unchanged = 0
 
@@ -50,21 +96,35 @@ class Sender:
         """Return nothing: builders know."""
         return {}
 
+    def known_files(self, files: Sequence[PlannedFile]) -> dict[str, KnownFile]:
+        """Return those of these files of which the index knows something, by name, with the ids of their documents."""
+        sources: dict[int, list[str]] = {}
+        for file in files:
+            for number in file.shards:
+                sources.setdefault(number, []).append(file.source)
+        calls = [self._builders.begin(number, "documents_of", names) for number, names in sources.items()]
+        ids: dict[str, list[str]] = {}
+        for answer in self._builders.results(calls):
+            for source, some in answer.items():
+                ids.setdefault(source, []).extend(some)
+        return {
+            file.source: file.known(ids.get(file.source, ()))
+            for file in files
+            if file.source in ids or file.excess
+        }
+
     def put_batch(self, batch: DocumentBatch) -> int:
         """Send the documents of a batch, with the vectors that their shards lack."""
         parts = by_shard(batch, self._shards)
         vectors = {} if self._leg is None else self._vectors(self._leg, parts)
         fingerprint = "" if self._leg is None else self._leg.embedder.fingerprint
         for number, part in parts.items():
-            add = self._builder(number).add
+            values = encode(vectors.get(number, {}))
             self._waiting.append(
-                add.remote(number, encode_batch(part), fingerprint, encode(vectors.get(number, {})))
+                self._builders.begin(number, "add", encode_batch(part), fingerprint, values, self._reader)
             )
         self._take(_WAITING)
         return len(batch)
-
-    def _builder(self, number: int) -> Any:
-        return self._builders[number % len(self._builders)]
 
     def _vectors(self, leg: DenseLeg, parts: Mapping[int, DocumentBatch]) -> dict[int, dict[str, bytes]]:
         """Embed the texts of all shards together, save those whose vectors their shards keep.
@@ -72,23 +132,34 @@ class Sender:
         Returns:
             By number of the shard and hash of the text, a vector as bytes of float32.
         """
-        import ray
-
         fingerprint = leg.embedder.fingerprint
         texts = {
             number: {text_hash(text): text for text in leg.texts(rows_of(part, part.keys(1)))}
             for number, part in parts.items()
         }
         questions = [
-            self._builder(number).lacking.remote(number, fingerprint, list(by_hash))
+            self._builders.begin(number, "lacking", fingerprint, list(by_hash))
             for number, by_hash in texts.items()
         ]
-        lacking = dict(zip(texts, ray.get(questions), strict=True))
+        lacking = dict(zip(texts, self._builders.results(questions), strict=True))
         missing = {name: texts[number][name] for number, names in lacking.items() for name in names}
         vectors = dict(zip(missing, leg.embed(list(missing.values())), strict=True))
         return {
             number: {name: vectors[name].tobytes() for name in names} for number, names in lacking.items()
         }
+
+    def delete(self, document_ids: Iterable[str]) -> list[str]:
+        """Delete documents; the ids that were there."""
+        ids: dict[int, list[str]] = {}
+        for name in document_ids:
+            ids.setdefault(shard_of(name, self._shards), []).append(name)
+        calls = [self._builders.begin(number, "delete", names, self._reader) for number, names in ids.items()]
+        return [name for names in self._builders.results(calls) for name in names]
+
+    def note(self, name: str, value: str) -> None:
+        """Keep a short text in the shard that its name belongs to."""
+        number = shard_of(name, self._shards)
+        self._builders.results([self._builders.begin(number, "note", name, value)])
 
     def commit(self) -> int:
         """Wait until builders have put everything."""
@@ -97,15 +168,11 @@ class Sender:
 
     def _take(self, most: int) -> None:
         """Wait until so many batches are on their way."""
-        import ray
-
         while len(self._waiting) > most:
-            new, updated, unchanged = ray.get(self._waiting.popleft())
-            self.added, self.updated, self.unchanged = (
-                self.added + new,
-                self.updated + updated,
-                self.unchanged + unchanged,
-            )
+            ((new, updated, unchanged),) = self._builders.results([self._waiting.popleft()])
+            self.added += new
+            self.updated += updated
+            self.unchanged += unchanged
 
 
 @cache
@@ -119,47 +186,65 @@ def slow_leg(embedder: str) -> DenseLeg | None:
     return None if model is None else DenseLeg(model)
 
 
+def run_of(
+    sender: Sender, files: dict[str, KnownFile], settings: Mapping[str, Any], reading: ReadOptions
+) -> Run:
+    """Return what compares files with those of the index, and writes to a sender."""
+    index, report = IndexSettings.from_dict(settings), IndexReport()
+    adder: Adder[IndexReport] = Adder(sender, open_chunker(index), report, reading.language)  # type: ignore[arg-type]
+    run = Run(adder, files, report, FileNames())
+    run.read_with(reading)
+    return run
+
+
 def read_files(
     rows: Mapping[str, Any],
     *,
-    builders: Sequence[Any],
+    builders: Builders,
     shards: int,
     settings: Mapping[str, Any],
     options: bytes,
+    prune: bool = False,
 ) -> dict[str, list[Any]]:
-    """Read some files and send their documents with their vectors.
+    """Read some files and send their documents with their vectors; delete those that the files no longer hold.
 
     Args:
-        rows: column "entry" holds encoded `FileEntry`s.
+        rows: column "file" holds encoded `PlannedFile`s.
         options: an encoded `ReadOptions`.
+        prune: whether these files are gone, or hold no text: they are not read, and their documents are deleted.
 
     Returns:
         Columns of one row: counts, the encoded list of skipped files, and, encoded, the kind and the message of the
         error that ended the task, or None.
     """
-    index, reading = IndexSettings.from_dict(settings), ReadOptions(**decode(options))
-    entries = [FileEntry(*decode(data)) for data in rows["entry"]]
-    skips: list[Skipped] = []
+    reading = ReadOptions(**decode(options))
+    files = [PlannedFile(*decode(data)) for data in rows["file"]]
     refusal: tuple[str, str] | None = None
-    sender = Sender(builders, shards, slow_leg(index.embedder))
-    adder: Adder[AddReport] = Adder(sender, open_chunker(index), AddReport(), reading.language)  # type: ignore[arg-type]
+    sender = Sender(builders, shards, slow_leg(str(settings["embedder"])))
+    report = IndexReport()
     try:
-        for entry in entries:
-            for record in read_file(entry, reading):
-                if isinstance(record, Document):
-                    adder.add(record)
-                elif isinstance(record, Skipped):
-                    skips.append(record)
-        adder.commit()
+        run = run_of(sender, sender.known_files(files), settings, reading)
+        report = run.report
+        for file in files:
+            entry = FileEntry(*file.entry)
+            if not prune:
+                for record in read_file(entry, reading):
+                    run.take(record)
+            elif entry.file and entry.source in run.files:
+                run.refused[entry.source] = run.files[entry.source].ids
+        run.finish(prune=prune)
+        run.adder.commit()
     except SleuthError as error:
         cause = getattr(error, "cause", error)  # the error that a builder raised
         refusal = type(cause).__name__, str(cause)
     return {
-        "files": [len(entries)],
-        "bytes": [sum(entry.size for entry in entries)],
+        "files": [0 if prune else len(files)],
+        "bytes": [0 if prune else sum(file.size for file in files)],
         "added": [sender.added],
         "updated": [sender.updated],
         "unchanged": [sender.unchanged],
-        "skipped": [encode([(each.path, each.reason, each.kind) for each in skips])],
+        "deleted": [report.deleted],
+        "pruned": [report.pruned],
+        "skipped": [encode([(each.path, each.reason, each.kind) for each in report.skipped])],
         "refusal": [encode(refusal)],
     }

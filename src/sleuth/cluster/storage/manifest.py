@@ -107,6 +107,12 @@ class PublishedPart:
     files: tuple[PublishedFile, ...]
     listing: tuple[_Digest, ...] | None = None
 
+    def objects(self) -> Iterator[str]:
+        """Yield the digests of its objects."""
+        for file in self.files:
+            yield from file.objects()
+        yield from self.listing or ()
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -126,8 +132,7 @@ class Manifest:
 
     def objects(self) -> set[str]:
         """Return the digests of all objects of this version."""
-        listings = (digest for part in self.parts for digest in part.listing or ())
-        return {digest for file in self.files() for digest in file.objects()}.union(listings)
+        return {digest for part in self.parts for digest in part.objects()}
 
     def files(self) -> Iterator[PublishedFile]:
         """Yield the files of all parts."""

@@ -123,6 +123,7 @@ def upload_parts(
     base: Sequence[PublishedPart] = (),
     names: Names = DOCUMENTS,
     *,
+    listings: Mapping[str, Sequence[bytes]] | None = None,
     progress: Callable[[PublishProgress], None] | None = None,
 ) -> tuple[PublishedPart, ...]:
     """Upload what the storage lacks of some index folders, each as of its newest commit; no version has it yet.
@@ -131,6 +132,7 @@ def upload_parts(
         folders: by their names in the index.
         base: parts of a version: of a part with the same name, only the pages that changed are uploaded.
         names: of the database: documents or code.
+        listings: blocks that list the files of each folder, by its name.
 
     Returns:
         A part for each folder; equal to the one of `base` where nothing changed.
@@ -144,7 +146,10 @@ def upload_parts(
         total = sum(source.size for copy in copies.values() for source in copy.files)
         upload = _Upload(objects, total, progress)
         parts_before = {part.folder: part for part in base}
-        parts = tuple(upload.part(name, copy, parts_before.get(name)) for name, copy in copies.items())
+        parts = tuple(
+            upload.part(name, copy, parts_before.get(name), (listings or {}).get(name))
+            for name, copy in copies.items()
+        )
         upload.check()
     return parts
 
@@ -217,18 +222,24 @@ class _Upload:
     def _listed(self) -> set[str]:
         return {name for name, _ in self._objects.list("objects")}
 
-    def part(self, name: str, copy: _Copy, base: PublishedPart | None) -> PublishedPart:
+    def part(
+        self, name: str, copy: _Copy, base: PublishedPart | None, blocks: Sequence[bytes] | None
+    ) -> PublishedPart:
         """Upload the files of an index folder.
 
         Args:
             base: what is published of the folder.
+            blocks: of its listing; None to keep the one of `base` if the folder has not changed.
         """
         record, *segments = copy.files
         before = {file.path: file for file in base.files} if base else {}
         files = (self._record(record, before.get(record.path)), *map(self._blocks_of, segments))
-        self._needed.update(object_name(digest) for file in files for digest in file.objects())
         listing = base.listing if base and base.files == files else None
-        return PublishedPart(name, copy.version, copy.documents, copy.passages, files, listing)
+        if blocks is not None:
+            listing = tuple(self._put(block, partial(bytes, block)) for block in blocks)
+        part = PublishedPart(name, copy.version, copy.documents, copy.passages, files, listing)
+        self._needed.update(map(object_name, part.objects()))
+        return part
 
     def _blocks_of(self, source: _Source) -> PublishedFile:
         """Upload a file as blocks."""

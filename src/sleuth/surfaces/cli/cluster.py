@@ -14,6 +14,7 @@ from sleuth.surfaces.cli.index import (
     AnalyzerOption,
     ChunkSizeOption,
     EmbedderOption,
+    PruneOption,
     QuietOption,
     ShardsOption,
     read_options,
@@ -50,6 +51,7 @@ def index(
     address: AddressArgument,
     paths: Annotated[list[str], typer.Argument(help="Files and folders that all machines see.")],
     fields: dict[str, Any],
+    prune: PruneOption = False,
     shards: ShardsOption = None,
     ray_address: RayAddressOption = None,
     workers: Annotated[
@@ -61,7 +63,10 @@ def index(
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
-    """Read files on a Ray cluster and publish a version. What is in the index already is skipped."""
+    """Bring a published index up to date with files. Only what changed is read, fetched and uploaded.
+
+    Large changes are made on a Ray cluster, small ones here, unless --address or --workers is given.
+    """
     from sleuth.cluster.ray import index_on_ray
 
     options = cast("ReadOptions", read_options(fields, defaults=True))
@@ -75,17 +80,21 @@ def index(
             options=options,
             ray_address=ray_address,
             workers=workers,
+            prune=prune,
             progress=show,
         )
     if json:
         print_json(report.to_dict())
     elif not quiet:
         say(
-            f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged in "
+            f"{report.added:,} added, {report.updated:,} updated, {report.unchanged:,} unchanged, "
+            f"{report.deleted + report.pruned:,} deleted in "
             f"{report.seconds:.1f} s ({human_bytes(report.bytes)} read).\n"
             f"{amount(report.documents, 'document')}, {amount(report.passages, 'passage')} "
             f"in {address}@{report.version}"
         )
+        if report.gone:
+            say(f"{amount(report.gone, 'file')} are gone; --prune deletes their documents.")
     for line in grouped(report.skipped):
         say(f"Skipped: {line}", err=True)
 
