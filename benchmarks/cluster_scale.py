@@ -3,8 +3,9 @@
 python -m benchmarks.cluster_scale [--passages 20000] [--rows 1] [--shards 4] [--workers N] [--embedder wordllama]
 
 Writes files of passages of 80 words drawn from 20,000 made-up words, builds an index of them in a folder of this
-machine as `sleuth cluster index` does, opens it with an empty cache, asks it, adds one file, and changes one file in a hundred.
-With --rows, a file holds so many passages as JSON lines; without --workers, small changes are made without Ray.
+machine as `sleuth cluster index` does, opens it with an empty cache, asks it, adds one file, and changes one file in a
+hundred. With --rows, a file holds so many passages as JSON lines; without --workers, small changes are made without
+Ray.
 Prints a Markdown table.
 """
 
