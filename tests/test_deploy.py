@@ -90,7 +90,7 @@ def test_alerts_and_panels_name_metrics_of_the_server(tmp_path: Path) -> None:
     for expression in [*(rule["expr"] for rule in rules), *targets]:
         assert set(re.findall(r"sleuth_\w+", expression)) <= series, expression
         labels = set(re.findall(r"(\w+)=~?\"", expression)) | set(re.findall(r"(\w+)!=\"", expression))
-        assert labels <= {"route", "status", "leg", "lane", "outcome", "job"}, expression
+        assert labels <= {"route", "status", "leg", "lane", "outcome", "job", "event"}, expression
 
 
 def test_each_alert_has_its_part_of_the_runbook() -> None:

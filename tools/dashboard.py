@@ -50,6 +50,22 @@ PANELS = (
         },
     ),
     ("Version of the index", "none", {"{{instance}}": "sleuth_index_version"}),
+    (
+        "Searchers and shards that answer",
+        "short",
+        {"searchers": "sum(sleuth_searchers_up)", "shards": "sum(sleuth_shards_up)"},
+    ),
+    (
+        "Searchers lost, revived and late, a second",
+        "ops",
+        {"{{event}}": "sum by (event) (rate(sleuth_searcher_events_total[$__rate_interval]))"},
+    ),
+    (
+        "Cache of published versions",
+        "bytes",
+        {"used": "max(sleuth_published_cache_bytes)", "limit": "max(sleuth_published_cache_limit_bytes)"},
+    ),
+    ("Published version", "none", {"{{instance}}": "sleuth_published_version"}),
 )
 """Title, unit, and expression by legend, of each panel; two panels stand in a row."""
 

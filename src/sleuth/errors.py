@@ -11,7 +11,8 @@ SleuthError
 │   ├── IndexDamagedError               bytes that fail their checksum
 │   ├── IndexUnsafeError                a part that is a link, or an index that somebody else made
 │   ├── FormatVersionError              written by another version of the format
-│   └── EmbedderMismatchError           made with one embedder, opened with another; names both
+│   ├── EmbedderMismatchError           made with one embedder, opened with another; names both
+│   └── StorageError (also RemoteError)  object storage that cannot be reached, or has no such bucket
 ├── RetrievalError                      a hook, leg or backend failed; carries context
 ├── RemoteError                         a service elsewhere; carries service, url and status
 │   ├── GenerationError
@@ -189,6 +190,10 @@ class WebError(RemoteError):
 
 class KnowledgeBaseError(RemoteError):
     """A hosted knowledge base did not answer."""
+
+
+class StorageError(StoreError, RemoteError):
+    """Object storage did not answer, refused, or has no such bucket."""
 
 
 class CodeError(SleuthError):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sleuth import Document, Engine
 from sleuth.cluster import Cache, fetch, open_published, prune, publish, versions
-from sleuth.cluster.storage import patches
+from sleuth.cluster.storage import patches, publishing
 from sleuth.errors import IndexDamagedError
 from tests.examples import examples
 
@@ -138,3 +138,17 @@ def test_a_damaged_patch_is_named(index: Path, tmp_path: Path) -> None:
     object_file.write_bytes(object_file.read_bytes()[:-1] + b"?")
     with pytest.raises(IndexDamagedError, match=f"{patch.digest}, a part of record.sqlite, is damaged"):
         Engine.open(address)
+
+
+def test_files_of_many_blocks_are_whole(index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of more blocks than are uploaded at once comes back as it was, patched or not."""
+    monkeypatch.setattr(publishing, "BLOCK", 4 * patches.PAGE)
+    address = f"file://{tmp_path}/published"
+    blocks = publish(index, address).parts[0].files[0].blocks
+    assert len(blocks) > 20
+    add(index, 1)
+    assert len(publish(index, address).parts[0].files[0].patches) == 1
+    for version, count in ((1, 6000), (2, 6001)):
+        with Engine.open(f"{address}@{version}") as engine:
+            assert engine.count().documents == count
+            assert [item for item in engine.check(full=True) if item.level != "ok"] == []

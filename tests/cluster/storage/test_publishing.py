@@ -30,7 +30,7 @@ from sleuth.cluster import (
 from sleuth.cluster.ray import progress
 from sleuth.cluster.storage import objects as storage
 from sleuth.cluster.storage import publishing
-from sleuth.errors import IndexDamagedError, IndexNotFoundError
+from sleuth.errors import IndexDamagedError, IndexNotFoundError, StorageError
 from tests.commands import sleuth
 
 SETTINGS = {"embedder": ""}
@@ -387,3 +387,28 @@ def test_every_verb_takes_an_address(
     writes = command[0] == "delete"
     assert leaving.value.code in ((3,) if writes else (0, None)), printed
     assert ("read-only" in printed.err) == writes
+
+
+@pytest.mark.usefixtures("s3")
+@pytest.mark.parametrize(
+    "command", [["versions"], ["fetch"], ["publish"], ["search"], ["cluster", "index"]], ids=" ".join
+)
+def test_a_missing_bucket_is_said_plainly(index: Path, tmp_path: Path, command: list[str]) -> None:
+    """Every command names the bucket, and ends with the code of a service that fails."""
+    address = "s3://absent/docs"
+    (tmp_path / "a.md").write_text("moon")
+    more = {
+        "fetch": ["copy"],
+        "publish": ["--index", str(index)],
+        "cluster": ["a.md"],
+    }
+    words = (
+        ["search", "--index", address, "tide"]
+        if command == ["search"]
+        else [*command, address, *more.get(command[0], [])]
+    )
+    result = sleuth(*words, cwd=tmp_path)
+    assert result.returncode == 5, result.stderr
+    assert "there is no bucket s3://absent: create it" in result.stderr
+    with pytest.raises(StorageError):
+        versions(address)

@@ -6,6 +6,7 @@ from sleuth.cluster.ray.progress import BuildProgress as BuildProgress
 from sleuth.cluster.ray.progress import BuildReport as BuildReport
 from sleuth.cluster.ray.router import RouterOptions as RouterOptions
 from sleuth.cluster.ray.session import ray_session as ray_session
+from sleuth.cluster.ray.store import ServingStatus as ServingStatus
 
 __all__: list[str]
 

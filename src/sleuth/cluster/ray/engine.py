@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from sleuth.cluster.ray.router import Router, RouterOptions
-from sleuth.cluster.ray.session import ray_session
-from sleuth.cluster.ray.store import RayStore
+from sleuth.cluster.ray.session import ray_session, reconnect
+from sleuth.cluster.ray.store import RayStore, ServingStatus
 from sleuth.cluster.sharded import GatheredBackend
 from sleuth.cluster.shards.shards import ShardsMissingError
 from sleuth.cluster.storage import versions
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 logger = logger_of("cluster")
 
+CLIENT = "ray://"
+"""Begins an address whose head may be lost: elsewhere Ray ends the processes that are connected to it."""
 _ATTEMPTS = 3
 """Most restarts of a query because a searcher died between two of its questions."""
 
@@ -94,6 +97,10 @@ class RayEngine(Engine):
         """Go over to the newest published version; see `RayStore.roll_out`."""
         return self._served.roll_out()
 
+    def serving(self) -> ServingStatus:
+        """Return how many searchers and shards answer, and which version; asks no searcher."""
+        return self._served.serving()
+
     def processes(self) -> dict[str, int]:
         """Process number of each searcher that is up, by name."""
         return self._served.router.processes()
@@ -113,7 +120,8 @@ def serve_from_ray(
 
     Args:
         address: `s3://bucket/name`, the newest version, or `s3://bucket/name@7`.
-        ray_address: of a Ray cluster; None starts one on this machine, on loopback.
+        ray_address: of a Ray cluster; None starts one on this machine, on loopback. Where a head at `ray://HOST:PORT`
+            is lost, searches raise UnavailableError until it is back and has new searchers.
         options: searchers and replicas, deadlines.
         scope: see `Engine.open`.
         follow: seconds between two looks for a newer version; None stays with this one.
@@ -131,7 +139,10 @@ def serve_from_ray(
     embedder = open_embedder(str(manifest.settings["embedder"]), path=str(source))
     with ray_session(ray_address, cpus=cpus) as ray:
         names = [part.folder or "index" for part in manifest.parts]
-        router = Router(ray, source.url, names, options or RouterOptions())
+        mend = None
+        if ray_address is not None and ray_address.startswith(CLIENT):
+            mend = partial(reconnect, ray, ray_address)
+        router = Router(ray, source.url, names, options or RouterOptions(), mend)
         try:
             store = RayStore(router, source, objects, manifest)
             engine = RayEngine(RayBackend(store, embedder), scope=as_filter(scope))

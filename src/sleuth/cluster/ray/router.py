@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -15,7 +15,14 @@ from sleuth import errors
 from sleuth.cluster.ray.searcher import ABSENT, ANSWERED, REFUSED, Searcher
 from sleuth.cluster.shards.shards import ShardAnswers
 from sleuth.cluster.shards.wire import decode, encode
-from sleuth.errors import ArgumentError, RemoteError, RetrievalError, SleuthError, StoreError
+from sleuth.errors import (
+    ArgumentError,
+    RemoteError,
+    RetrievalError,
+    SleuthError,
+    StoreError,
+    UnavailableError,
+)
 from sleuth.filters import Filter
 from sleuth.logs import logger_of
 from sleuth.remote import Deadline
@@ -26,6 +33,9 @@ logger = logger_of("cluster")
 
 _PAUSE = 0.1
 """Seconds between two attempts to revive a searcher."""
+_PAUSE_OF_HEAD = 1.0
+"""Seconds between two attempts to reach the head of Ray."""
+_LOST = "the head of Ray does not answer"
 _LATE = 2.0
 """Seconds for which a searcher that was late is asked after its replicas."""
 _THREADS = 4
@@ -65,12 +75,14 @@ class _Replica:
         actor: its handle.
         is_up: whether it is asked; one that is not is being revived.
         late_until: time of `monotonic` until which others are asked first, because it was late.
+        cache: bytes and limit of the cache of its machine, when it last loaded a version.
     """
 
     name: str
     actor: Any
     is_up: bool = True
     late_until: float = 0.0
+    cache: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,39 +117,54 @@ class Router:
     """Searchers of all shards of a published index, on Ray. Safe to share between threads.
 
     Attributes:
-        counts: how many searchers were lost and revived, and how many questions were asked of a replica too.
+        counts: how often searchers were lost and revived, questions were asked of a replica too, and the head of Ray
+            was lost and reached again.
     """
 
-    def __init__(self, ray: Any, url: str, names: Sequence[str], options: RouterOptions) -> None:
+    def __init__(
+        self,
+        ray: Any,
+        url: str,
+        names: Sequence[str],
+        options: RouterOptions,
+        reconnect: Callable[[], None] | None = None,
+    ) -> None:
         """Start searchers.
 
         Args:
             names: of the shards, by number.
+            reconnect: connects to Ray anew after its head was lost; None where that ends this process.
         """
         self._ray = ray
+        self._url = url
+        self._reconnect = reconnect
+        self._is_cut_off = False
         self._options = options
         self.names = tuple(names)
         self.counts: Counter[str] = Counter()
         self._lock = Lock()
         self._closed = Event()
         self._wanted: tuple[int, ...] = ()
-        remote = ray.remote(Searcher)
         groups = min(options.searchers, len(names))
         self._groups = tuple(
             _Group(
                 tuple(range(number, len(names), groups)),
                 tuple(
-                    _Replica(
-                        f"searcher {number}.{replica}",
-                        remote.options(
-                            max_restarts=-1, max_concurrency=_THREADS, scheduling_strategy="SPREAD"
-                        ).remote(url, tuple(range(number, len(names), groups))),
-                    )
+                    _Replica(f"searcher {number}.{replica}", self._actor(range(number, len(names), groups)))
                     for replica in range(options.replicas)
                 ),
             )
             for number in range(groups)
         )
+
+    def _actor(self, numbers: Iterable[int]) -> Any:
+        """Start a searcher of some shards."""
+        options = {
+            "max_restarts": -1,
+            "max_concurrency": _THREADS,
+            "scheduling_strategy": "SPREAD",
+        }
+        return self._ray.remote(Searcher).options(**options).remote(self._url, tuple(numbers))
 
     # --- asking
 
@@ -151,6 +178,24 @@ class Router:
         scope: Filter | None = None,
     ) -> ShardAnswers:
         """Ask some shards of a version the same question, all at once; see `Shards.ask`."""
+        try:
+            return self._ask(version, question, arguments, deadline, scope)
+        except SleuthError:
+            raise
+        except Exception as error:
+            if not self._cut_off(error):
+                raise
+        failed = [PartReport(self.names[number], "failed", 0.0, error=_LOST) for number in arguments]
+        return ShardAnswers({}, failed)
+
+    def _ask(
+        self,
+        version: int,
+        question: str,
+        arguments: Mapping[int, Sequence[Any]],
+        deadline: Deadline | None,
+        scope: Filter | None,
+    ) -> ShardAnswers:
         started = time.monotonic()
         seconds = self._options.deadline
         if deadline is not None:
@@ -249,6 +294,43 @@ class Router:
         logger.warning("%s is lost: %s", replica.name, reason)
         THREADS.submit(partial(self._revive, replica))
 
+    def _cut_off(self, error: Exception) -> bool:
+        """Return whether an error means that the head of Ray is lost; then connect anew in the background."""
+        if self._ray.is_initialized() and not self._is_cut_off:
+            return False
+        with self._lock:
+            if self._is_cut_off or self._closed.is_set():
+                return True
+            self._is_cut_off = True
+            self.counts["cut_off"] += 1
+            lost = [replica for replica in self._replicas() if replica.is_up]
+            for replica in lost:
+                replica.is_up = False
+        logger.warning("the head of Ray is lost: %s", str(error).partition("\n")[0])
+        if self._reconnect is not None:
+            THREADS.submit(partial(self._connect_anew, self._reconnect, lost))
+        return True
+
+    def _connect_anew(self, reconnect: Callable[[], None], lost: Sequence[_Replica]) -> None:
+        """Connect to Ray as soon as its head is back, and start all searchers anew."""
+        while not self._closed.wait(_PAUSE_OF_HEAD):
+            try:
+                reconnect()
+                for group in self._groups:
+                    for replica in group.replicas:
+                        replica.actor = self._actor(group.numbers)
+            except Exception as error:  # noqa: BLE001 - Ray raises errors of any kind while it starts
+                logger.debug("the head of Ray is not back: %s", error)
+            else:
+                break
+        else:
+            return
+        self._is_cut_off = False
+        self.counts["reconnected"] += 1
+        logger.warning("the head of Ray is back")
+        for replica in lost:  # the others are being revived already
+            THREADS.submit(partial(self._revive, replica))
+
     def _revive(self, replica: _Replica) -> None:
         """Load the versions into a searcher that Ray restarts, as often as it takes."""
         started = time.monotonic()
@@ -256,8 +338,12 @@ class Router:
             versions = self._wanted
             try:
                 for version in versions:
-                    _check(self._ray.get(replica.actor.load.remote(version)))
+                    replica.cache = _answered(self._ray.get(replica.actor.load.remote(version)))
             except (SleuthError, self._ray.exceptions.RayError):
+                continue
+            except Exception as error:
+                if not self._cut_off(error):
+                    raise
                 continue
             with self._lock:
                 if versions == self._wanted:
@@ -284,21 +370,27 @@ class Router:
                 loads = [(replica, replica.actor.load.remote(version)) for replica in batch]
                 for replica, reference in loads:
                     try:
-                        _check(self._ray.get(reference))
+                        replica.cache = _answered(self._ray.get(reference))
                     except self._ray.exceptions.RayActorError as error:
                         self._lost(replica, str(error).partition("\n")[0])
                 if progress:
                     progress(place, len(batches))
-        except BaseException:
+        except BaseException as error:
             self.drop(version)
+            if isinstance(error, Exception) and not isinstance(error, SleuthError) and self._cut_off(error):
+                raise UnavailableError(_LOST) from error
             raise
 
     def drop(self, version: int) -> None:
         """Close a version in all searchers."""
         with self._lock:
             self._wanted = tuple(other for other in self._wanted if other != version)
-        for replica in self._replicas():
-            replica.actor.drop.remote(version)
+        try:
+            for replica in self._replicas():
+                replica.actor.drop.remote(version)
+        except Exception as error:
+            if not self._cut_off(error):  # with its head, all versions are gone
+                raise
 
     def _replicas(self) -> list[_Replica]:
         return [replica for group in self._groups for replica in group.replicas]
@@ -314,6 +406,20 @@ class Router:
             "counts": dict(self.counts),
         }
 
+    def serving(self) -> tuple[int, int, int, int, int, int, dict[str, int]]:
+        """Return the counts of a `ServingStatus`, after its version."""
+        replicas = self._replicas()
+        used, limit = max((replica.cache for replica in replicas), default=(0, 0))
+        return (
+            len(replicas),
+            sum(replica.is_up for replica in replicas),
+            len(self.names),
+            sum(len(group.numbers) for group in self._groups if any(each.is_up for each in group.replicas)),
+            used,
+            limit,
+            dict(self.counts),
+        )
+
     def processes(self) -> dict[str, int]:
         """Process number of each searcher that is up, by name."""
         return {
@@ -325,19 +431,21 @@ class Router:
     def close(self) -> None:
         """End the searchers."""
         self._closed.set()
-        for replica in self._replicas():
-            self._ray.kill(replica.actor)
+        if self._ray.is_initialized():
+            for replica in self._replicas():
+                self._ray.kill(replica.actor)
 
 
-def _check(reply: bytes) -> None:
-    """Refuse a reply that is not an answer.
+def _answered(reply: bytes) -> Any:
+    """Return what a searcher answers.
 
     Raises:
-        SleuthError: that the searcher raised.
+        SleuthError: that it raised.
     """
     kind, *content = decode(reply)
     if kind != ANSWERED:
         raise error_named(*content)
+    return content[0]
 
 
 def error_named(name: str, message: str) -> SleuthError:

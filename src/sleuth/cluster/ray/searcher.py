@@ -62,16 +62,16 @@ class Searcher:
         """Fetch and open the shards at a version, unless they are open.
 
         Returns:
-            A reply: answered, or refused with what `open_published` raises.
+            A reply: answered, with the bytes and the limit of the cache; or refused with what `open_published` raises.
         """
         with self._loading:
-            if number in self._versions:
-                return encode((ANSWERED, None))
             try:
-                self._versions[number] = self._open(number)
+                if number not in self._versions:
+                    self._versions[number] = self._open(number)
+                cache = Cache()
+                return encode((ANSWERED, (cache.size(), cache.limit)))
             except SleuthError as error:
                 return encode((REFUSED, type(error).__name__, str(error)))
-        return encode((ANSWERED, None))
 
     def _open(self, number: int) -> _Version:
         objects = ObjectFolder(self._url)

@@ -15,8 +15,10 @@ _LOCAL: Mapping[str, str] = {
     "RAY_raylet_start_wait_time_s": "120",
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing sends telemetry
 }
-_QUIET: Mapping[str, str] = {"RAY_DATA_LOG_LEVEL": "WARNING"}
-"""Ray Data tells on standard error of every step of a build otherwise."""
+_QUIET: Mapping[str, str] = {
+    "RAY_DATA_LOG_LEVEL": "WARNING",  # Ray Data logs every step of a build otherwise
+    "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "5",  # seconds for which a call waits for a head that is gone
+}
 OBJECT_STORE_BYTES = 200_000_000
 """Shared memory of a Ray on this machine: answers and batches of documents are small."""
 
@@ -52,6 +54,16 @@ def ray_session(address: str | None = None, *, cpus: int | None = None) -> Itera
             yield ray
         finally:
             ray.shutdown()
+
+
+def reconnect(ray: Any, address: str) -> None:
+    """Connect anew to a cluster whose head was lost.
+
+    Raises:
+        StoreError: it cannot be reached.
+    """
+    ray.shutdown()
+    _start(ray, address, None)
 
 
 def _start(ray: Any, address: str | None, cpus: int | None) -> None:

@@ -57,6 +57,29 @@ class RayShards:
         return self.router.ask(self.manifest.number, question, arguments, deadline, scope=self.scope)
 
 
+@dataclass(frozen=True, slots=True)
+class ServingStatus:
+    """How a published index is served.
+
+    Attributes:
+        version: that queries see.
+        searchers, searchers_up: processes, and those that answer.
+        shards, shards_up: all, and those that a searcher answers for.
+        cache_bytes, cache_limit: of the fullest cache of a searcher, when it last loaded a version.
+        events: how often searchers were "lost" and "revived", questions were asked of a replica too ("hedged"), and the
+            head of Ray was lost ("cut_off") and reached again ("reconnected"), since the start.
+    """
+
+    version: int
+    searchers: int
+    searchers_up: int
+    shards: int
+    shards_up: int
+    cache_bytes: int
+    cache_limit: int
+    events: Mapping[str, int]
+
+
 class RayStore:
     """A published index over searchers: what `Engine` asks of a `Store`, read-only. Safe to share between threads.
 
@@ -158,6 +181,10 @@ class RayStore:
             holder=None,
             damage=(),
         )
+
+    def serving(self) -> ServingStatus:
+        """Return how many searchers and shards answer, and which version."""
+        return ServingStatus(self._manifest.number, *self.router.serving())
 
     def wait(self) -> None:
         """Do nothing: a published version has no merges."""

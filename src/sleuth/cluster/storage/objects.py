@@ -10,9 +10,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sleuth.errors import MissingPackageError, StoreError
+from sleuth.errors import MissingPackageError, StorageError, StoreError
 
 _TIMEOUT = "60s"
+_NOT_FOUND = "404 Not Found"
+"""In the message of obstore where a listing was answered so."""
 _RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
 
 
@@ -42,7 +44,7 @@ class ObjectFolder:
 
         Raises:
             MissingPackageError: obstore is not installed.
-            StoreError: credentials or settings are missing.
+            StorageError: credentials or settings are missing.
         """
         try:
             import obstore
@@ -62,9 +64,13 @@ class ObjectFolder:
                 self._store = store.from_url(url, client_options=options, retry_config=_RETRY)
 
     def put(self, name: str, data: bytes) -> bool:
-        """Create an object, durably; False where it is there already, which is then left as it is."""
+        """Create an object, durably; False where it is there already, which is then left as it is.
+
+        Raises:
+            StorageError: the storage cannot be reached, or has no such bucket.
+        """
         try:
-            with self._named(name):
+            with self._named(name, creates=True):
                 self._api.put(self._store, name, data, mode="create", use_multipart=False)
                 if self._folder is not None:
                     _sync(self._folder, name)
@@ -117,18 +123,37 @@ class ObjectFolder:
             )
 
     @contextmanager
-    def _named(self, name: str) -> Iterator[None]:
-        """Raise errors of obstore as Sleuth's errors that name the object."""
+    def _named(self, name: str, *, creates: bool = False) -> Iterator[None]:
+        """Raise errors of obstore as Sleuth's errors that name the object.
+
+        Args:
+            creates: whether the object need not be there: then what is missing is the bucket.
+        """
         where = f"{self.url}/{name}" if name else self.url
         try:
             yield
         except self._errors.AlreadyExistsError as error:
             raise _ExistsError from error
         except FileNotFoundError as error:
+            if creates and self._folder is None:
+                raise self._no_bucket() from error
             raise ObjectMissingError(f"{where} is not there", path=where) from error
         except (self._errors.BaseError, OSError, ValueError) as error:
             reason = str(error).partition("\n")[0]
-            raise StoreError(f"{where} cannot be reached: {reason}", path=where) from error
+            if (
+                self._folder is None and _NOT_FOUND in reason
+            ):  # a listing of a bucket that is there is never missing
+                raise self._no_bucket() from error
+            raise StorageError(f"{where} cannot be reached: {reason}", path=where) from error
+
+    def _no_bucket(self) -> StorageError:
+        scheme, _, rest = self.url.partition("://")
+        bucket = f"{scheme}://{rest.partition('/')[0]}"
+        return StorageError(
+            f"there is no bucket {bucket}: create it, or check its name, region and endpoint (AWS_REGION, "
+            "AWS_ENDPOINT_URL)",
+            path=self.url,
+        )
 
 
 def _sync(folder: Path, name: str) -> None:

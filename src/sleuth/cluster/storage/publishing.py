@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -246,9 +247,7 @@ class _Upload:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             blocks: list[str] = []
             starts = iter(range(0, source.size, BLOCK))
-            while some := [
-                (start, _read(source, start)) for start, _ in zip(starts, range(_AT_ONCE), strict=False)
-            ]:
+            while some := [(start, _read(source, start)) for start in islice(starts, _AT_ONCE)]:
                 blocks += pool.map(lambda block: self._block(source, *block), some)
         return PublishedFile(source.path, source.size, tuple(blocks))
 

@@ -39,8 +39,8 @@ RayAddressOption = Annotated[
 
 _EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.IndexLockedError, 4),
-    (errors.StoreError, 3),
     (errors.RemoteError, 5),
+    (errors.StoreError, 3),
     (errors.ArgumentError, 2),
     (errors.UnknownSnapshotError, 2),
     (errors.UnknownRepositoryError, 2),

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import quote
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -62,7 +63,7 @@ class Gate:
         if (sent_id := headers.get(b"x-request-id")) and _REQUEST_ID.fullmatch(sent_id):
             call.id = sent_id.decode()
         scope["sleuth.call"] = call
-        answer = _Answer(send, call.id)
+        answer = _Answer(send, call)
         body = _BodyReader(receive, settings.max_upload if path in UPLOAD_PATHS else settings.max_body)
         with tracing.request_span(scope, call.id) as span:
             try:
@@ -166,22 +167,25 @@ class _BrokenError(ConnectionError):
 
 
 class _Answer:
-    """Sends an answer with its request's id.
+    """Sends an answer with its request's id, and the parts of a search that did not answer.
 
     Attributes:
         status: 0 until the answer begins.
         is_whole: whether its end was sent.
     """
 
-    __slots__ = ("_id", "_send", "is_whole", "status")
+    __slots__ = ("_call", "_send", "is_whole", "status")
 
-    def __init__(self, send: Send, id: str) -> None:
-        self._send, self._id, self.status, self.is_whole = send, id.encode(), 0, False
+    def __init__(self, send: Send, call: Call) -> None:
+        self._send, self._call, self.status, self.is_whole = send, call, 0, False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            message["headers"] = [*message.get("headers", ()), (b"x-request-id", self._id)]
+            headers = [*message.get("headers", ()), (b"x-request-id", self._call.id.encode())]
+            if parts := self._call.facts.get("degraded"):
+                headers.append((b"x-sleuth-degraded", quote(", ".join(parts), safe=", :/#").encode()))
+            message["headers"] = headers
         elif message["type"] == "http.response.body":
             self.is_whole = not message.get("more_body", False)
         await self._send(message)

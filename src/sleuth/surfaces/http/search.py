@@ -230,6 +230,8 @@ def retrieve(body: SearchRequest, call: Call, k: int, *, filter: Filter | None =
         ranking = call.shown(retriever.run(request))
     service.metrics.observe_parts(ranking.parts)
     call.facts |= {"k": body.k, "hits": len(ranking)}
+    if ranking.failures:
+        call.facts["degraded"] = [part.name for part in ranking.failures]
     if service.settings.log_queries:
         call.facts["query"] = body.query
     return ranking
