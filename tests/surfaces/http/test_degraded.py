@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from sleuth import Document
+from sleuth import Document, Engine
 from sleuth.cluster import ShardedEngine
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import ServerSettings, create_app
@@ -26,14 +26,14 @@ REQUESTS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[ShardedEngine]:
+def engine(tmp_path: Path) -> Iterator[Engine]:
     with ShardedEngine.open(tmp_path / "docs", create=True, shards=3, settings={"embedder": ""}) as engine:
         engine.add([Document(f"The tide {n} comes at noon.", id=f"d{n}") for n in range(40)])
         yield engine
 
 
 @pytest.fixture
-def client(engine: ShardedEngine) -> Iterator[TestClient]:
+def client(engine: Engine) -> Iterator[TestClient]:
     app = create_app(engine, ServerSettings(cache=0), extensions=extensions())
     with TestClient(app, "http://localhost") as client:
         wait_until(lambda: client.get("/readyz").status_code == 200)  # after warming
@@ -43,7 +43,7 @@ def client(engine: ShardedEngine) -> Iterator[TestClient]:
 @pytest.mark.parametrize(("path", "body"), REQUESTS)
 def test_a_lost_shard_is_named(
     client: TestClient,
-    engine: ShardedEngine,
+    engine: Engine,
     monkeypatch: pytest.MonkeyPatch,
     path: str,
     body: dict[str, Any],
@@ -65,7 +65,7 @@ def test_a_lost_shard_is_named(
 
 
 def test_the_page_names_a_lost_shard(
-    client: TestClient, engine: ShardedEngine, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reader of the page sees which shard failed."""
     lose(engine, frozenset({1}), monkeypatch)
@@ -75,7 +75,7 @@ def test_the_page_names_a_lost_shard(
 @pytest.mark.parametrize(("path", "body"), REQUESTS)
 def test_without_any_shard_nothing_is_answered(
     client: TestClient,
-    engine: ShardedEngine,
+    engine: Engine,
     monkeypatch: pytest.MonkeyPatch,
     path: str,
     body: dict[str, Any],
