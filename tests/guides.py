@@ -40,7 +40,18 @@ from tests.commands import sleuth, sleuth_on_terminal
 HOME = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([\w+-]*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 ELSEWHERE = frozenset(
-    {"man", "source", "docker", "kubectl", "systemctl", "journalctl", "ollama", "mcp-publisher", "sudo"}
+    {
+        "man",
+        "source",
+        "docker",
+        "kubectl",
+        "helm",
+        "systemctl",
+        "journalctl",
+        "ollama",
+        "mcp-publisher",
+        "sudo",
+    }
 )
 RUN_BY_SHELL = re.compile(r"[|<>&;`*]|\$\(")
 PORT = "8321"

@@ -49,6 +49,7 @@ class Pair:
         self.address = f"file://{self.store}"
         self.one = tmp_path / "elsewhere" / "one"
         self.options = ReadOptions(id_field="key")
+        self.shards = 4
 
     def update(self, *, prune: bool = False, **options: Any) -> BuildReport:
         """Index the files in both, and compare all that can be seen of them."""
@@ -75,7 +76,12 @@ class Pair:
 
     def published(self, **options: Any) -> BuildReport:
         return index_on_ray(
-            self.address, [self.corpus], settings=SETTINGS, options=self.options, shards=4, **options
+            self.address,
+            [self.corpus],
+            settings=SETTINGS,
+            options=self.options,
+            shards=self.shards,
+            **options,
         )
 
     def objects(self) -> dict[str, int]:

@@ -205,12 +205,15 @@ class _Attempt:
 
         If no shard changed, publish nothing and return the manifest of the base version. Then delete the saved progress
         of the build.
+
+        Raises:
+            StoreError: another build published a version meanwhile.
         """
         plan, parts = self._plan, self._build.parts()
         if plan.base is not None and parts in ((), plan.base.parts):
             manifest = plan.base
         else:
-            manifest = commit_version(self._objects, plan.settings, plan.shards, parts)
+            manifest = commit_version(self._objects, plan.settings, plan.shards, parts, after=plan.base)
         self._build.forget()
         return manifest
 

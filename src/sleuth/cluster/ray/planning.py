@@ -243,7 +243,7 @@ class _Listing:
         """Return a file with what is known of it."""
         shards = (*self.shards.get(entry.source, ()), *self.unlisted)
         reading, excess = (self.notes.get(f"{note}{entry.source}", "") for note in (READ_NOTE, EXCESS_NOTE))
-        return PlannedFile((entry.file, entry.source, entry.size, entry.modified_ns), shards, reading, excess)
+        return PlannedFile(entry.file, entry.source, entry.size, entry.modified_ns, shards, reading, excess)
 
 
 def _listing_of(base: Manifest, objects: ObjectFolder) -> _Listing:
@@ -251,7 +251,7 @@ def _listing_of(base: Manifest, objects: ObjectFolder) -> _Listing:
     listing = _Listing()
     blocks = [(number, digest) for number, part in enumerate(base.parts) for digest in part.listing or ()]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        contents = pool.map(lambda block: objects.get(object_name(block[1])), blocks)
+        contents = pool.map(objects.get, [object_name(digest) for _, digest in blocks])
         for (number, digest), content in zip(blocks, contents, strict=True):
             for entry in decode_listing(content, f"{objects.url}/{object_name(digest)}"):
                 if isinstance(entry, ListedNote):

@@ -43,31 +43,31 @@ class PlannedFile(NamedTuple):
     """A file that a build reads, or whose documents it deletes because the file is gone.
 
     Attributes:
-        entry: fields of a `FileEntry`; of a file that is gone, as it was read, without its path.
+        file: the path to open; "" for a file that is gone.
+        source: its name in the index.
+        size, modified_ns: as in `FileEntry`; of a file that is gone, as it was read.
         shards: those that may hold documents of it.
         reading: the options that it was read with, as a note says.
         excess: what it exceeded when it was last tried, as a note says.
     """
 
-    entry: tuple[str, str, int, int]
+    file: str
+    source: str
+    size: int
+    modified_ns: int
     shards: tuple[int, ...] = ()
     reading: str = ""
     excess: str = ""
 
     @property
-    def source(self) -> str:
-        """Its name in the index."""
-        return self.entry[1]
-
-    @property
-    def size(self) -> int:
-        """Bytes."""
-        return self.entry[2]
+    def entry(self) -> FileEntry:
+        """What reading takes."""
+        return FileEntry(self.file, self.source, self.size, self.modified_ns)
 
     def known(self, ids: Iterable[str] = ()) -> KnownFile:
         """Return it as the index knows it, with these documents."""
-        _, _, size, modified_ns = self.entry
-        return KnownFile(set(ids), State(size, modified_ns), self.reading, Excess.from_note(self.excess))
+        state = State(self.size, self.modified_ns)
+        return KnownFile(set(ids), state, self.reading, Excess.from_note(self.excess))
 
 
 class Sender:
@@ -226,12 +226,11 @@ def read_files(
         run = run_of(sender, sender.known_files(files), settings, reading)
         report = run.report
         for file in files:
-            entry = FileEntry(*file.entry)
             if not prune:
-                for record in read_file(entry, reading):
+                for record in read_file(file.entry, reading):
                     run.take(record)
-            elif entry.file and entry.source in run.files:
-                run.refused[entry.source] = run.files[entry.source].ids
+            elif file.file and file.source in run.files:
+                run.refused[file.source] = run.files[file.source].ids
         run.finish(prune=prune)
         run.adder.commit()
     except SleuthError as error:

@@ -133,7 +133,7 @@ class Router:
 
         Args:
             names: of the shards, by number.
-            reconnect: connects to Ray anew after its head was lost; None where that ends this process.
+            reconnect: connects to Ray again after its head was lost; None where that ends this process.
         """
         self._ray = ray
         self._url = url
@@ -295,7 +295,7 @@ class Router:
         THREADS.submit(partial(self._revive, replica))
 
     def _cut_off(self, error: Exception) -> bool:
-        """Return whether an error means that the head of Ray is lost; then connect anew in the background."""
+        """Return whether an error means that the head of Ray is lost; then connect again in the background."""
         if self._ray.is_initialized() and not self._is_cut_off:
             return False
         with self._lock:
@@ -312,7 +312,7 @@ class Router:
         return True
 
     def _connect_anew(self, reconnect: Callable[[], None], lost: Sequence[_Replica]) -> None:
-        """Connect to Ray as soon as its head is back, and start all searchers anew."""
+        """Connect to Ray as soon as its head is back, and start all searchers again."""
         while not self._closed.wait(_PAUSE_OF_HEAD):
             try:
                 reconnect()

@@ -57,7 +57,7 @@ def ray_session(address: str | None = None, *, cpus: int | None = None) -> Itera
 
 
 def reconnect(ray: Any, address: str) -> None:
-    """Connect anew to a cluster whose head was lost.
+    """Connect again to a cluster whose head was lost.
 
     Raises:
         StoreError: it cannot be reached.

@@ -156,11 +156,28 @@ def upload_parts(
 
 
 def commit_version(
-    objects: ObjectFolder, settings: Mapping[str, Any], shards: int, parts: tuple[PublishedPart, ...]
+    objects: ObjectFolder,
+    settings: Mapping[str, Any],
+    shards: int,
+    parts: tuple[PublishedPart, ...],
+    *,
+    after: Manifest | None = None,
 ) -> Manifest:
-    """Give the version the next number that nobody else takes."""
+    """Give the version the next number that nobody else takes.
+
+    Args:
+        after: the version that this one was made from, whose changes it has; None where it depends on no other.
+
+    Raises:
+        StoreError: another version follows `after` already.
+    """
     number = max(versions.numbers(objects), default=0)
     while True:
+        if after is not None and number != after.number:
+            raise StoreError(
+                f"version {number} of {objects.url} was published meanwhile: run the command again",
+                path=objects.url,
+            )
         number += 1
         now = datetime.now(UTC).isoformat(timespec="seconds")
         manifest = Manifest(number, now, shards, settings, parts)

@@ -30,12 +30,16 @@ from sleuth.store.record.layout import (
     has_checksum,
     select_in,
 )
-from sleuth.store.record.scan import rows_between
+from sleuth.store.record.scan import batches_between, rows_between
 from sleuth.store.record.values import Counts, Row, StoredDocument
 from sleuth.types import Chunk, RetrievedItem
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter
+    from sleuth.store.record.batch import DocumentBatch
+
+_BATCH = 1 << 23
+"""Characters of text in a batch of documents, about."""
 
 T = TypeVar("T")
 
@@ -309,6 +313,14 @@ class IndexSnapshot:
         A document belongs to the range that holds its first chunk.
         """
         return rows_between(self._connection, first, (1 << 62) if last is None else last)
+
+    def batches(self) -> Iterator[DocumentBatch]:
+        """Return all documents with their chunks, by key, in batches of bounded size, as `Writer.put_batch` takes them.
+
+        Raises:
+            IndexDamagedError: a document is not as it was written; names it.
+        """
+        return (batch for batch, _ in batches_between(self._connection, 1, 1 << 62, _BATCH))
 
     def embedding_keys(self, fingerprint: str) -> dict[str, int]:
         """Return the keys of an embedder's cached vectors, by content hash."""

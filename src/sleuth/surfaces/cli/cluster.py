@@ -33,6 +33,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth cluster index s3://bucket/docs docs/ --shards 4
   sleuth cluster index s3://bucket/docs data.parquet --text-field body --id-field url
   sleuth cluster index s3://bucket/docs /shared/corpus --address ray://head:10001
+  sleuth cluster reshard s3://bucket/docs --shards 16
   sleuth serve --index s3://bucket/docs --ray --replicas 2
 """
 
@@ -97,6 +98,31 @@ def index(
             say(f"{amount(report.gone, 'file')} are gone; --prune deletes their documents.")
     for line in grouped(report.skipped):
         say(f"Skipped: {line}", err=True)
+
+
+@cluster.command(
+    "reshard", epilog="[bold]Example[/bold]  sleuth cluster reshard s3://bucket/docs --shards 16"
+)
+def reshard(
+    address: AddressArgument,
+    shards: Annotated[int, typer.Option("--shards", help="How many.")],
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Publish an index once more, in another number of shards. Ids and results stay; restart servers afterwards."""
+    from sleuth.cluster.ray import reshard as divide
+
+    def show(done: int, total: int) -> None:
+        status.update(f"{done:,} of {total:,} documents")
+
+    with console(stderr=True).status("reading") as status:
+        manifest = divide(address, shards, progress=None if quiet or json else show)
+    if json:
+        values = {"version": manifest.number, "shards": manifest.shards, "documents": manifest.documents}
+        print_json({"address": f"{address}@{manifest.number}", **values})
+    elif not quiet:
+        documents, divided = amount(manifest.documents, "document"), amount(manifest.shards, "shard")
+        say(f"{documents} in {divided} at {address}@{manifest.number}")
 
 
 @contextmanager
