@@ -90,20 +90,7 @@ class Metrics:
             multiprocess_mode="livemax",
         )
 
-        self._serving = {
-            name: Gauge(f"sleuth_{name}", text, registry=self.registry, multiprocess_mode="livemax")
-            for name, text in _SERVING.items()
-        }
-        self._searcher_events = Counter(
-            "sleuth_searcher_events",
-            "Searchers lost and revived, questions asked of a replica too, losses of Ray's head",
-            ("event",),
-            registry=self.registry,
-        )
-        self._events = dict.fromkeys(_EVENTS, 0)
-        for event in _EVENTS:
-            self._searcher_events.labels(event)
-
+        self._serving = _Serving(self.registry)
         self._observers: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
         self._part_observers: dict[tuple[str, str], Histogram] = {}
 
@@ -129,6 +116,37 @@ class Metrics:
 
     def observe_serving(self, status: ServingStatus) -> None:
         """Record how a published index is served."""
+        self._serving.observe(status)
+
+    def render(self) -> bytes:
+        """Return all counts in the format of Prometheus."""
+        registry = self.registry
+        if WORKERS_VARIABLE in os.environ:
+            registry = CollectorRegistry()
+            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
+
+
+class _Serving:
+    """Counts of searchers on Ray; 0 where an index is served otherwise."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._gauges = {
+            name: Gauge(f"sleuth_{name}", text, registry=registry, multiprocess_mode="livemax")
+            for name, text in _SERVING.items()
+        }
+        self._searcher_events = Counter(
+            "sleuth_searcher_events",
+            "Searchers lost and revived, questions asked of a replica too, losses of Ray's head",
+            ("event",),
+            registry=registry,
+        )
+        self._events = dict.fromkeys(_EVENTS, 0)
+        for event in _EVENTS:
+            self._searcher_events.labels(event)
+
+    def observe(self, status: ServingStatus) -> None:
+        """Record how a published index is served."""
         values = {
             "published_version": status.version,
             "searchers": status.searchers,
@@ -139,16 +157,8 @@ class Metrics:
             "published_cache_limit_bytes": status.cache_limit,
         }
         for name, value in values.items():
-            self._serving[name].set(value)
+            self._gauges[name].set(value)
         for event in _EVENTS:
             count = status.events.get(event, 0)
             self._searcher_events.labels(event).inc(count - self._events[event])
             self._events[event] = count
-
-    def render(self) -> bytes:
-        """Return all counts in the format of Prometheus."""
-        registry = self.registry
-        if WORKERS_VARIABLE in os.environ:
-            registry = CollectorRegistry()
-            MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return generate_latest(registry)
