@@ -25,7 +25,6 @@ from sleuth.ingest import (
     KnownFile,
     ReadOptions,
     Skipped,
-    State,
     Unchanged,
     is_below,
     is_gone,
@@ -161,16 +160,16 @@ def _compare(
             run.take(Unchanged(record.source))
         else:
             entries.append(record)
-    names = run.seen.union(entry.source for entry in entries)
+    names = {entry.source for entry in entries}
     return _Comparison(
         entries,
         [
-            FileEntry("", name, file.state.size, file.state.modified_ns or 0)
+            FileEntry("", name, file.size, file.modified_ns)
             for name, file in sorted(files.items())
-            if file.state is not None and name not in names and is_gone(name)
+            if file.modified_ns is not None and not file.is_seen and name not in names and is_gone(name)
         ],
-        [FileEntry(name, name, 0, 0) for name in sorted(run.refused.keys() - run.read)],
-        sum(listing.documents[name] for name in run.read),
+        [FileEntry(name, name, 0, 0) for name in sorted(run.refused) if not files[name].is_read],
+        sum(listing.documents[name] for name, file in files.items() if file.is_read),
         run.report.skipped,
     )
 
@@ -259,13 +258,13 @@ def _listing_of(base: Manifest, objects: ObjectFolder) -> _Listing:
                     continue
                 file = listing.files.setdefault(entry.source, KnownFile())
                 if entry.modified_ns is not None:
-                    file.state = State(entry.size, entry.modified_ns)
+                    file.size, file.modified_ns = entry.size, entry.modified_ns
                 listing.documents[entry.source] = listing.documents.get(entry.source, 0) + entry.documents
                 listing.shards.setdefault(entry.source, []).append(number)
     listing.unlisted = [number for number, part in enumerate(base.parts) if part.listing is None]
     if listing.unlisted:  # the other documents of a file may have changed
         for file in listing.files.values():
-            file.state = None
+            file.modified_ns = None
     for name, note in listing.notes.items():
         if (source := name.removeprefix(READ_NOTE)) != name and source in listing.files:
             listing.files[source].reading = note

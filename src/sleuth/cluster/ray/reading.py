@@ -24,7 +24,6 @@ from sleuth.ingest import (
     KnownFile,
     ReadOptions,
     Run,
-    State,
     open_chunker,
     read_file,
 )
@@ -66,8 +65,8 @@ class PlannedFile(NamedTuple):
 
     def known(self, ids: Iterable[str] = ()) -> KnownFile:
         """Return it as the index knows it, with these documents."""
-        state = State(self.size, self.modified_ns)
-        return KnownFile(set(ids), state, self.reading, Excess.from_note(self.excess))
+        excess = Excess.from_note(self.excess)
+        return KnownFile(list(ids), self.size, self.modified_ns, self.reading, excess)
 
 
 class Sender:
@@ -230,7 +229,7 @@ def read_files(
                 for record in read_file(file.entry, reading):
                     run.take(record)
             elif file.file and file.source in run.files:
-                run.refused[file.source] = run.files[file.source].ids
+                run.refused[file.source] = set(run.files[file.source].ids)
         run.finish(prune=prune)
         run.adder.commit()
     except SleuthError as error:
