@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic_core import from_json, to_json
 from starlette.responses import Response
 
 from sleuth.surfaces.http.problems import MEDIA_TYPE, ProblemDocument, Refusal, problem
+
+if TYPE_CHECKING:
+    from sleuth.types import Ranking
 
 
 def json_response(value: Any, status: int = 200) -> Response:
@@ -89,6 +92,32 @@ MISSING: dict[int | str, dict[str, Any]] = {
     404: _problem("Not found.", 404, "UnknownDocumentError", "id must be of a document, got 'a.md'")
 }
 """For routes that name something that may not be there."""
+
+
+class LegReport(BaseModel):
+    """What one leg or source of a search did."""
+
+    name: str
+    status: Literal["ok", "failed", "abandoned", "skipped"]
+    seconds: float
+    hits: int
+    error: str
+
+
+class Remarks(BaseModel):
+    """What is said of a ranking beside its hits, at each door that searches."""
+
+    degraded: bool = Field(
+        description="Whether a part did not answer, so that hits may be missing.", examples=[False]
+    )
+    parts: list[LegReport]
+    notes: list[str] = Field(description="Sentences for the author of the query.")
+
+
+def remarks_of(ranking: Ranking) -> dict[str, Any]:
+    """Return the fields of `Remarks` for a ranking."""
+    parts = [part.to_dict() for part in ranking.parts]
+    return {"degraded": bool(ranking.failures), "parts": parts, "notes": list(ranking.notes)}
 
 
 class Strict(BaseModel):

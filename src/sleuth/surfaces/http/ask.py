@@ -73,6 +73,7 @@ class AskResponse(BaseModel):
         unknown_citations: numbers that the model cites and no source has.
         unsupported: sentences without support in their citations.
         used_source_ids: ids of the passages that are cited.
+        degraded: whether a part of the search did not answer; `detail` says which.
         notes: sentences for the author of the question.
         items: the passages, where they were asked for.
     """
@@ -89,6 +90,7 @@ class AskResponse(BaseModel):
     unknown_citations: list[int]
     unsupported: list[str]
     used_source_ids: list[str]
+    degraded: bool
     notes: list[str]
     items: list[dict[str, Any]] | None
 
@@ -264,5 +266,6 @@ def answer_values(result: SearchResult, call: Call, standalone: str | None) -> d
         "citations": extra.get("citations", []),
         "unknown_citations": extra.get("unknown_citations", []),
         "unsupported": extra.get("unsupported", []),
+        "degraded": "failed" in context,
         "notes": extra.get("notes", []),
     }

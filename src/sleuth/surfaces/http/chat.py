@@ -106,6 +106,7 @@ class AnswerFacts(BaseModel):
     sources: list[dict[str, Any]] = Field(description="What was read, by number.")
     citations: list[dict[str, Any]]
     unknown_citations: list[int]
+    degraded: bool
     notes: list[str]
     standalone_query: str | None
     detail: dict[str, Any] | None = Field(description="Why there is no answer, or what did not answer.")
@@ -202,7 +203,7 @@ def _text_of(result: SearchResult) -> str:
 def _said(result: SearchResult, writing: Writing) -> dict[str, Any]:
     """Return what is said of an answer beside its text."""
     values = answer_values(result, writing.call, writing.standalone)
-    names = ("sources", "citations", "unknown_citations", "notes", "standalone_query", "detail")
+    names = ("sources", "citations", "unknown_citations", "degraded", "notes", "standalone_query", "detail")
     return {name: values[name] for name in names}
 
 

@@ -14,10 +14,10 @@ from starlette.responses import Response
 from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.request import DEFAULT_K
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Remarks, json_response, remarks_of
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.search import LegReport
 from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
@@ -97,11 +97,10 @@ class AtSnapshot(BaseModel):
     stale: StaleFiles | None = Field(description="As of some seconds ago; null with `at`.")
 
 
-class CodeSearchResponse(AtSnapshot):
+class CodeSearchResponse(AtSnapshot, Remarks):
     """Pieces of code, best first."""
 
     hits: list[dict[str, Any]]
-    parts: list[LegReport]
 
 
 @router.post("/v1/code/search", response_model=CodeSearchResponse, responses=PROBLEMS | MISSING)
@@ -116,10 +115,8 @@ async def search(body: CodeBody, call: CurrentCall) -> Response:
         with call.retrieval_span(body.query, body.k):
             hits = retriever.run(body, snapshot.repository.id, snapshot.info.id)
         call.service.metrics.observe_parts(hits.parts)
-        return {
-            "hits": [hit.to_dict() for hit in hits],
-            "parts": [part.to_dict() for part in hits.parts],
-        }
+        parts = call.shown(Ranking((), hits.parts))
+        return {"hits": [hit.to_dict() for hit in hits], **remarks_of(parts)}
 
     return await _at_snapshot(call, body.repository, body.at, read)
 

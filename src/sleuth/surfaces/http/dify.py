@@ -13,10 +13,10 @@ from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
-from sleuth.surfaces.http.answers import json_response
+from sleuth.surfaces.http.answers import Remarks, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.scores import scored_hits
+from sleuth.surfaces.http.scores import scored_page
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 router = APIRouter(tags=["Dify"], route_class=JsonRoute)
@@ -96,8 +96,8 @@ class Record(BaseModel):
     metadata: dict[str, Any]
 
 
-class RetrievalResponse(BaseModel):
-    """Passages, best first."""
+class RetrievalResponse(Remarks):
+    """Passages, best first; beside them, what Dify has no field for."""
 
     records: list[Record]
 
@@ -107,22 +107,23 @@ async def retrieval(body: RetrievalRequest, call: CurrentCall) -> Response:
     """Search the index as an external knowledge base; it has the name of its folder."""
     if body.knowledge_id != call.service.name:
         raise Refusal(404, "UnknownKnowledgeError", f"the knowledge base must be {call.service.name!r}")
-    return json_response({"records": await call.read(_records, body, call)})
+    return json_response(await call.read(_page, body, call))
 
 
-def _records(body: RetrievalRequest, call: Call) -> list[dict[str, Any]]:
+def _page(body: RetrievalRequest, call: Call) -> dict[str, Any]:
     setting = body.retrieval_setting
     tree = _filter(body.metadata_condition, call)
-    hits = scored_hits(body.query, setting.top_k, tree, call, least=setting.score_threshold)
-    return [
+    page = scored_page(body.query, setting.top_k, tree, call, least=setting.score_threshold)
+    records = [
         {
             "content": item.text,
             "score": score,
             "title": str(item.metadata.get("title") or item.metadata.get("source") or item.id),
             "metadata": item.metadata,
         }
-        for item, score in hits
+        for item, score in page.hits
     ]
+    return {"records": records, **page.remarks}
 
 
 def _filter(condition: MetadataCondition | None, call: Call) -> Filter | None:

@@ -30,6 +30,7 @@ FIELDS: Final[Mapping[str, tuple[str, Any]]] = {
     "data": ("The entries.", []),
     "date": ("When it was committed.", "2026-01-01T12:00:00+00:00"),
     "definitions": ("Where the name is defined.", []),
+    "degraded": ("Whether a part of the search did not answer, so that passages may be missing.", False),
     "deleted": ("That it is deleted.", True),
     "detail": ("What is wrong, and what mends it.", "k must be an int of 0 or more, got -1"),
     "document": ("The text of the document.", {"text": "Tokens are refilled every second."}),

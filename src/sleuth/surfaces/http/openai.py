@@ -12,10 +12,10 @@ from starlette.responses import Response
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
 from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Remarks, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
-from sleuth.surfaces.http.scores import scored_hits
+from sleuth.surfaces.http.scores import scored_page
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import document_of
 
@@ -103,8 +103,8 @@ class VectorStoreHit(BaseModel):
     content: list[Content]
 
 
-class VectorStorePage(BaseModel):
-    """Hits, best first."""
+class VectorStorePage(Remarks):
+    """Hits, best first; beside them, what OpenAI has no field for."""
 
     object: Literal["vector_store.search_results.page"]
     search_query: list[str]
@@ -124,8 +124,8 @@ async def search_vector_store(
     queries = [body.query] if isinstance(body.query, str) else body.query
     tree = body.filters.tree() if body.filters else None
     options = body.ranking_options or RankingOptions()
-    hits = await call.read(
-        scored_hits,
+    page = await call.read(
+        scored_page,
         " ".join(queries),
         body.max_num_results,
         tree,
@@ -136,9 +136,10 @@ async def search_vector_store(
         {
             "object": "vector_store.search_results.page",
             "search_query": queries,
-            "data": [_hit(item, score) for item, score in hits],
+            "data": [_hit(item, score) for item, score in page.hits],
             "has_more": False,
             "next_page": None,
+            **page.remarks,
         }
     )
 

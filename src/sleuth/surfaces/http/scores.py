@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.engine import SearchRequest
+from sleuth.surfaces.http.answers import remarks_of
 from sleuth.surfaces.http.search import retrieve
 
 if TYPE_CHECKING:
@@ -20,9 +21,14 @@ class ScoredHit(NamedTuple):
     score: float
 
 
-def scored_hits(
-    query: str, k: int, filter: Filter | None, call: Call, *, least: float = 0.0
-) -> list[ScoredHit]:
+class ScoredPage(NamedTuple):
+    """Hits with their scores, and the fields of `Remarks`."""
+
+    hits: list[ScoredHit]
+    remarks: dict[str, Any]
+
+
+def scored_page(query: str, k: int, filter: Filter | None, call: Call, *, least: float = 0.0) -> ScoredPage:
     """Return the engine's best `k` passages in its order, with the scores of `score_hits`, without those below `least`.
 
     The engine's own scores are scaled by the hits of one query, so that they do not compare with those of another.
@@ -34,4 +40,5 @@ def scored_hits(
 
     ranking = retrieve(SearchRequest(query=query, k=k, explain=True), call, k, filter=filter)
     scores = accumulate(score_hits(call.engine, query, ranking), min)
-    return [ScoredHit(item, score) for item, score in zip(ranking, scores, strict=True) if score >= least]
+    hits = [ScoredHit(item, score) for item, score in zip(ranking, scores, strict=True) if score >= least]
+    return ScoredPage(hits, remarks_of(ranking))

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from sleuth.engine import Engine, IndexBackend, SearchRequest
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces import cursors
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Remarks, json_response, remarks_of
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
 
@@ -65,16 +65,6 @@ class Excerpt(BaseModel):
     spans: list[tuple[int, int]]
 
 
-class LegReport(BaseModel):
-    """What one leg or source of a search did."""
-
-    name: str
-    status: Literal["ok", "failed", "abandoned", "skipped"]
-    seconds: float
-    hits: int
-    error: str
-
-
 class Item(BaseModel):
     """A passage. Higher scores are better; `metadata` has its place."""
 
@@ -92,13 +82,11 @@ class Item(BaseModel):
     explanation: dict[str, Any] | None = None
 
 
-class SearchResponse(BaseModel):
+class SearchResponse(Remarks):
     """Passages best first. `next_cursor` is null on the last page."""
 
     query: str
     items: list[Item]
-    parts: list[LegReport]
-    notes: list[str] = Field(description="Sentences for the author of the query.")
     next_cursor: str | None
 
 
@@ -204,8 +192,7 @@ def search_page(body: SearchBody, call: Call) -> JsonPage:
         {
             "query": body.query,
             "items": [plain_item(item, body, call) for item in page],
-            "parts": [part.to_dict() for part in ranking.parts],
-            "notes": ranking.notes,
+            **remarks_of(ranking),
             "next_cursor": cursors.cursor_of(first + body.k, stated) if more else None,
         },
         inf_nan_mode="null",

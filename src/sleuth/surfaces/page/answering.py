@@ -58,12 +58,14 @@ class AnswerView:
         cards: of the passages that it cites.
         related: headings of passages that it does not cite, each with the address of its results.
         failure: why there is no answer, or "".
+        warning: what is wrong with the answer, or "".
     """
 
     html: Markup
     cards: list[Card]
     related: list[tuple[str, str]]
     failure: str = ""
+    warning: str = ""
 
 
 def cards_of(sources: Sequence[Mapping[str, Any]], query: str, texts: Mapping[str, str]) -> list[Card]:
@@ -147,7 +149,13 @@ def view_of(result: SearchResult, state: PageState) -> AnswerView:
     failure = result.detail.message if result.is_error() and result.detail else ""
     cards = cited_cards(result, state)
     html = to_html(blocks_of(result, cards, state.query))
-    return AnswerView(html, cards, related(result, state), escape_text(failure))
+    return AnswerView(html, cards, related(result, state), escape_text(failure), warning_of(result))
+
+
+def warning_of(result: SearchResult) -> str:
+    """Return which citations of an answer have no passage; "" where all have one."""
+    numbers = ", ".join(f"[{number}]" for number in result.extra.get("unknown_citations", ()))
+    return f"The model cites passages that do not exist: {numbers}." if numbers else ""
 
 
 async def events_of(call: Call, state: PageState) -> AsyncIterator[bytes]:
@@ -198,7 +206,7 @@ def _ending(result: SearchResult, state: PageState) -> dict[str, Any]:
         "grade": result.extra.get("grade"),
         "text": escape_text(result.response),
         "related": related(result, state),
-        "unknown": result.extra.get("unknown_citations", []),
+        "warning": warning_of(result),
     }
 
 

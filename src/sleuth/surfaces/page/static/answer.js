@@ -84,6 +84,7 @@ class AnswerView {
     for (const [index, [name, url]] of answer.related.entries()) {
       related.append(index ? " · " : "", element("a", { href: url }, name));
     }
+    if (answer.warning) this.text.append(element("p", { class: "failure", role: "status" }, answer.warning));
     this.button("copy").hidden = isDeclined;
     remember(this.section.dataset.stream, { ...answer, blocks: this.sent, cards: [...this.known.values()] });
   }

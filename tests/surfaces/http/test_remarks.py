@@ -1,0 +1,224 @@
+"""What is wrong with an answer reaches every client: missing parts, notes, and citations that no source has."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx
+import openai
+import pytest
+
+from sleuth.surfaces.cli.serve import extensions
+from sleuth.testing.ollama import OllamaServer
+
+from .conftest import Local, make_index, serving
+
+QUERY = "how often are tokens refillled"
+"""Its last word is misspelt, which is noted of a question."""
+
+UNKNOWN_KEY: Any = {"type": "ne", "key": "tenent", "value": "zoo"}
+"""A filter by a key that no document has, which is noted of a search."""
+
+MESSAGES: Any = [{"role": "user", "content": QUERY}]
+
+
+class Remarks(NamedTuple):
+    """What a client reads.
+
+    Attributes:
+        degraded: what says that a part is missing.
+        notes: as text.
+        unknown: the numbers that no source has; None where a door writes no answer.
+    """
+
+    degraded: Any
+    notes: str
+    unknown: Any
+
+
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """Run a server whose embedder is down, and whose model cites a source that does not exist."""
+    patch = pytest.MonkeyPatch()
+    with OllamaServer(reply=lambda _: "Every second [1]. See also [9].") as model:
+        patch.setenv("OLLAMA_HOST", model.url)
+        index = make_index(tmp_path_factory.mktemp("troubled") / "sleuth")
+        with serving(index, model="llama3.1", extensions=extensions()) as server:
+
+            def down(text: str) -> None:
+                raise ConnectionError("the embedder is down")
+
+            patch.setattr(server.engine.embedder, "embed_query", down, raising=False)
+            yield server
+    patch.undo()
+
+
+def client_of(server: Local) -> openai.OpenAI:
+    return openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0)
+
+
+def of_answer(values: Any) -> Remarks:
+    assert values["detail"]["code"] == "degraded"
+    assert values["detail"]["context"]["failed"][0]["name"] == "dense"
+    return Remarks(values["degraded"], str(values["notes"]), values["unknown_citations"])
+
+
+def of_ranking(values: Any) -> Remarks:
+    failed = [part["name"] for part in values["parts"] if part["status"] == "failed"]
+    assert failed == ["dense"]
+    return Remarks(values["degraded"], str(values["notes"]), None)
+
+
+def events_of(response: httpx.Response) -> dict[str, Any]:
+    """Return the last event of each name."""
+    assert response.status_code == 200, response.text
+    blocks = [block.split("\n", 1) for block in response.text.strip().split("\n\n")]
+    return {name.removeprefix("event: "): json.loads(data.removeprefix("data: ")) for name, data in blocks}
+
+
+def search(server: Local) -> Remarks:
+    return of_ranking(server.client.post("/v1/search", json={"query": QUERY, "filter": "tenent!=zoo"}).json())
+
+
+def ask(server: Local) -> Remarks:
+    return of_answer(server.client.post("/v1/ask", json={"query": QUERY}).json())
+
+
+def ask_streamed(server: Local) -> Remarks:
+    response = server.client.post("/v1/ask", json={"query": QUERY, "stream": True})
+    return of_answer(events_of(response)["result"])
+
+
+def vector_store(server: Local) -> Remarks:
+    with client_of(server) as client:
+        page = client.vector_stores.search("sleuth", query=QUERY, filters=UNKNOWN_KEY)
+        return of_ranking(page.model_extra)
+
+
+def chat(server: Local) -> Remarks:
+    with client_of(server) as client:
+        return of_answer(client.chat.completions.create(model="sleuth", messages=MESSAGES).model_extra)
+
+
+def chat_streamed(server: Local) -> Remarks:
+    with client_of(server) as client:
+        chunks = list(client.chat.completions.create(model="sleuth", messages=MESSAGES, stream=True))
+    return of_answer(chunks[-1].model_extra)
+
+
+def chat_of_the_asynchronous_client(server: Local) -> Remarks:
+    async def complete() -> Any:
+        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as client:
+            return (await client.chat.completions.create(model="sleuth", messages=MESSAGES)).model_extra
+
+    return of_answer(asyncio.run(complete()))
+
+
+def vector_store_of_the_asynchronous_client(server: Local) -> Remarks:
+    async def find() -> Any:
+        async with openai.AsyncOpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0) as client:
+            return (await client.vector_stores.search("sleuth", query=QUERY, filters=UNKNOWN_KEY)).model_extra
+
+    return of_ranking(asyncio.run(find()))
+
+
+def response(server: Local) -> Remarks:
+    with client_of(server) as client:
+        return of_answer(client.responses.create(model="sleuth", input=QUERY).model_extra)
+
+
+def response_streamed(server: Local) -> Remarks:
+    with client_of(server) as client:
+        *_, last = client.responses.create(model="sleuth", input=QUERY, stream=True)
+    assert last.type == "response.completed"
+    return of_answer(last.response.model_extra)
+
+
+def dify(server: Local) -> Remarks:
+    condition = {"name": "tenent", "comparison_operator": "is not", "value": "zoo"}
+    body = {
+        "knowledge_id": "sleuth",
+        "query": QUERY,
+        "retrieval_setting": {"top_k": 3, "score_threshold": 0},
+        "metadata_condition": {"conditions": [condition]},
+    }
+    return of_ranking(server.client.post("/retrieval", json=body).json())
+
+
+def agent(server: Local) -> Remarks:
+    body = {"name": "search", "arguments": {"query": QUERY, "filter": "tenent!=zoo"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": body}
+    headers = {"accept": "application/json, text/event-stream"}
+    answer = server.client.post("/mcp", json=call, headers=headers).json()["result"]["content"][0]["text"]
+    values = json.loads(answer)
+    assert values["failures"] == ["dense: the embedder is down"] or "dense" in values["failures"][0]
+    return Remarks(bool(values["failures"]), str(values["notes"]), None)
+
+
+def page(server: Local) -> Remarks:
+    text = server.client.get("/", params={"q": QUERY, "answer": "1"}).text
+    warning = "The model cites passages that do not exist: [9]."
+    return Remarks("the embedder is down" in text, text, [9] if warning in text else None)
+
+
+def page_streamed(server: Local) -> Remarks:
+    text = server.client.get("/", params={"q": QUERY}).text
+    ending = events_of(server.client.get("/answer", params={"q": QUERY}))["done"]
+    return Remarks("the embedder is down" in text, text, [9] if "[9]" in ending["warning"] else None)
+
+
+IN_SEARCHES, IN_ANSWERS, ON_PAGES = "'tenent'", "answered instead", "did you mean"
+"""Words of the note, by kind of door."""
+
+SEARCHES = (search, vector_store, vector_store_of_the_asynchronous_client, dify, agent)
+ANSWERS = (
+    ask,
+    ask_streamed,
+    chat,
+    chat_streamed,
+    chat_of_the_asynchronous_client,
+    response,
+    response_streamed,
+)
+PAGES = (page, page_streamed)
+DOORS = [
+    *((door, IN_SEARCHES) for door in SEARCHES),
+    *((door, IN_ANSWERS) for door in ANSWERS),
+    *((door, ON_PAGES) for door in PAGES),
+]
+
+
+@pytest.mark.parametrize(("door", "note"), DOORS, ids=[door.__name__ for door, _ in DOORS])
+def test_each_client_is_told(troubled: Local, door: Callable[[Local], Remarks], note: str) -> None:
+    """Each door says that a part is missing, what is wrong with the query, and which citations have no source."""
+    remarks = door(troubled)
+    assert remarks.degraded is True
+    assert note in remarks.notes
+    assert remarks.unknown == (None if note == IN_SEARCHES else [9])
+
+
+def test_a_whole_answer_says_that_nothing_is_missing(server: Local) -> None:
+    """Where all parts answer, `degraded` is false."""
+    body = {"query": "how often are tokens refilled"}
+    for path in ("/v1/search", "/v1/ask"):
+        values = server.client.post(path, json=body).json()
+        assert (values["degraded"], values["notes"]) == (False, [])
+
+
+def test_code_says_what_is_missing(tmp_path: Path) -> None:
+    """A search for code has the same fields."""
+    from sleuth import index_path, open_code
+
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "a.py").write_text("def refill():\n    return 1\n")
+    with open_code(tmp_path / ".sleuth", create=True) as storage:
+        index_path(storage, tmp_path / "shop")
+    make_index(tmp_path / ".sleuth")
+    with serving(tmp_path / ".sleuth", sources=("docs", "code")) as code:
+        values = code.client.post("/v1/code/search", json={"query": "refill"}).json()
+    assert (values["degraded"], values["notes"]) == (False, [])
+    assert {part["name"] for part in values["parts"]} == {"keyword", "vector"}
