@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -134,6 +136,44 @@ def test_numbers_are_ranges_and_folders_are_facets(browser: Any, tmp_path: Path)
         assert all("x/a/" in text for text in page.locator(".hit .place").all_inner_texts())
         assert look.complaints == []
         look.context.close()
+
+
+def test_many_numbers_and_dates_are_counted_by_range(tmp_path: Path) -> None:
+    """Prices come in ranges and days by year, then by month; each range narrows to as many documents as it says."""
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
+        engine.add(
+            Document(
+                f"Report {n}.",
+                {
+                    "source": f"{n}.md",
+                    "price": n * 1.5,
+                    "day": f"20{20 + n % 3}-{1 + n % 12:02}-{1 + n % 28:02}",
+                },
+            )
+            for n in range(90)
+        )
+    with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs",)) as server:
+        groups = _facets(server.client.get("/", params={"q": "report"}).text)
+        assert [label for label, _, _ in groups["day"]] == ["2022", "2021", "2020"]
+        assert [label for label, _, _ in groups["price"]][:2] == ["120 to 140", "100 to 120"]
+        for group in groups.values():
+            assert sum(count for _, _, count in group) == 90
+            for _, address, count in group:
+                assert f"{count} documents" in server.client.get(address).text
+        _, address, _ = groups["day"][0]
+        months = _facets(server.client.get(address).text)["day"]
+    assert months[0][0].startswith("2022-")
+    assert len(months) <= 8
+
+
+def _facets(html: str) -> dict[str, list[tuple[str, str, int]]]:
+    """Return the choices of each facet: label, address and count."""
+    groups = re.findall(r"<h2><bdi>(.*?)</bdi></h2>\s*<ul>(.*?)</ul>", html, re.DOTALL)
+    choice = re.compile(r'<a href="(.*?)".*?><bdi>(.*?)</bdi>.*?class="count">(\d+)<')
+    return {
+        name: [(label, unescape(address), int(count)) for address, label, count in choice.findall(body)]
+        for name, body in groups
+    }
 
 
 def test_a_symbol_leads_back_to_the_results(look: Any) -> None:

@@ -101,7 +101,7 @@ def test_readers_see_what_their_key_allows(keyed: tuple[str, str]) -> None:
         assert "Quotas" in page
         assert "team 2" not in page
         assert client.get("/source", params={"id": "t1.md"}).status_code == 200
-        assert client.get("/source", params={"id": "t2.md"}).status_code == 400
+        assert client.get("/source", params={"id": "t2.md"}).status_code == 404
         assert client.get("/symbol", params={"name": "TokenBucket"}).status_code == 404
         html = client.get("/", params={"q": "TokenBucket"}).text
         assert "class TokenBucket" not in html

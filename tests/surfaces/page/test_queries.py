@@ -23,7 +23,7 @@ def test_what_leaves_nothing_over_is_taken_away_with_one_link(corpus: Path) -> N
         refused = server.client.get("/", params={"q": "tokens", "fuzzy": "x"})
     bare = 'href="/?q=tokens&amp;in=docs">'
     assert f"{bare}search without the filters and the options</a>" in nothing
-    assert refused.status_code == 400
+    assert refused.status_code == 422
     assert f"{bare}Search without the options</a>" in refused.text
 
 

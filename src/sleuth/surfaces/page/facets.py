@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
-from sleuth.filters import Compare, to_text
+from sleuth.filters import And, Compare, to_text
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ VALUES: Final = 8
 MOST_VALUES: Final = 60
 """A key of texts with more values tells documents apart, and does not group them."""
 MOST_PLACES: Final = 1_000
-"""Documents whose folders are counted; more matches show no folders."""
+"""Documents whose folders are counted, and values that are counted by range; more show neither."""
 
 _FIRST: Final = ("type", "language", "lang", "author", "year", "date")
 _NOT_FACETS: Final = frozenset({
@@ -30,6 +31,9 @@ _NOT_FACETS: Final = frozenset({
 })  # fmt: skip
 """Keys with a value of its own for nearly every document."""
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
+_YEAR, _MONTH = len("2026"), len("2026-11")
+_SPANS: Final = (1e-300, 1e300)
+"""Between the least and the greatest number of a key that is shown by ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +92,62 @@ def _is_facet(name: str, types: tuple[str, ...]) -> bool:
 
 
 def _group(name: str, counts: Sequence[tuple[Any, int]], state: PageState) -> FacetGroup | None:
-    """Return a key with its values: numbers and dates by value, the newest first, texts by how many have them."""
+    """Return a key with its values: numbers and dates by value, the newest first, texts by how many have them.
+
+    Many dates are counted by year or by month, and many numbers by ranges.
+    """
     values = [value for value, _ in counts]
     is_number = bool(values) and all(type(value) in (int, float) for value in values)
     is_date = bool(values) and all(isinstance(value, str) and _DATE.fullmatch(value) for value in values)
     if not (is_number or is_date) and len(values) > MOST_VALUES:
         return None
-    top = list(counts[:VALUES])
-    if is_number or is_date:
-        top = sorted(counts, reverse=True)[:VALUES]
-    choices = [_choice(str(value), _text(name, value), count, state) for value, count in top]
+    if is_date and len(values) > VALUES:
+        choices = _periods(name, counts, state)
+    elif is_number and len(values) > 2 * VALUES:
+        choices = _ranges(name, counts, state)
+    else:
+        top = sorted(counts, reverse=True) if is_number or is_date else counts
+        choices = [_choice(str(value), _text(name, value), count, state) for value, count in top[:VALUES]]
     if len(values) < 2 and not any(choice.is_chosen for choice in choices):
         return None
     return FacetGroup(name, choices, "number" if is_number else "date" if is_date else "")
+
+
+def _periods(name: str, counts: Sequence[tuple[str, int]], state: PageState) -> list[Choice]:
+    """Return the latest years of dates, or the latest months if all are of one year."""
+    if len(counts) > MOST_PLACES:
+        return []
+    length = _MONTH if len({date[:_YEAR] for date, _ in counts}) == 1 else _YEAR
+    totals: Counter[str] = Counter()
+    for date, count in counts:
+        totals[date[:length]] += count
+    return [
+        _choice(period, to_text(Compare(name, "prefix", period)), totals[period], state)
+        for period in sorted(totals, reverse=True)[:VALUES]
+    ]
+
+
+def _ranges(name: str, counts: Sequence[tuple[float, int]], state: PageState) -> list[Choice]:
+    """Return at most `VALUES` ranges of numbers, the highest first."""
+    span = max(value for value, _ in counts) - min(value for value, _ in counts)
+    if len(counts) > MOST_PLACES or not _SPANS[0] < span < _SPANS[1]:
+        return []
+    step = _step(span)
+    totals: Counter[float] = Counter()
+    for value, count in counts:
+        totals[value // step] += count
+    choices = []
+    for number in sorted(totals, reverse=True):
+        low, high = (round(end * step, 12) for end in (number, number + 1))
+        tree = And((Compare(name, "gte", low), Compare(name, "lt", high)))
+        choices.append(_choice(f"{low:,.12g} to {high:,.12g}", to_text(tree), totals[number], state))
+    return choices
+
+
+def _step(span: float) -> float:
+    """Return the width of ranges: 1, 2 or 5 times a power of ten, so that `VALUES` of them hold all numbers."""
+    power: float = 10 ** math.floor(math.log10(span / VALUES))
+    return next(factor * power for factor in (1, 2, 5, 10) if span / (factor * power) <= VALUES - 1)
 
 
 def _text(name: str, value: Any) -> str:

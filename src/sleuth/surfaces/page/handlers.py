@@ -34,6 +34,10 @@ MOST_SUGGESTIONS = 8
 MOST_FILES = 100
 """Files that a form adds at a time."""
 
+_NO_STATE = PageState()
+_TITLES = {404: "Not found.", 429: "Too many requests.", 503: "The server is busy."}
+"""Of what is shown in place of a page, by its status."""
+
 if TYPE_CHECKING:
     from starlette.requests import Request
 
@@ -118,15 +122,17 @@ class PageHandlers:
             return self._sign_in_form("/contents")
         try:
             call.require("write")
-            form = await request.form(max_files=MOST_FILES, max_fields=4)
-            files = [file for file in form.getlist("files") if not isinstance(file, str) and file.filename]
-            if id := str(form.get("delete", "")):
-                await call.write(call.engine.delete, [id], timeout=call.remaining)
-            elif files:
-                uploads = [Upload(file_name(file.filename), file.file) for file in files]
-                await call.write(add_files, uploads, {}, call)
-            else:
-                return self._missing("Choose the files to add.", 400)
+            async with request.form(max_files=MOST_FILES, max_fields=4) as form:
+                files = [
+                    file for file in form.getlist("files") if not isinstance(file, str) and file.filename
+                ]
+                if id := str(form.get("delete", "")):
+                    await call.write(call.engine.delete, [id], timeout=call.remaining)
+                elif files:
+                    uploads = [Upload(file_name(file.filename), file.file) for file in files]
+                    await call.write(add_files, uploads, {}, call)
+                else:
+                    return self._missing("Choose the files to add.", 400)
         except (SleuthError, Refusal) as error:
             refusal = call.refusal_of(error)
             return self._missing(str(refusal.detail), refusal.status_code)
@@ -205,10 +211,9 @@ class PageHandlers:
         """Answer with the form that asks for a key and then goes on to `target`."""
         return self._render("sign_in.html", PageState(), status, target=target, problem=problem)
 
-    def _missing(self, message: str, status: int = 404) -> Response:
-        title = "Not found." if status == 404 else "That did not work."
-        values = {"title": title, "message": escape_text(message)}
-        return self._render("error.html", PageState(), status, **values)
+    def _missing(self, message: str, status: int = 404, state: PageState = _NO_STATE) -> Response:
+        title = _TITLES.get(status, "That did not work.")
+        return self._render("error.html", state, status, title=title, message=escape_text(message))
 
     async def _page(
         self,
@@ -229,9 +234,8 @@ class PageHandlers:
             state = PageState.of(request.query_params, offered)
             values = await call.read(find, call, state, *arguments)
         except (SleuthError, Refusal) as error:
-            status = error.status_code if isinstance(error, Refusal) else 400
-            message = str(call.refusal_of(error).detail)
-            return self._render("error.html", state, status, title="That did not work.", message=message)
+            refusal = call.refusal_of(error)
+            return self._missing(str(refusal.detail), refusal.status_code, state)
         milliseconds = (time.perf_counter() - began) * 1000
         status = values.pop("status", 200)
         return self._render(template, state, status, offered=offered, milliseconds=milliseconds, **values)

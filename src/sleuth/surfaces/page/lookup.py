@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from sleuth.errors import ArgumentError, SleuthError, UnknownRepositoryError
+from sleuth.errors import SleuthError, UnknownRepositoryError
 from sleuth.surfaces.hits import Location
+from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.answering import AnswerView, view_of
 from sleuth.surfaces.page.facets import facets_of
@@ -117,7 +118,7 @@ def source(call: Call, state: PageState, id: str, as_written: bool) -> dict[str,
         as_written: shows Markdown as it is written.
 
     Raises:
-        ArgumentError: nothing that is indexed and may be seen.
+        Refusal: 404 for what is not indexed, or may not be seen.
     """
     can_delete = "write" in call.key.scopes and not call.service.settings.read_only
     view = _document(call, state, id, as_written)
@@ -145,9 +146,17 @@ def _document(call: Call, state: PageState, id: str, as_written: bool) -> Source
         title=title,
         as_written=as_written,
         plain=state.address("/source", id=id, text="1"),
+        formatted=state.address("/source", id=id),
+        folder=_folder(str(item.metadata.get("source") or "")),
         download=f"/original?{encoded}#page={page}" if page else "",
         picture=f"/picture?{encoded}" if page and original(call, id) else "",
     )
+
+
+def _folder(path: str) -> str:
+    """Return the address of the list of a file's folder; "" for what has none."""
+    folder, slash, _ = path.rpartition("/")
+    return "" if "://" in path or not folder else f"/browse?{urlencode({'under': folder + slash})}"
 
 
 def original(call: Call, id: str) -> Path | None:
@@ -202,8 +211,9 @@ def _file(call: Call, state: PageState, id: str) -> SourceView:
         item = RetrievedItem(id=id, text=text, metadata=metadata | lines_cited)
         numbered = dict(enumerate(text.split("\n"), 1))
         sources = call.retriever(list(state.sources))
-        return source_view(item, numbered, cited, state.query, sources, title=row.path)
-    raise ArgumentError(f"id must be one of a result, got {id!r}")
+        folder = _folder(f"{snapshot.repository.path}/{row.path}")
+        return source_view(item, numbered, cited, state.query, sources, title=row.path, folder=folder)
+    raise Refusal(404, "DocumentError", f"Nothing is indexed as {id!r}. It may have been deleted since.")
 
 
 def symbol(call: Call, state: PageState, name: str) -> dict[str, Any]:

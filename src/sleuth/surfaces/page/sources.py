@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -65,7 +65,11 @@ class SourceView:
         lines: in order, at most `MOST_LINES` before and after what is cited; empty where there are blocks.
         blocks: of a document in Markdown.
         is_prose: whether its lines are running text, and no code.
+        is_whole: whether all of it is cited.
         plain: address of the same lines as they are written, where blocks are shown.
+        formatted: address of the blocks, where lines of Markdown are shown as they are written.
+        folder: address of the list of its folder.
+        outside: address of the web page that it was.
         download: address of the original at the page that is cited, where it is a PDF.
         picture: address of the picture of that page.
     """
@@ -77,7 +81,11 @@ class SourceView:
     heading: str = ""
     facts: list[tuple[str, str]] = field(default_factory=list)
     is_prose: bool = False
+    is_whole: bool = False
     plain: str = ""
+    formatted: str = ""
+    folder: str = ""
+    outside: str = ""
     download: str = ""
     picture: str = ""
 
@@ -100,7 +108,7 @@ def source_view(
         numbered: the lines of the whole, by number.
         cited: numbers of the lines that are cited.
         as_written: shows Markdown as it is written.
-        addresses: `plain`, `download` and `picture`.
+        addresses: `plain`, `formatted`, `folder`, `download` and `picture`.
     """
     begin, end = min(numbered, default=1), max(numbered, default=0)
     numbers = range(max(begin, cited.start - MOST_LINES), min(end, cited.start + MOST_LINES) + 1)
@@ -113,16 +121,26 @@ def source_view(
         return matches_in(part, query, sources.snippet, item)
 
     lines, blocks = list[SourceLine](), list[SourceBlock]()
-    if is_markdown(item.metadata) and not as_written and len(text) <= MOST_CHARACTERS:
-        blocks = list(_blocks(text, numbers.start, cited, matches))
+    has_blocks = is_markdown(item.metadata) and len(text) <= MOST_CHARACTERS
+    if has_blocks and not as_written:
+        blocks = list(_blocks(parse(text), numbers.start, cited, matches))
+    elif "row" in item.metadata:
+        blocks = list(_blocks([_table_of_row(text)], numbers.start, cited, matches))
     else:
         lines = list(_lines(text, numbers, cited, language(item.metadata), matches))
+    if not has_blocks or not as_written:
+        addresses["formatted"] = ""
+    if not has_blocks or as_written:
         addresses["plain"] = ""
+    source = str(item.metadata.get("source") or "")
+    place = shown_place(item.id, item.metadata)
     return SourceView(
         escape_text(title),
-        shown_place(item.id, item.metadata),
+        replace(place, lines="") if "row" in item.metadata else place,
         lines,
         blocks,
+        is_whole=cited.start <= begin and end < cited.stop,
+        outside=source if source.startswith(("http://", "https://")) else "",
         heading=escape_text(str(item.metadata.get("heading") or "")),
         facts=_facts(item.metadata),
         is_prose=is_prose(item.metadata),
@@ -148,11 +166,26 @@ def _lines(
         yield SourceLine(number, pieces, number in cited)
 
 
+def _table_of_row(text: str) -> Element:
+    """Return a row of a table, whose text has a line for each field, with a line for each of them."""
+    table = Element("table", {"tabindex": "0"}, lines=range(1))
+    for line in text.split("\n"):
+        name, colon, value = line.partition(": ")
+        cells = [Element("th", {}, [escape_text(name if colon else "")])]
+        cells.append(Element("td", {}, [escape_text(value if colon else line)]))
+        table.children.append(Element("tr", {}, [*cells], range(1)))
+    return table
+
+
 def _blocks(
-    text: str, first: int, cited: range, matches: Callable[[str], list[Span]]
+    nodes: Sequence[Node], first: int, cited: range, matches: Callable[[str], list[Span]]
 ) -> Iterator[SourceBlock]:
-    """Yield the blocks of Markdown; what is cited has a class, and its words are marked."""
-    blocks = [block for block in parse(text) if isinstance(block, Element)]
+    """Yield blocks of text; what is cited has a class, and its words are marked.
+
+    Args:
+        first: number of the first line of the text.
+    """
+    blocks = [block for block in nodes if isinstance(block, Element)]
     elements = [part for block in blocks for part in _cited_parts(block, first, cited)]
     inside = "\n".join(text for part in elements for text in texts_of(part.children))
     spans, at = matches(inside), 0

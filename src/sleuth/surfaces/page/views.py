@@ -66,9 +66,11 @@ class HitView:
 
 
 def shown_place(id: str, metadata: Mapping[str, Any]) -> Location:
-    """Return the place of an item, with invisible characters of its path as escapes."""
+    """Return the place of an item, with invisible characters of its path as escapes; web pages have no lines."""
     place = place_of(id, metadata)
-    return replace(place, path=escape_text(place.path))
+    first, _, last = place.lines.partition("-")
+    lines = "" if "://" in place.path else first if first == last else place.lines
+    return replace(place, path=escape_text(place.path), lines=lines)
 
 
 def hits_of(
