@@ -114,6 +114,22 @@ def test_spelling_is_suggested_from_the_index(engine: Engine, word: str, nearest
     )
 
 
+@pytest.mark.parametrize("kind", [Engine, ShardedEngine])
+def test_a_word_of_another_language_is_not_called_missing(tmp_path: Path, kind: type[Engine]) -> None:
+    """Each passage is read by the rules of its language; a word that one of them holds is known, in any form."""
+    with kind.open(tmp_path / "index", create=True, embedder=None) as index:
+        index.add(
+            [
+                Document("The tokens are refilled.", {"language": "en", "source": "en.md"}),
+                Document("Die Eimer werden gefüllt.", {"language": "de", "source": "de.md"}),
+                Document("يتم إعادة تعبئة الرموز كل ثانية", {"language": "ar", "source": "ar.md"}),
+            ]
+        )
+        for word in ("الرموز", "رموز", "Eimer", "tokens"):
+            assert index.retrieve(word, syntax=True).notes == ()
+        assert index.retrieve("Eimr", syntax=True).notes == ("no passage holds 'Eimr'",)
+
+
 def test_words_of_one_stem_are_suggested(tmp_path: Path) -> None:
     """A word that is near another word of the same stem has a suggestion in the spelling of the passages."""
     with Engine.open(tmp_path / "index", create=True) as index:

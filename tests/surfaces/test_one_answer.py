@@ -213,7 +213,7 @@ def page(place: Place, question: Question) -> Answer:
     options.pop("explain", None)
     values = {names.get(name, name): value for name, value in options.items()}
     html = place.server.client.get("/", params={"q": question.query, **values}).text
-    notes = re.findall(r'<li dir="auto">(.*?)</li>', html)
+    notes = re.findall(r'<li dir="auto">(.*?) ?<', html)
     return Answer(
         list(map(unescape, re.findall(r'data-id="(.*?)"', html)))[:most], list(map(unescape, notes))
     )

@@ -78,6 +78,7 @@ from sleuth.engine.search import words_among as words_among
 from sleuth.engine.selection import Selection as Selection
 from sleuth.engine.selection import ordered_types as ordered_types
 from sleuth.engine.sources import SPELLINGS as SPELLINGS
+from sleuth.engine.spelling import misspelling_of as misspelling_of
 from sleuth.engine.spelling import suggestions as suggestions
 from sleuth.engine.synonyms import SYNONYMS_FILE as SYNONYMS_FILE
 from sleuth.engine.trust import agreement as agreement

@@ -41,7 +41,11 @@ _ALPHABETS = (
 )
 
 
+UNKNOWN = "\0"
+"""A token that no row holds."""
+
 _word = re.compile(r"\w+")
+_note = re.compile(r"no passage holds '(\w+)'; did you mean '(\w+)'\?")
 _ASKS_FOR_A_MEASURE = re.compile(
     r"\bhow (?:many|much|often|long|far|old|large|big|high|fast|soon|deep)\b", re.IGNORECASE
 )
@@ -62,6 +66,12 @@ def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyz
 
 def _suggestion(word: str, nearest: str) -> str:
     return f"no passage holds {word!r}" + (f"; did you mean {nearest!r}?" if nearest else "")
+
+
+def misspelling_of(note: str) -> Misspelling | None:
+    """Return the word and its nearest word of a note that suggests one; None for other notes."""
+    match = _note.search(note)
+    return None if match is None else Misspelling(match[1], match[2])
 
 
 class Correction(NamedTuple):
@@ -107,11 +117,21 @@ def misspellings(
     known_tokens = searchers.held([token for *_, token in spans], snapshot)
     asking_ends = {match.end() for match in _ASKS_FOR_A_MEASURE.finditer(text)}
     for start, end, token in spans:
-        if token in known_tokens or end in asking_ends:
-            continue
         word = text[start:end]
+        if token in known_tokens or end in asking_ends or _is_of_another_language(word, searchers, snapshot):
+            continue
         words.append(Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer)))
     return list(dict.fromkeys(words))
+
+
+def _is_of_another_language(word: str, searchers: Searchers, snapshot: IndexSnapshot) -> bool:
+    """Return whether passages whose words are read by the rules of another language hold a word."""
+    groups = list(searchers.words.groups())[1:]
+    tokens = {token for group in groups for token in searchers.words.analyzer_of(group).tokens(word)}
+    if not tokens:
+        return False
+    rarity = searchers.idf({*tokens, UNKNOWN}, snapshot)
+    return any(rarity[token] < rarity[UNKNOWN] for token in tokens)
 
 
 def _nearest(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.engine.queries import WordPattern, content_spans
-from sleuth.engine.spelling import TWO_EDITS
+from sleuth.engine.spelling import TWO_EDITS, UNKNOWN
 from sleuth.engine.synonyms import words_of
 from sleuth.engine.wider import WiderQuery
 
@@ -23,8 +23,6 @@ SHARES: Final[Mapping[str, float]] = {"prefix": 0.8, "1 edit": 0.7, "2 edits": 0
 """What an added word counts, beside the word that it is added for."""
 _SHOWN: Final = 6
 _LEAST_FUZZY: Final = 3
-_UNKNOWN: Final = "\0"
-"""A word that no passage holds."""
 
 
 class AddedWord(NamedTuple):
@@ -146,7 +144,7 @@ def _held_synonyms(
         for group in groups:
             language = analyzer if group == groups[0] else searchers.words.analyzer_of(group)
             tokens = language.tokens(phrase)
-            rarity = searchers.idf({*tokens, _UNKNOWN}, snapshot)
+            rarity = searchers.idf({*tokens, UNKNOWN}, snapshot)
             for token in dict.fromkeys(tokens):
-                if rarity[token] < rarity[_UNKNOWN]:
+                if rarity[token] < rarity[UNKNOWN]:
                     yield AddedWord(group, token, "synonym", SHARES["synonym"] / len(tokens), phrase)

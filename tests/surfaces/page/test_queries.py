@@ -16,6 +16,13 @@ def test_a_query_that_is_too_long_is_refused_with_the_rule(corpus: Path) -> None
         assert server.client.get("/", params={"q": "a" * 10_000}).status_code == 200
 
 
+def test_a_suggested_spelling_is_a_link(corpus: Path) -> None:
+    """A note that suggests a word leads to the question with that word, in the sources and filters that were chosen."""
+    with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs", "code")) as server:
+        html = server.client.get("/", params={"q": "otterz swim", "in": "docs"}).text
+    assert '<a href="/?q=otters+swim&amp;in=docs">Search for “otters swim”</a>' in html
+
+
 def test_what_leaves_nothing_over_is_taken_away_with_one_link(corpus: Path) -> None:
     """A page without results, and one that refuses an option, link to the question without filters and options."""
     with serving(corpus / ".sleuth", extensions=extensions(), sources=("docs",)) as server:

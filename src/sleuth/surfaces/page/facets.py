@@ -32,7 +32,8 @@ _NOT_FACETS: Final = frozenset({
 """Keys with a value of its own for nearly every document."""
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
 _YEAR, _MONTH = len("2026"), len("2026-11")
-_SPANS: Final = (1e-300, 1e300)
+_LEAST_SPAN: Final = 1e-300
+_MOST_SPAN: Final = 1e300
 """Between the least and the greatest number of a key that is shown by ranges."""
 
 
@@ -130,7 +131,7 @@ def _periods(name: str, counts: Sequence[tuple[str, int]], state: PageState) -> 
 def _ranges(name: str, counts: Sequence[tuple[float, int]], state: PageState) -> list[Choice]:
     """Return at most `VALUES` ranges of numbers, the highest first."""
     span = max(value for value, _ in counts) - min(value for value, _ in counts)
-    if len(counts) > MOST_PLACES or not _SPANS[0] < span < _SPANS[1]:
+    if len(counts) > MOST_PLACES or not _LEAST_SPAN < span < _MOST_SPAN:
         return []
     step = _step(span)
     totals: Counter[float] = Counter()

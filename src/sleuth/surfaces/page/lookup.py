@@ -63,7 +63,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         "more": len(ranking) > last,
         "answer": _answer(call, state) if state.with_answer and state.page == 1 else None,
         "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
-        "notes": [escape_text(note) for note in ranking.notes],
+        "notes": [views.note_of(note, state) for note in ranking.notes],
         "stale": stale_files(call) if "code" in state.sources else 0,
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -17,6 +18,7 @@ from sleuth.text import escape_text
 
 if TYPE_CHECKING:
     from sleuth.engine import Answering, SearchRequest
+    from sleuth.surfaces.page.state import PageState
     from sleuth.types import RetrievedItem
 
 SNIPPET = 360
@@ -25,6 +27,7 @@ SNIPPET = 360
 CODE_LINES = 14
 LONGEST_LINE = 200
 
+_word = re.compile(r"\w+")
 _LANGUAGES = {"csharp": "csharp", "jsx": "jsx", "tsx": "tsx"}
 
 
@@ -63,6 +66,31 @@ class HitView:
     copies: int = 0
     folded: int = 0
     alike: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteView:
+    """What is said about a search.
+
+    Attributes:
+        question: the question in the spelling that the note suggests, with the address of its results; "" for none.
+    """
+
+    text: str
+    question: str = ""
+    url: str = ""
+
+
+def note_of(note: str, state: PageState) -> NoteView:
+    """Show a note; one that suggests another spelling leads to the results of that."""
+    from sleuth.engine import misspelling_of
+
+    misspelling = misspelling_of(note)
+    if misspelling is None:
+        return NoteView(escape_text(note))
+    word, nearest = misspelling
+    question = _word.sub(lambda match: nearest if match[0] == word else match[0], state.query)
+    return NoteView(escape_text(note), escape_text(question), state.asking(question).address())
 
 
 def shown_place(id: str, metadata: Mapping[str, Any]) -> Location:
