@@ -59,7 +59,8 @@ class RayBuilders:
         """Wait for calls, and return what they return."""
         import ray
 
-        return ray.get(list(calls))
+        answers: list[Any] = ray.get(list(calls))
+        return answers
 
     def upload(self) -> dict[int, PublishedPart]:
         """Upload the shards that changed; their parts, by number."""
