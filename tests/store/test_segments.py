@@ -8,7 +8,6 @@ import random
 import sqlite3
 import zlib
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +68,58 @@ def test_round_trip(own: np.ndarray, data: dict[str, np.ndarray], with_ranks: bo
         )
         assert not decoded.size or not decoded.flags.writeable
     assert segments.verify(segment_of_file) == ""
+
+
+@settings(deadline=None)
+@given(keys.filter(len), arrays, st.booleans())
+def test_what_was_just_encoded_equals_what_is_read(
+    own: np.ndarray, data: dict[str, np.ndarray], with_ranks: bool
+) -> None:
+    """A segment that was just encoded is served with copies of its arrays, equal to those that a file gives."""
+    ties = np.arange(len(own), dtype=np.uint32)[::-1] if with_ranks else None
+    segment = encoded(own, data, ties)
+    read = segments.decode(segment.name, b"".join(segment.parts), segment.checksum)
+    served = segments.in_memory(segment, own, ties, SegmentData(data, {"x": [1, "ü"]}))
+    for name, array in read.stored.items():
+        assert served.stored[name].dtype == array.dtype and served.stored[name].tobytes() == array.tobytes()
+        assert served.stored[name].shape == array.shape and not served.stored[name].flags.writeable
+        assert not any(np.shares_memory(served.stored[name], other) for other in data.values())
+    assert served.keys.tolist() == read.keys.tolist() and list(served.arrays) == list(read.arrays)
+    assert (served.tie_ranks is None) == (read.tie_ranks is None)
+    assert (served.meta, served.checksums) == (read.meta, read.checksums)
+    assert not segments.verify(served)
+
+
+def test_a_commit_is_not_read_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process serves the small segments of its own commit without reading them; another one reads equal rows."""
+    with store.writer() as writer:
+        put(writer, "first", "one two")
+    with store.reader() as snapshot:
+        snapshot.segments("sums")
+    opened: list[str] = []
+    open_segment = manifest.open_segment
+
+    def noted(connection: Any, folder: Path, entry: manifest.SegmentEntry, *rest: Any) -> segments.Opened:
+        opened.append(entry.name)
+        return open_segment(connection, folder, entry, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(manifest, "open_segment", noted)
+        with store.writer() as writer:
+            put(writer, "second", "two three")
+        with store.reader() as snapshot:
+            own = snapshot.segments("sums")
+    assert not opened
+    with closing(Store.open(store.path)) as other:
+        other.attach(list(store._views.legs.values()))
+        with other.reader() as snapshot:
+            read = snapshot.segments("sums")
+    assert [view.name for view in own] == [view.name for view in read]
+    for view, twin in zip(own, read, strict=True):
+        assert view.keys.tolist() == twin.keys.tolist() and view.meta == twin.meta
+        assert view.arrays.keys() == twin.arrays.keys()
+        assert all(np.array_equal(view.arrays[name], twin.arrays[name]) for name in view.arrays)
+        assert (view.live is None) == (twin.live is None)
 
 
 def test_keys_without_gaps_take_no_space() -> None:
@@ -180,9 +231,9 @@ def test_keys_lie_in_the_range_of_the_manifest(store: Store) -> None:
         folder, first, last = store.path / "segments", entry.first, entry.last
         assert manifest.open_segment(connection, folder, entry).keys.tolist() == list(range(first, last + 1))
         for record in (
-            replace(entry, first=first + 1),
-            replace(entry, last=last - 1),
-            replace(entry, rows=entry.rows - 1),
+            entry._replace(first=first + 1),
+            entry._replace(last=last - 1),
+            entry._replace(rows=entry.rows - 1),
         ):
             with pytest.raises(IndexDamagedError, match="its rows are not those of the manifest"):
                 manifest.open_segment(connection, folder, record)

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from sleuth.lexical.terms import Weighed
 
 
+_NO_LENGTHS = FieldLengths(0, 0)
+
+
 class _Segment:
     """One segment with its postings by field, and what is known of its live rows.
 
@@ -337,10 +340,9 @@ class LexicalSearcher(TermSearcher[str | Terms]):
         A segment without the field gets empty postings.
         """
         average, absent = self.statistics[name].average, self.leg.no_postings
-        lengths_at_build = [
-            segment.lengths_with_deleted.get(name, FieldLengths(0, 0)) for segment in self._segments
-        ]
+        lengths_at_build = [segment.lengths_with_deleted.get(name, _NO_LENGTHS) for segment in self._segments]
         c0, c1 = self._norms[name]
+        has_one_field = len(self.leg.fields) == 1
         return FieldIndex(
             name=name,
             postings=[segment.postings.get(name, absent) for segment in self._segments],
@@ -351,7 +353,7 @@ class LexicalSearcher(TermSearcher[str | Terms]):
             drifts=[_drift(lengths, average) for lengths in lengths_at_build],
             # True where the segment cannot have a dense term: the leg has one field, and too few rows fill it.
             sparse=[
-                len(self.leg.fields) == 1 and not is_dense(lengths.filled, segment.n)
+                has_one_field and not (lengths.filled and is_dense(lengths.filled, segment.n))
                 for lengths, segment in zip(lengths_at_build, self._segments, strict=True)
             ],
             frequencies=self._corpus.counts.setdefault(name, {}) if self._corpus else None,

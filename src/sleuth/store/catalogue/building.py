@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.store.catalogue import manifest, segments
 from sleuth.store.catalogue.segment_files import Held
-from sleuth.store.catalogue.segments import Encoded
+from sleuth.store.catalogue.segments import Encoded, Opened
 from sleuth.store.disk.scratch import trim
 from sleuth.store.legs.leg import Leg, Rows
 from sleuth.store.record.batch import DocumentBatch
@@ -34,10 +34,12 @@ class Built:
     Attributes:
         encoded: without its parts where they are in a file.
         held: its file, written and synced; None for one that goes into the record.
+        copy: of a small one in memory, for readers in this process.
     """
 
     encoded: Encoded
     held: Held | None
+    copy: Opened | None = None
 
     def publish(self, connection: Connection) -> None:
         """Name it in the manifest, in the open transaction."""
@@ -74,6 +76,8 @@ def build(leg: Leg, rows: Rows, first: int, last: int, folder: Path) -> Built:
     if output.held:
         del data, encoded
         trim()
+    else:
+        output.copy = segments.in_memory(encoded, rows.keys, rows.tie_ranks, data)
     return output
 
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ from sleuth.store.record.layout import Connection, select_in
 from sleuth.store.record.scan import pairs, rows_between
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentEntry:
+class SegmentEntry(NamedTuple):
     """A row of the manifest."""
 
     name: str
@@ -87,7 +86,7 @@ _KINDS = (str, str, str, int, int, int, int, int, int)
 
 
 def _entry(row: tuple[Any, ...]) -> SegmentEntry:
-    entry = SegmentEntry(*row)
+    entry = SegmentEntry._make(row)
     if not (all(map(isinstance, row, _KINDS)) and segments.is_name(entry.name)):
         raise IndexDamagedError(
             f"the manifest names a segment {entry.name!r} that Sleuth did not write: restore the index from a copy, "
@@ -230,6 +229,7 @@ class Views:
         folder: of the segment files.
         damage: what was found wrong with segments, by name; they are served from memory instead.
         losses: how often one was noted.
+        own_segments: small segments of this process's last commit by name, which need not be read again.
     """
 
     folder: Path
@@ -237,6 +237,7 @@ class Views:
     deferred: frozenset[str] = frozenset()
     damage: dict[str, str] = field(default_factory=dict)
     losses: int = 0
+    own_segments: Mapping[str, Opened] = field(default_factory=dict)
     _newest: Loaded | None = None
     _cache: dict[str, _Cached] = field(default_factory=dict)
     _memory: dict[tuple[str, str, int, int], tuple[tuple[int, int], tuple[SegmentView, ...]]] = field(
@@ -367,7 +368,9 @@ class Views:
         item = self._cache.get(entry.name)
         try:
             if item is None:
-                segment = open_segment(connection, self.folder, entry, self.legs[entry.leg])
+                segment = self.own_segments.get(entry.name) or open_segment(
+                    connection, self.folder, entry, self.legs[entry.leg]
+                )
                 item = self._cache[entry.name] = _read_dead(connection, segment, entry, generation)
             elif item.generation < generation:
                 _bury(item, dead)
@@ -425,7 +428,8 @@ def _bury(item: _Cached, keys: NDArray[np.int64]) -> None:
         keys: ascending; those of other segments do not matter. Tombstones stay while any segment in the manifest holds
             their row.
     """
-    if not len(keys) or not len(item.opened.key_list):
+    key_list = item.opened.key_list
+    if not len(keys) or not len(key_list) or keys[-1] < key_list[0] or key_list[-1] < keys[0]:
         return
     own = item.opened.keys
     keys = keys[slice(*np.searchsorted(keys, (own[0], own[-1] + 1)))]

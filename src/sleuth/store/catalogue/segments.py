@@ -128,10 +128,9 @@ def encode(  # noqa: PLR0917 - the header, in order
         keys: of its rows.
     """
     name = new_name(leg, first, last)
-    named_arrays = {**_pack_keys(keys), **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
     arrays = {  # `ascontiguousarray` makes arrays without a dimension arrays of one
         array_name: np.ascontiguousarray(array).reshape(np.shape(array))
-        for array_name, array in named_arrays.items()
+        for array_name, array in _stored(keys, tie_ranks, data).items()
     }
     described = [_describe(array_name, array) for array_name, array in arrays.items()]
     sizes = [array.nbytes for array in arrays.values()]
@@ -188,6 +187,24 @@ def decode(
     return Opened(name, keys, ties, arrays, header["meta"], named_arrays, checksums, padding, file)
 
 
+def in_memory(
+    encoded: Encoded, keys: RowKeys, tie_ranks: NDArray[np.uint32] | None, data: SegmentData
+) -> Opened:
+    """Return a segment that this process has just encoded, as `decode` returns it, with copies of its arrays.
+
+    Nobody else had its arrays, so they need no validation.
+    """
+    _, described, *_ = encoded.parts
+    header = json.loads(bytes(described))
+    stored = {name: np.array(array) for name, array in _stored(keys, tie_ranks, data).items()}
+    for array in stored.values():
+        array.flags.writeable = False
+    all_keys = _unpack_keys(header["start"], encoded.rows, stored.get(_KEYS), encoded.rows)
+    arrays = {name: stored[name] for name in data.arrays}
+    checksums = {entry["name"]: entry["crc"] for entry in header["arrays"]}
+    return Opened(encoded.name, all_keys, stored.get(_TIES), arrays, header["meta"], stored, checksums, ())
+
+
 def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
     """Refuse arrays that the leg cannot have made; see `Leg.validate`. Then give the mapped pages back.
 
@@ -234,6 +251,13 @@ def _checksum(array: NDArray[Any], pause: Callable[[int], object] = lambda _: No
         checksum = zlib.crc32(piece, checksum)
         pause(len(piece))
     return checksum
+
+
+def _stored(
+    keys: RowKeys, tie_ranks: NDArray[np.uint32] | None, data: SegmentData
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays that a segment keeps: those of its leg after keys and tie ranks."""
+    return {**_pack_keys(keys), **({} if tie_ranks is None else {_TIES: tie_ranks}), **data.arrays}
 
 
 def _pack_keys(keys: RowKeys) -> dict[str, NDArray[Any]]:

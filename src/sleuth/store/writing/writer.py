@@ -38,6 +38,7 @@ class Writer:
     def __init__(
         self, connection: Connection, path: Path, views: Views, merges: Merges, legs: Iterable[str]
     ) -> None:
+        self._views = views
         self._transaction = Transaction(connection, path, merges)
         legs_built = [views.legs[name] for name in legs]
         self._pending = PendingDocuments(self._transaction, legs_built, self._note_written)
@@ -204,7 +205,10 @@ class Writer:
         self._transaction.begin()
         self._pending.flush()
         self._pending.settle()
+        copies = [segment.copy for segment in self._transaction.built if segment.copy]
         version = self._transaction.commit()
+        if copies:
+            self._views.own_segments = {segment.name: segment for segment in copies}
         self._pending.committed()
         self._absent = set()
         logger.debug("committed version %d", version)
