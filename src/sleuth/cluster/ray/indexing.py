@@ -55,7 +55,8 @@ def index_on_ray(
 
     Args:
         address: `s3://bucket/name`, without a version.
-        paths: files and folders that all machines see under these names: text, Markdown, PDF, ..., Parquet, JSON lines.
+        paths: files and folders that all machines see under these names, or addresses such as `s3://bucket/folder`:
+            text, Markdown, PDF, ..., Parquet, JSON lines.
         shards: how many, for a new index: 16 where None.
         settings: for a new index.
         ray_address: of a Ray cluster; None starts one on this machine.
@@ -75,11 +76,6 @@ def index_on_ray(
     source = Address.parse(address)
     if source.version is not None:
         raise ArgumentError(f"address must be without a version, got {address!r}")
-    if remote := [str(path) for path in paths if "://" in str(path)]:
-        raise ArgumentError(
-            "paths must be files and folders that all machines see under these names, got "
-            f"{', '.join(remote)}: mount the storage on each machine, or copy it to a folder that they share"
-        )
     objects = ObjectFolder(source.url)
     objects.check_create_only()
     plan = plan_of(

@@ -14,6 +14,7 @@ from sleuth.cluster.shards.wire import encode
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.listing import ListedNote, decode_listing
 from sleuth.cluster.storage.manifest import Manifest, digest_of, object_name
+from sleuth.cluster.storage.sources import ETAG_NOTE, SourceObject, is_remote, walk_remote
 from sleuth.engine import is_slow
 from sleuth.errors import ArgumentError
 from sleuth.ingest import (
@@ -24,6 +25,7 @@ from sleuth.ingest import (
     FileNames,
     KnownFile,
     ReadOptions,
+    Run,
     Skipped,
     Unchanged,
     is_below,
@@ -103,7 +105,9 @@ def plan_of(  # noqa: PLR0917 - what `index_on_ray` was given
     _check_elsewhere(options, str(full["embedder"]))
     listing = _listing_of(base, objects) if base else _Listing()
     # All machines see the files under the same absolute paths, and so they are named.
-    comparison = _compare(roots_of(paths, FileNames()), listing, full, options, prune=prune)
+    remote = [str(path).rstrip("/") for path in paths if is_remote(path)]
+    local = roots_of([path for path in paths if not is_remote(path)], FileNames())
+    comparison = _compare(local, remote, listing, full, options, prune=prune)
     if base is None and not comparison.entries:
         raise ArgumentError(f"paths must hold files, got none below {', '.join(map(str, paths))}")
     if wave_bytes is None:
@@ -144,11 +148,19 @@ class _Comparison(NamedTuple):
 
 
 def _compare(
-    roots: Sequence[str], listing: _Listing, settings: Mapping[str, Any], options: ReadOptions, *, prune: bool
+    roots: Sequence[str],
+    remote: Sequence[str],
+    listing: _Listing,
+    settings: Mapping[str, Any],
+    options: ReadOptions,
+    *,
+    prune: bool,
 ) -> _Comparison:
     """Walk files and folders, and compare them with those that the index has below them."""
     files = {
-        name: file for name, file in listing.files.items() if any(is_below(name, root) for root in roots)
+        name: file
+        for name, file in listing.files.items()
+        if any(is_below(name, root) for root in (*roots, *remote))
     }
     sender = Sender(cast("Builders", None), 1, None)  # nothing is sent
     run = run_of(sender, files, settings, options)
@@ -160,6 +172,14 @@ def _compare(
             run.take(Unchanged(record.source))
         else:
             entries.append(record)
+    for item in (each for root in remote for each in walk_remote(root, options)):
+        if isinstance(item, Skipped):
+            run.take(item)
+        elif _is_same(item, files, listing, run):
+            run.take(Unchanged(item.entry.source))
+        else:
+            entries.append(item.entry)
+            listing.etags[item.entry.source] = item.etag
     names = {entry.source for entry in entries}
     return _Comparison(
         entries,
@@ -172,6 +192,17 @@ def _compare(
         sum(listing.documents[name] for name, file in files.items() if file.is_read),
         run.report.skipped,
     )
+
+
+def _is_same(file: SourceObject, files: Mapping[str, KnownFile], listing: _Listing, run: Run) -> bool:
+    """Return whether an object has the ETag with which it was read, whatever its time."""
+    source, size, modified_ns = file.entry.source, file.entry.size, file.entry.modified_ns
+    known_file = files.get(source)
+    if known_file is None or not file.etag or listing.etags.get(source) != file.etag:
+        return False
+    if known_file.modified_ns is not None:
+        size, modified_ns = known_file.size, known_file.modified_ns
+    return run.unchanged(source, size, modified_ns)
 
 
 def _plain(value: Any) -> Any:
@@ -229,6 +260,7 @@ class _Listing:
         files: by name, without the ids of their documents.
         documents: how many each file has.
         shards: that hold them.
+        etags: of objects in object storage: as they were read, and as they are for those to be read.
         unlisted: shards that no builder has listed, which may hold documents of any file.
     """
 
@@ -236,13 +268,23 @@ class _Listing:
     documents: dict[str, int] = field(default_factory=dict)
     shards: dict[str, list[int]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+    etags: dict[str, str] = field(default_factory=dict)
     unlisted: list[int] = field(default_factory=list)
 
     def planned(self, entry: FileEntry) -> PlannedFile:
         """Return a file with what is known of it."""
         shards = (*self.shards.get(entry.source, ()), *self.unlisted)
         reading, excess = (self.notes.get(f"{note}{entry.source}", "") for note in (READ_NOTE, EXCESS_NOTE))
-        return PlannedFile(entry.file, entry.source, entry.size, entry.modified_ns, shards, reading, excess)
+        return PlannedFile(
+            entry.file,
+            entry.source,
+            entry.size,
+            entry.modified_ns,
+            shards,
+            reading,
+            excess,
+            self.etags.get(entry.source, ""),
+        )
 
 
 def _listing_of(base: Manifest, objects: ObjectFolder) -> _Listing:
@@ -268,6 +310,8 @@ def _listing_of(base: Manifest, objects: ObjectFolder) -> _Listing:
     for name, note in listing.notes.items():
         if (source := name.removeprefix(READ_NOTE)) != name and source in listing.files:
             listing.files[source].reading = note
+        if (source := name.removeprefix(ETAG_NOTE)) != name:
+            listing.etags[source] = note
         if (source := name.removeprefix(EXCESS_NOTE)) != name:
             listing.files.setdefault(source, KnownFile()).excess = Excess.from_note(note)
     return listing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +12,8 @@ from sleuth.cluster.ray.batches import encode_batch
 from sleuth.cluster.shards.layout import shard_of
 from sleuth.cluster.shards.wire import decode, encode
 from sleuth.cluster.shards.writing import by_shard
+from sleuth.cluster.storage.objects import ObjectMissingError
+from sleuth.cluster.storage.sources import ETAG_NOTE, fetched
 from sleuth.dense import DenseLeg
 from sleuth.engine import is_slow, open_embedder
 from sleuth.errors import SleuthError
@@ -23,7 +25,9 @@ from sleuth.ingest import (
     IndexReport,
     KnownFile,
     ReadOptions,
+    Record,
     Run,
+    Skipped,
     open_chunker,
     read_file,
 )
@@ -48,6 +52,7 @@ class PlannedFile(NamedTuple):
         shards: those that may hold documents of it.
         reading: the options that it was read with, as a note says.
         excess: what it exceeded when it was last tried, as a note says.
+        etag: of an object in object storage; "" for a file.
     """
 
     file: str
@@ -57,6 +62,7 @@ class PlannedFile(NamedTuple):
     shards: tuple[int, ...] = ()
     reading: str = ""
     excess: str = ""
+    etag: str = ""
 
     @property
     def entry(self) -> FileEntry:
@@ -196,6 +202,18 @@ def run_of(
     return run
 
 
+def _records(file: PlannedFile, reading: ReadOptions) -> Iterator[Record]:
+    """Yield the documents of a file; an object of object storage is fetched first."""
+    if not file.etag:
+        yield from read_file(file.entry, reading)
+        return
+    try:
+        with fetched(file.entry, file.etag) as entry:
+            yield from read_file(entry, reading)
+    except ObjectMissingError:
+        yield Skipped(file.source, "it has changed or gone since it was listed", "vanished")
+
+
 def read_files(
     rows: Mapping[str, Any],
     *,
@@ -226,8 +244,12 @@ def read_files(
         report = run.report
         for file in files:
             if not prune:
-                for record in read_file(file.entry, reading):
+                for record in _records(file, reading):
                     run.take(record)
+                if file.etag:
+                    sender.note(f"{ETAG_NOTE}{file.source}", file.etag)
+            elif file.etag:
+                sender.note(f"{ETAG_NOTE}{file.source}", "")
             elif file.file and file.source in run.files:
                 run.refused[file.source] = set(run.files[file.source].ids)
         run.finish(prune=prune)

@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 
 from sleuth.errors import MissingPackageError, StorageError, StoreError
 
+_PIECE = 1 << 20
+"""Bytes of a download that are in memory at once, about."""
 _TIMEOUT = "60s"
 _NOT_FOUND = "404 Not Found"
 """In the message of obstore where a listing was answered so."""
@@ -19,10 +21,15 @@ _RETRY: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
 
 
 class ObjectFacts(NamedTuple):
-    """What a listing says of an object."""
+    """What a listing says of an object.
+
+    Attributes:
+        etag: changes with its content; "" where the storage gives no ETag.
+    """
 
     size: int
     modified: datetime
+    etag: str = ""
 
 
 class ObjectMissingError(StoreError):
@@ -92,7 +99,34 @@ class ObjectFolder:
         with self._named(folder):
             for some in self._api.list(self._store, folder):
                 for entry in some:
-                    yield entry["path"], ObjectFacts(entry["size"], entry["last_modified"])
+                    yield entry["path"], _facts(entry)
+
+    def head(self, name: str) -> ObjectFacts:
+        """Return what a listing would say of an object.
+
+        Raises:
+            ObjectMissingError: it is not there.
+        """
+        with self._named(name):
+            return _facts(self._api.head(self._store, name))
+
+    def download(self, name: str, path: Path, etag: str) -> None:
+        """Write the content of an object to a file, piece by piece.
+
+        Args:
+            etag: that it must have; "" for any.
+
+        Raises:
+            ObjectMissingError: it is not there, or has another ETag.
+        """
+        with self._named(name):
+            try:
+                answer = self._api.get(self._store, name, options={"if_match": etag} if etag else {})
+            except self._errors.PreconditionError as error:
+                raise FileNotFoundError(name) from error
+            with path.open("wb") as out:
+                for piece in answer.stream(min_chunk_size=_PIECE):
+                    out.write(piece)
 
     def delete(self, names: Iterable[str]) -> None:
         """Delete objects; those that are not there are no error."""
@@ -127,7 +161,7 @@ class ObjectFolder:
         """Raise errors of obstore as Sleuth's errors that name the object.
 
         Args:
-            creates: whether the object need not be there: then what is missing is the bucket.
+            creates: whether the object need not be there: then the bucket is missing.
         """
         where = f"{self.url}/{name}" if name else self.url
         try:
@@ -170,6 +204,10 @@ def _sync(folder: Path, name: str) -> None:
         finally:
             os.close(fd)
         path = path.parent
+
+
+def _facts(entry: Any) -> ObjectFacts:
+    return ObjectFacts(entry["size"], entry["last_modified"], entry["e_tag"] or "")
 
 
 class _ExistsError(Exception):

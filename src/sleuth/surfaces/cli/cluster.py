@@ -32,6 +32,7 @@ EXAMPLES = """[bold]Examples[/bold]
 
   sleuth cluster index s3://bucket/docs docs/ --shards 4
   sleuth cluster index s3://bucket/docs data.parquet --text-field body --id-field url
+  sleuth cluster index s3://bucket/docs s3://corpus/manuals --prune
   sleuth cluster index s3://bucket/docs /shared/corpus --address ray://head:10001
   sleuth cluster reshard s3://bucket/docs --shards 16
   sleuth serve --index s3://bucket/docs --ray --replicas 2
@@ -50,7 +51,10 @@ app.add_typer(cluster)
 @takes_reading
 def index(
     address: AddressArgument,
-    paths: Annotated[list[str], typer.Argument(help="Files and folders that all machines see.")],
+    paths: Annotated[
+        list[str],
+        typer.Argument(help="Files and folders that all machines see, or s3://… and gs://… folders."),
+    ],
     fields: dict[str, Any],
     prune: PruneOption = False,
     shards: ShardsOption = None,
