@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,19 +14,20 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
+from schemathesis.core.parameters import ParameterLocation
 from schemathesis.specs.openapi import checks
 
 from sleuth import index_path, open_code
-from sleuth.surfaces.http import ServerSettings, create_app
+from sleuth.surfaces.http import add_key
 
 from .conftest import Local, make_index, serving
 
 EXAMPLES = int(os.environ.get("SLEUTH_API_EXAMPLES", "3"))
 
 
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    """Run a writable server with documents and code."""
+@pytest.fixture(scope="module", params=["open", "with keys"])
+def api(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    """Run a writable server with documents and code; its client has a key where the server has keys."""
     folder = tmp_path_factory.mktemp("api")
     index = make_index(folder / "index")
     (folder / "shop").mkdir()
@@ -36,13 +36,16 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
     )
     with open_code(index, create=True) as storage:
         index_path(storage, folder / "shop")
-    with serving(index, sources=("docs", "code"), deadline=20) as started:
+    file = folder / "keys.json" if request.param == "with keys" else None
+    headers = {} if file is None else {"authorization": f"Bearer {add_key(file, 'all')}"}
+    with serving(index, sources=("docs", "code"), deadline=20, keys=file) as started:
+        started.client.headers.update(headers)
         yield started
 
 
 @pytest.fixture(scope="module")
 def described(api: Local) -> Any:
-    schema: dict[str, Any] = httpx.get(f"{api.url}/openapi.json").json()
+    schema: dict[str, Any] = api.client.get("/openapi.json").json()
     return schemathesis.openapi.from_dict(schema)
 
 
@@ -56,8 +59,9 @@ CHECKS = [
 ]
 """All but that valid requests are accepted: a schema cannot say which text is a filter or a cursor."""
 
-FORM_CHECKS = [check for check in CHECKS if check is not checks.negative_data_rejection]
-"""A part of a form is text whatever the type of its value was, so that a value of a wrong type may be a valid part."""
+OTHER_CHECKS = [check for check in CHECKS if check is not checks.negative_data_rejection]
+"""For requests whose body is right, as unknown parameters of an address are ignored, and for forms: a part is text
+whatever the type of its value was, so that a value of a wrong type may be a valid part."""
 
 LIMITS = settings(
     max_examples=EXAMPLES,
@@ -82,8 +86,12 @@ def test_answers_are_as_described(api: Local, described: Any) -> None:
         @LIMITS
         @given(case=operation.as_strategy(generation_mode=mode))
         def check(case: Any) -> None:
-            is_form = case.media_type == "multipart/form-data"
-            case.call_and_validate(base_url=api.url, checks=FORM_CHECKS if is_form else CHECKS)
+            if key := api.client.headers.get("authorization"):
+                case.headers["authorization"] = key
+            body = case.meta.components.get(ParameterLocation.BODY)
+            is_wrong = body is not None and body.mode is GenerationMode.NEGATIVE
+            is_json = case.media_type != "multipart/form-data"
+            case.call_and_validate(base_url=api.url, checks=CHECKS if is_wrong and is_json else OTHER_CHECKS)
 
         try:
             check()
@@ -143,12 +151,36 @@ def test_every_route_is_described(api: Local) -> None:
                 assert {"401", "403", "422", "503", "504"} <= set(operation["responses"]), (method, path)
 
 
-def test_keys_are_described(tmp_path: Path) -> None:
-    """A server with keys describes them in the document."""
-    from sleuth import Engine
-    from sleuth.surfaces.http import add_key
-
-    add_key(tmp_path / "keys.json", "a")
-    with Engine.open(make_index(tmp_path / "index")) as engine:
-        document = create_app(engine, ServerSettings(keys=tmp_path / "keys.json")).openapi()
+def test_keys_and_limits_are_described(api: Local) -> None:
+    """The document has the scheme of keys, which a server without keys does not require, and the limits."""
+    document = api.client.get("/openapi.json").json()
     assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    has_keys = "authorization" in api.client.headers
+    assert document["security"] == ([{"key": []}] if has_keys else [{}, {"key": []}])
+    assert document["paths"]["/livez"]["get"]["security"] == []
+    for limit in ("33,554,432 bytes", "268,435,456 with files", "20 s", "65,536 bytes in 200 headers"):
+        assert limit in document["info"]["description"]
+
+
+def test_errors_have_examples_of_each_status(api: Local) -> None:
+    """Each answer that is an error has an example, at Dify's path in Dify's shape."""
+    document = api.client.get("/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            for status, response in operation["responses"].items():
+                if status >= "4":
+                    (content,) = response["content"].values()
+                    assert content["example"], (path, status)
+
+
+def test_a_key_that_is_missing_is_as_described(api: Local) -> None:
+    """Without its key, each operation but those of health answers with a 401 that the document has."""
+    if "authorization" not in api.client.headers:
+        pytest.skip("this server has no keys")
+    document = api.client.get("/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            answer = httpx.request(method, api.url + path.replace("{", "").replace("}", ""))
+            is_public = operation.get("security") == []
+            assert (answer.status_code in (401, 403)) is not is_public, (method, path)
+            assert is_public or str(answer.status_code) in operation["responses"], (method, path)

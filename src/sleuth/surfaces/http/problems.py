@@ -57,9 +57,20 @@ class Refusal(HTTPException):
         headers: Mapping[str, str] | None = None,
         errors: list[dict[str, Any]] | None = None,
     ) -> None:
-        super().__init__(status, detail, dict(headers or {}))
+        super().__init__(status, for_clients(detail), dict(headers or {}))
         self.code = code
         self.errors = errors
+
+
+_COMMANDS = ("`sleuth ", "pip install", " --", "`--", "`ollama ")
+_FOR_OPERATORS = " (a command is for whoever runs this server)"
+
+
+def for_clients(detail: str) -> str:
+    """Return a message that names a command with a remark on who can run it: a client over HTTP cannot."""
+    if detail.endswith(_FOR_OPERATORS) or not any(sign in detail for sign in _COMMANDS):
+        return detail
+    return detail + _FOR_OPERATORS
 
 
 EXPECTED = (errors.SleuthError, StarletteHTTPException, RequestValidationError)
