@@ -208,7 +208,7 @@ def test_why_a_result_is_there(look: Any) -> None:
     assert page.locator(".because").count() == 0
     page.locator("#hit-1 a", has_text="Why this result").click()
     page.wait_for_url("**why=1#hit-1")
-    assert page.locator("#hit-1 .because").inner_text().startswith("The word: token in the text; meaning 0.")
+    assert page.locator("#hit-1 .because").inner_text().startswith("The word: tokens in the text; meaning 0.")
     assert page.locator(".why").count() == 1
     assert not page.locator(".why ul").first.is_visible()
     page.locator(".why summary").click()

@@ -7,7 +7,7 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from sleuth import Document, Engine
+from sleuth import Document, Engine, index_path, open_code
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import add_key
 from tests.surfaces.http.conftest import serving
@@ -186,6 +186,25 @@ def test_a_symbol_leads_back_to_the_results(look: Any) -> None:
     assert "q=TokenBucket" in page.url
 
 
+def test_a_symbol_says_what_it_does_not_show(tmp_path: Path) -> None:
+    """Uses beyond those that are listed are counted; a name that is unknown leads to a search."""
+    Engine.open(tmp_path / ".sleuth", create=True, embedder=None).close()
+    (tmp_path / "code").mkdir()
+    calls = "".join(f"    climb({n})\n" for n in range(230))
+    (tmp_path / "code" / "cats.py").write_text(f"def climb(n):\n    return n\n\n\ndef run():\n{calls}")
+    with open_code(tmp_path / ".sleuth", create=True) as storage:
+        index_path(storage, tmp_path / "code", workers=1)
+    with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs", "code")) as server:
+        known = server.client.get("/symbol", params={"name": "climb"}).text
+        unknown = server.client.get("/symbol", params={"name": "<swim>"})
+    assert "1 definition</h2>" in known
+    assert "The first 200 of 230 references</h2>" in known
+    assert known.count('class="one"') == 200
+    assert unknown.status_code == 404
+    assert "No definitions</h2>" in unknown.text
+    assert '<a href="/?q=%3Cswim%3E&amp;in=docs&amp;in=code">Search for it</a>' in unknown.text
+
+
 def test_the_reference_of_the_api_has_every_operation(look: Any, site: str) -> None:
     """Each path of the OpenAPI document unfolds with its parameters and fields; nothing is loaded from elsewhere."""
     reader = look()
@@ -197,3 +216,6 @@ def test_the_reference_of_the_api_has_every_operation(look: Any, site: str) -> N
     operation.locator("summary").click()
     assert "history" in operation.locator("td code").all_inner_texts()
     assert "429" in operation.locator("li code").all_inner_texts()
+    assert "`" not in page.locator("main").text_content()
+    assert "next_cursor" in page.locator(".operation td p code").all_text_contents()
+    assert "null" in page.locator(".operation td > code").all_text_contents()

@@ -14,6 +14,7 @@ from sleuth.surfaces.page.markdown import texts_of as texts_of
 from sleuth.surfaces.page.markdown import to_html as to_html
 from sleuth.surfaces.page.markdown import to_json as to_json
 from sleuth.surfaces.page.pieces import lines_of as lines_of
+from sleuth.surfaces.page.reasons import sentence_of as sentence_of
 from sleuth.surfaces.plain import is_markdown as is_markdown
 from sleuth.surfaces.plain import plain as plain
 from sleuth.surfaces.plain import shown_text as shown_text

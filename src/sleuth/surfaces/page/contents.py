@@ -47,7 +47,9 @@ def browse(call: Call, state: PageState, under: str) -> dict[str, Any]:
     places, is_cut = _documents(call, under) if "docs" in state.sources else ([], False)
     if "code" in state.sources:
         paths = {place.path for place in places}
-        places += [place for place in _files(call, under) if place.path not in paths]
+        files = [place for place in _files(call, under) if place.path not in paths]
+        places += files[:MOST_LISTED]
+        is_cut = is_cut or len(files) > MOST_LISTED
     folders, documents = _listing(under, places)
     parts = under.rstrip("/").split("/") if under else []
     steps = [
@@ -80,7 +82,7 @@ def _files(call: Call, under: str) -> list[_IndexedFile]:
         if f"{root}/".startswith(under) or under.startswith(f"{root}/"):
             paths = (f"{root}/{path}" for path in snapshot.by_path)
             places += [_IndexedFile(path, f"{path}:1-1") for path in paths if path.startswith(under)]
-    return places[:MOST_LISTED]
+    return places
 
 
 def _listing(under: str, places: Iterable[_IndexedFile]) -> tuple[list[ListingEntry], list[ListingEntry]]:

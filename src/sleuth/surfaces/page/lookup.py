@@ -222,6 +222,7 @@ def symbol(call: Call, state: PageState, name: str) -> dict[str, Any]:
 
     definitions: list[dict[str, Any]] = []
     uses: list[dict[str, Any]] = []
+    total = 0
     for snapshot in snapshots_of(call):
         root = snapshot.repository.path
         navigator = Navigator(snapshot)
@@ -233,14 +234,22 @@ def symbol(call: Call, state: PageState, name: str) -> dict[str, Any]:
             definitions.append(
                 {**_place(root, definition, definition["end_line"]), "lines": lines, "what": definition}
             )
-        for use in navigator.find_references(name):
+        references = navigator.find_references(name)
+        total += len(references)
+        for use in references:
             if len(uses) < MOST_USES:
                 row = snapshot.files[snapshot.by_path[use["file_path"]]]
                 line = snapshot.lines(row, use["line"], use["line"]).strip()[: views.LONGEST_LINE]
                 pieces = lines_of(line, language=row.language)[0]
                 uses.append({**_place(root, use, use["line"]), "pieces": pieces, "what": use})
     status = 200 if definitions or uses else 404
-    return {"name": escape_text(name), "definitions": definitions, "uses": uses, "status": status}
+    return {
+        "name": escape_text(name),
+        "definitions": definitions,
+        "uses": uses,
+        "total": total,
+        "status": status,
+    }
 
 
 def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,9 @@ _SIGNALS: Final = {
 }
 """What a reader calls the signals of a file of code."""
 _MOST_SIGNALS: Final = 3
+_LEAST_STEM: Final = 3
+"""Letters that a word of the question and a term have in common at their beginning."""
+_word = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +55,13 @@ def reason_of(explanation: Explanation) -> Reason:
     )
 
 
-def sentence_of(explanation: Explanation) -> str:
+def sentence_of(explanation: Explanation, query: str) -> str:
     """Return in one sentence which words matched, in which fields, and how close the meaning is; "" if unknown."""
     clauses, factors = [], []
     parts = list(_all(explanation))
     for part in parts:
         if "matched" in part.facts:
-            clauses.append(_words(part))
+            clauses.append(_words(part, _word.findall(query)))
         elif part.name == "file":
             clauses.append(_signals(part))
         elif part.formula.startswith("cosine of"):
@@ -80,21 +84,40 @@ def _all(explanation: Explanation) -> Iterator[Explanation]:
         yield from _all(part)
 
 
-def _words(part: Explanation) -> str:
-    """Say how many words of the question matched, and in which fields."""
+def _words(part: Explanation, asked: Sequence[str]) -> str:
+    """Say how many words of the question matched, and in which fields.
+
+    Args:
+        asked: words of the question.
+    """
     total, n_matches = int(part.facts.get("terms", 0)), int(part.facts["matched"])
     if not n_matches:
         return "no word of the question"
     fields: dict[str, list[str]] = {}
     for term in part.parts:
-        field, _, word = term.name.partition(":")
-        fields.setdefault(field, []).append(word)
+        field, _, stem = term.name.partition(":")
+        fields.setdefault(field.partition("@")[0], []).append(_as_asked(stem, asked))
     places = ", ".join(f"{', '.join(dict.fromkeys(words))} in the {field}" for field, words in fields.items())
     if n_matches < total:
         count = f"{n_matches} of {total} words"
     else:
         count = "the word" if total == 1 else "both words" if total == 2 else f"all {total} words"
     return f"{count}: {places}" if places else count
+
+
+def _as_asked(stem: str, asked: Sequence[str]) -> str:
+    """Return the word of the question that a term of the index stands for; the term itself if none resembles it."""
+    lengths = {word: _letters_alike(word.casefold(), stem) for word in asked}
+    for word in sorted(lengths, key=lambda word: -lengths[word]):
+        if stem in word.casefold() or lengths[word] >= _LEAST_STEM:
+            return word
+    return stem
+
+
+def _letters_alike(word: str, stem: str) -> int:
+    """Return how many letters of two words are the same from their beginning on."""
+    pairs = enumerate(zip(word, stem, strict=False))
+    return next((number for number, (one, other) in pairs if one != other), min(len(word), len(stem)))
 
 
 def _signals(part: Explanation) -> str:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from markupsafe import Markup
+
+from sleuth.surfaces.page.markdown import parse, to_html
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete")
 
@@ -15,7 +20,7 @@ class ApiField:
 
     name: str
     type: str
-    description: str
+    description: Markup
     is_required: bool
     example: str
 
@@ -32,11 +37,11 @@ class Operation:
     method: str
     path: str
     summary: str
-    description: str
+    description: Markup
     parameters: list[ApiField]
     request: list[ApiField]
     response: list[ApiField]
-    statuses: list[tuple[str, str]]
+    statuses: list[tuple[str, Markup]]
 
 
 def operations_of(document: Mapping[str, Any]) -> dict[str, list[Operation]]:
@@ -56,7 +61,7 @@ def _operation(document: Mapping[str, Any], method: str, path: str, values: Mapp
         method.upper(),
         path,
         str(values.get("summary", "")),
-        str(values.get("description", "")),
+        _prose(values.get("description", "")),
         [
             _field(
                 each["name"], each.get("schema", {}), each.get("description", ""), bool(each.get("required"))
@@ -66,7 +71,7 @@ def _operation(document: Mapping[str, Any], method: str, path: str, values: Mapp
         _fields(document, values.get("requestBody", {})),
         _fields(document, answers.get("200", {})),
         [
-            (status, str(answer.get("description", "")))
+            (status, _prose(answer.get("description", "")))
             for status, answer in answers.items()
             if status != "200"
         ],
@@ -86,8 +91,13 @@ def _fields(document: Mapping[str, Any], body: Mapping[str, Any]) -> list[ApiFie
 
 def _field(name: str, schema: Mapping[str, Any], description: str, is_required: bool) -> ApiField:
     examples = schema.get("examples") or ()
-    example = repr(examples[0]) if examples else ""
-    return ApiField(name, _type(schema), description, is_required, example)
+    example = json.dumps(examples[0], ensure_ascii=False) if examples else ""
+    return ApiField(name, _type(schema), _prose(description), is_required, example)
+
+
+def _prose(text: Any) -> Markup:
+    """Return a description, which is Markdown, as elements."""
+    return to_html(parse(str(text)))
 
 
 def _resolved(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -153,7 +153,7 @@ def hit_of(number: int, item: RetrievedItem, query: str, answering: Answering) -
         symbol=escape_text(symbol),
         symbol_url="/symbol?" + urlencode({"name": symbol, "q": query}) if symbol else "",
         why=None if item.explanation is None else reason_of(item.explanation),
-        because="" if item.explanation is None else sentence_of(item.explanation),
+        because="" if item.explanation is None else sentence_of(item.explanation, query),
         copies=len(item.copies),
         outside=source if source.startswith(("http://", "https://")) else "",
     )
