@@ -14,7 +14,7 @@ import httpx
 from playwright.sync_api import sync_playwright
 
 HOME = Path(__file__).parents[1]
-QUESTION = "how do filters treat missing keys"
+QUESTION = "how is a filter translated for a hosted system"
 RELOADS = 30
 SOON = 60
 """Milliseconds that a page takes at most on a quiet machine."""
