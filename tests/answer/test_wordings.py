@@ -49,6 +49,17 @@ def test_a_short_question_in_another_language(tmp_path: Path, question: str) -> 
         assert engine.grade("who is the mayor of Paris", items) is Grade.NOTHING_CLOSE
 
 
+def test_a_mistyped_word_that_no_passage_resembles(tmp_path: Path) -> None:
+    """Nothing corrects it, but the quotes keep the order of the search, where words would find nothing close."""
+    with Engine.open(tmp_path / "i", create=True) as engine:
+        engine.add([Document("Activists plead solidarity to secure one bargain.", {"source": "law.md"})])
+        items = list(engine.retrieve("activists", 1))
+        assert engine.grade("is there a common tactic negotiatinng of prosecutors", items) is Grade.MAY_HELP
+        assert (
+            engine.grade("is there a common tactic negotiating of prosecutors", items) is Grade.NOTHING_CLOSE
+        )
+
+
 def test_a_corrected_question_keeps_the_order_of_the_search() -> None:
     """A cautious writer begins with the first passage, and says so, unless it has evidence for another."""
     items = [

@@ -215,6 +215,24 @@ def test_gibberish_falls_into_pieces(query: str, has_meaning: bool) -> None:
     assert WordLlamaEmbedder().has_meaning(query) == has_meaning
 
 
+@pytest.mark.parametrize(
+    ("word", "is_mistyped"),
+    [
+        ("negotiatinng", True),
+        ("scounting", True),
+        ("negotiating", False),
+        ("photosynthesis", False),
+        ("Beyonce", False),
+        ("cat", False),
+        ("", False),
+        ("กขค", False),
+    ],
+)
+def test_mistyped_words_have_a_better_neighbour(word: str, is_mistyped: bool) -> None:
+    """A word in many pieces is mistyped if one other letter makes it a word of few."""
+    assert WordLlamaEmbedder().is_mistyped(word) is is_mistyped
+
+
 def test_random_letters_are_gibberish() -> None:
     """Of words of random letters, and of runs of neighbouring keys, at most one in twenty reads like words."""
     chance = random.Random(7)

@@ -21,7 +21,7 @@ from sleuth.answer.evidence import (
 from sleuth.answer.extract import score_sentences
 from sleuth.answer.quotes import Quote, choose, opening
 from sleuth.answer.synthesis import OnText, extra_of
-from sleuth.answer.words import Analyze, language_of, plain_words, terms_of_each
+from sleuth.answer.words import Analyze, language_of, plain_words, readable, terms_of_each
 from sleuth.arguments import check_count
 from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
@@ -61,6 +61,9 @@ TITLES: Final = 3
 """Titles that are offered, at most."""
 
 _WORDS: Final = re.compile(r"[^\W\d_]+")
+
+MISTYPED: Final = 6
+"""Letters from which on a word may count as mistyped; shorter ones have too many neighbours."""
 
 KNOWN: Final = 0.5
 """Share of a question's words that an embedder must know to take part."""
@@ -155,7 +158,9 @@ class ExtractiveSynthesizer:
             assessment = self._assess(question, items, None)
         if assessment.grade is Grade.LIKELY or not items:
             return assessment
-        is_in_doubt = self.is_cautious or _is_foreign(question, items[0])
+        is_in_doubt = (
+            self.is_cautious or _is_foreign(question, items[0]) or self._is_mistyped(question, items)
+        )
         return self._in_order(assessment, items) if is_in_doubt else assessment
 
     def _in_order(self, assessment: Assessment, items: Sequence[RetrievedItem]) -> Assessment:
@@ -184,6 +189,21 @@ class ExtractiveSynthesizer:
             question, items, best, analyze=analyze, rarity=self.rarity, embedder=embedder
         )
         return Assessment(tuple(quotes), evidence, grader.grade(evidence), grader.probability(evidence))
+
+    def _is_mistyped(self, question: str, items: Sequence[RetrievedItem]) -> bool:
+        """Return whether a word of the question that no passage holds is mistyped, as far as the embedder tells.
+
+        A word with a capital may be a name, which nobody mistyped.
+        """
+        if self.embedder is None:
+            return False
+        from sleuth.vectors import ask_if_able
+
+        of_passages = {word for item in items for word in _WORDS.findall(" ".join(readable(item)).lower())}
+        words = [word for word in _WORDS.findall(question) if len(word) >= MISTYPED and word.islower()]
+        return any(
+            ask_if_able(self.embedder, "is_mistyped", word) for word in words if word not in of_passages
+        )
 
     def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:
         """Return the analyzer of the language of the best passage."""
