@@ -22,9 +22,17 @@ from numpy.typing import NDArray
 
 from benchmarks.answer_sources import COLLECTIONS, Asking, Question, names, opened
 from benchmarks.answers import HEAD, Graded, row
-from sleuth.answer import NO_EVIDENCE, Evidence, Sentence, choose, score_sentences, weigh_evidence
-from sleuth.answer.extractive import _about
-from sleuth.answer.words import page_of, readable
+from sleuth.answer import (
+    NO_EVIDENCE,
+    Evidence,
+    Sentence,
+    choose,
+    page_of,
+    passages_about,
+    readable,
+    score_sentences,
+    weigh_evidence,
+)
 from sleuth.neural import OnnxCrossEncoder
 from sleuth.results import Grade
 from sleuth.types import RetrievedItem
@@ -82,7 +90,7 @@ def read(asking: Asking, reader: OnnxCrossEncoder, question: Question) -> Readin
     writer: Any = asking.engine.synthesizer()
     text, analyze = question.text, writer.analyze
     sentences = score_sentences(text, items, analyze=analyze, embedder=writer.embedder)
-    about = _about(text, items, analyze)
+    about = passages_about(text, items, analyze)
     sentences = [sentence for sentence in sentences if sentence.item in about]
     if not sentences:
         return Reading(question)

@@ -49,6 +49,7 @@ from sleuth.answer.extract import Weights as Weights
 from sleuth.answer.extract import passage_priors as passage_priors
 from sleuth.answer.extractive import DISAGREEMENT as DISAGREEMENT
 from sleuth.answer.extractive import NEAREST as NEAREST
+from sleuth.answer.extractive import passages_about as passages_about
 from sleuth.answer.parts import Part as Part
 from sleuth.answer.parts import answer_parts as answer_parts
 from sleuth.answer.parts import code_part as code_part
@@ -62,4 +63,6 @@ from sleuth.answer.quotes import choose as choose
 from sleuth.answer.summary import SUMMARY_NOTE as SUMMARY_NOTE
 from sleuth.answer.synthesis import budget_of as budget_of
 from sleuth.answer.synthesis import trim_pieces as trim_pieces
+from sleuth.answer.words import page_of as page_of
 from sleuth.answer.words import plain_words as plain_words
+from sleuth.answer.words import readable as readable

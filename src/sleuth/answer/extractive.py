@@ -176,7 +176,7 @@ class ExtractiveSynthesizer:
     def _assess(self, question: str, items: Sequence[RetrievedItem], embedder: Embedder | None) -> Assessment:
         analyze = self._analyzer(items)
         sentences = score_sentences(question, items, analyze=analyze, embedder=embedder)
-        about = _about(question, items, analyze)
+        about = passages_about(question, items, analyze)
         sentences = [sentence for sentence in sentences if sentence.item in about]
         quotes = choose(question, sentences, items, self.sentences, analyze=analyze)
         if not quotes:
@@ -234,7 +234,7 @@ def _is_foreign(question: str, item: RetrievedItem) -> bool:
     return own == ENGLISH and any(not word.isascii() for word in words if word.islower() or word == words[0])
 
 
-def _about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> Container[int]:
+def passages_about(question: str, items: Sequence[RetrievedItem], analyze: Analyze) -> Container[int]:
     """Return the places of passages that have those names of the question which the best one has."""
     names = question_names(question, analyze, language_of(items[0])) if items else None
     if not names:
