@@ -38,6 +38,16 @@ def test_on_this_machine(home: Path) -> None:
     status = sleuth("kb", "status", "--source-id", "letters", uri, cwd=home)
     assert status.stdout.split() == ["INDEXED", uri]
     assert sleuth("kb", "ingest", "--source-id", "letters", cwd=home).returncode == 2
+    for more in (("--options", '{"overrideSearchType": "HYBRID"}'), ("--managed",)):
+        assert json.loads(sleuth("kb", "search", "judy", "--json", *more, cwd=home).stdout)["results"]
+    for wrong, why in (
+        ('{"overrideSearchType": "BOTH"}', "overrideSearchType must be HYBRID or SEMANTIC"),
+        ('{"overrideSearch": "HYBRID"}', "overrideSearch"),
+        ("[]", "--options must be a JSON object"),
+        ("{", "--options must be a JSON object"),
+    ):
+        refused = sleuth("kb", "search", "judy", "--options", wrong, cwd=home)
+        assert (refused.returncode > 1, why in refused.stderr) == (True, True), refused.stderr
 
 
 def test_a_fresh_folder_gets_an_index(tmp_path: Path) -> None:

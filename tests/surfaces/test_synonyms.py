@@ -28,3 +28,25 @@ def test_an_index_gets_synonyms(tmp_path: Path) -> None:
     assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
     assert sleuth("suggest", "kub", cwd=tmp_path).stdout.splitlines() == ["Kubernetes"]
     assert sleuth("suggest", "zzz", cwd=tmp_path).returncode == 1
+
+
+def test_a_file_of_defaults_names_synonyms(tmp_path: Path) -> None:
+    """Searches of documents alone or with code use them, before those of the index; a project names a file below it."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# Kubernetes\n\nKubernetes runs containers.")
+    (tmp_path / "own.txt").write_text("k8s, clusters\n")
+    (tmp_path / "docs" / "words.txt").write_text("k8s, kubernetes\n")
+    (tmp_path / "app.py").write_text("def start():\n    return 1\n")
+    assert sleuth("index", "docs/a.md", "--embedder", "", cwd=tmp_path).returncode == 0
+    assert sleuth("code", "index", ".", cwd=tmp_path).returncode == 0
+    assert sleuth("synonyms", "own.txt", cwd=tmp_path).returncode == 0
+    assert sleuth("search", "k8s", cwd=tmp_path).returncode == 1
+    (tmp_path / "sleuth.toml").write_text('synonyms = "docs/words.txt"\n')
+    for sources in ((), ("--in", "docs", "--in", "code")):
+        answer = json.loads(sleuth("search", "--json", *sources, "k8s", cwd=tmp_path).stdout)
+        assert "docs/a.md#0" in [item["id"] for item in answer["items"]]
+        assert "'k8s' also stands for: kubernetes" in answer["notes"]
+    assert sleuth("search", "--no-synonyms", "k8s", cwd=tmp_path).returncode == 1
+    (tmp_path / "sleuth.toml").write_text('synonyms = "../words.txt"\n')
+    refused = sleuth("search", "k8s", cwd=tmp_path)
+    assert (refused.returncode, "must be a file below its folder" in refused.stderr) == (2, True)

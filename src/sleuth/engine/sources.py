@@ -33,6 +33,7 @@ from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
+    from sleuth.engine.synonyms import SynonymForm
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder, Retriever
 
@@ -291,6 +292,7 @@ def open_sources(
     deadline: float | None = 30.0,
     engine: Engine | None = None,
     refresh: bool = False,
+    synonyms: SynonymForm | None = None,
 ) -> Sources:
     """Open sources by name, to be asked as one.
 
@@ -302,6 +304,7 @@ def open_sources(
         deadline: seconds that each source has; None waits for all.
         engine: an open engine of `path`, used for "docs" and left open; None opens one where it is needed.
         refresh: index worktrees of code first where little changed; `Sources.warnings` says where it was more.
+        synonyms: of "docs", as for `Engine.open`; an open `engine` keeps its own.
 
     Raises:
         ArgumentError: an unknown source, or none; lists those there are.
@@ -319,7 +322,7 @@ def open_sources(
         for name in names:
             kind, _, which = name.partition(":")
             if kind == "docs":
-                engine = engine or stack.enter_context(_opened(path))
+                engine = engine or stack.enter_context(_opened(path, synonyms))
                 retrievers[name] = engine.unhooked  # these sources have the hooks
             elif kind == "code":
                 by_repository, stale = _code(stack, path, which, refresh=refresh)
@@ -346,10 +349,10 @@ def open_sources(
 aopen_sources = async_twin(open_sources)
 
 
-def _opened(path: str | Path) -> Engine:
+def _opened(path: str | Path, synonyms: SynonymForm | None) -> Engine:
     from sleuth.engine.engine import Engine
 
-    return Engine.open(path)
+    return Engine.open(path, synonyms=synonyms)
 
 
 def _code(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth import errors
+from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
 from sleuth.text import clean_text, escape_json
@@ -73,7 +74,7 @@ def open_index(option: Path | None, *, create: bool = False) -> Engine:
     """
     from sleuth.engine import Engine
 
-    engine = Engine.open(index_folder(option), create=create)
+    engine = Engine.open(index_folder(option), create=create, synonyms=synonyms_file())
     for repair in engine.repairs:
         say(f"sleuth: mended {repair.what}: {repair.why}", err=True)
     return engine
@@ -92,7 +93,9 @@ def open_sources(
     own = [name for name in names if name != "web"]
     web = {"web": WebRetriever(cache=web_cache(), timeout=deadline)} if "web" in names else {}
     path = index_folder(option) if any(name.partition(":")[0] in ("docs", "code") for name in own) else ""
-    opened_sources = engine.open_sources(path, own, extra=web, deadline=deadline, refresh=True)
+    opened_sources = engine.open_sources(
+        path, own, extra=web, deadline=deadline, refresh=True, synonyms=synonyms_file()
+    )
     for warning in opened_sources.warnings:
         say(f"sleuth: stale: {warning}", err=True)
     return opened_sources

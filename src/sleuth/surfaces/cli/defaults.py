@@ -41,6 +41,8 @@ class ConfigKey(NamedTuple):
 
 
 _SERVE = ("serve",)
+_NO_COMMAND = ("",)
+"""Of a key that no option has: it is read where an index is opened."""
 
 KEYS: Final[Mapping[str, ConfigKey]] = {
     "index": ConfigKey(str, "Index folder, relative to this file; in a project inside of its folder.", ()),
@@ -61,6 +63,11 @@ KEYS: Final[Mapping[str, ConfigKey]] = {
     "exact": ConfigKey(bool, "Score every passage exactly, without estimates."),
     "deadline": ConfigKey(float, "Seconds that the search may take."),
     "syntax": ConfigKey(bool, "Read the search syntax in the query."),
+    "synonyms": ConfigKey(
+        str,
+        "File of synonyms of the index, relative to this file; in a project inside of its folder.",
+        _NO_COMMAND,
+    ),
     "rerank": ConfigKey(str, "Model that scores the best passages again.", is_safe=False),
     "model": ConfigKey(str, "Model that writes answers.", ("ask", "summarize", "serve"), is_safe=False),
     "serve.host": ConfigKey(str, "Address to listen on.", _SERVE, is_safe=False),
@@ -140,7 +147,7 @@ def read(file: Path, *, is_trusted: bool) -> dict[str, Any]:
         _check(file, name, value)
         if not is_trusted:
             _check_safe(file, name, value)
-        if name == "index" and "://" not in value:
+        if name == "synonyms" or (name == "index" and "://" not in value):
             flat[name] = str(file.parent / value)
     return flat
 
@@ -175,6 +182,8 @@ def _check_safe(file: Path, name: str, value: Any) -> None:
         raise ArgumentError(
             f"sources of {file} must be docs and code, since others send queries away: {mend}"
         )
+    if name == "synonyms" and file.parent.resolve() not in (file.parent / value).resolve().parents:
+        raise ArgumentError(f"synonyms of {file} must be a file below its folder, got {value!r}: {mend}")
     if name == "index":
         from sleuth.surfaces.cli.places import check_origin
 
@@ -182,6 +191,12 @@ def _check_safe(file: Path, name: str, value: Any) -> None:
         if "://" in value or file.parent.resolve() not in folder.resolve().parents:
             raise ArgumentError(f"index of {file} must be a folder below it, got {value!r}: {mend}")
         check_origin(folder, f"to open it anyway, name it with --index {folder}")
+
+
+def synonyms_file() -> Path | None:
+    """Return the file of synonyms that the files set; None for the index's own."""
+    setting = settings().get("synonyms")
+    return None if setting is None else Path(setting.value)
 
 
 def default_map(command: Any, values: Mapping[str, Any], path: tuple[str, ...] = ()) -> dict[str, Any]:

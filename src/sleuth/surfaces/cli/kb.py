@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_format
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,6 +30,8 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth kb status --source-id letters
 
   sleuth kb search --aws --kb KB12345678 "pictures of Judy"
+
+  sleuth kb search --aws --kb KB12345678 --options '{"overrideSearchType": "HYBRID"}' "pictures of Judy"
 
   sleuth kb ingest --aws --kb KB12345678 --source-id DS12345678
 """
@@ -90,6 +93,16 @@ def search(
     timeout: Annotated[float, typer.Option("--timeout", help="Seconds for each slice.")] = 5.0,
     kb: BaseOption = "local",
     source_id: SourceOption = None,
+    managed: Annotated[
+        bool, typer.Option("--managed", help="The knowledge base is a managed one of Amazon Bedrock.")
+    ] = False,
+    options: Annotated[
+        str | None,
+        typer.Option(
+            "--options",
+            help="""Options of each request as JSON, as in '{"overrideSearchType": "SEMANTIC"}'.""",
+        ),
+    ] = None,
     aws: AwsOption = False,
     json: JsonOption = False,
     index: IndexOption = None,
@@ -100,7 +113,9 @@ def search(
 
     question, tree = " ".join(query), as_filter(filter)
     with client_of(aws, index) as client:
-        retriever = MultiSliceRetriever(client, timeout_seconds=timeout)
+        retriever = MultiSliceRetriever(
+            client, timeout_seconds=timeout, is_managed=managed, options=request_options(options)
+        )
         metadata_filter = None if tree is None else to_mongo(tree)
         results, report = retriever.retrieve_with_report(question, kb, source_id, metadata_filter, k)
     if json:
@@ -109,6 +124,21 @@ def search(
         print_hits(question, map(item_of, results), parts=report)
     if not results:
         raise typer.Exit(1)
+
+
+def request_options(text: str | None) -> dict[str, Any] | None:
+    """Return the options of requests that JSON holds.
+
+    Raises:
+        ArgumentError: anything but an object.
+    """
+    try:
+        options = None if text is None else json_format.loads(text)
+    except ValueError:
+        options = ()
+    if options is not None and not isinstance(options, dict):
+        raise ArgumentError(f"--options must be a JSON object, got {text!r}")
+    return options
 
 
 @kb.command("ingest", epilog=EXAMPLES)

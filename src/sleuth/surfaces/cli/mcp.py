@@ -10,6 +10,7 @@ import typer
 
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption
+from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.install import install, uninstall
 from sleuth.surfaces.cli.places import NAME, index_folder
 
@@ -73,6 +74,7 @@ def serve(
             root=None if has_own_index else Path.cwd(),
             refresh=refresh,
             index_first=not no_index,
+            synonyms=synonyms_file(),
         )
     )
 

@@ -41,6 +41,7 @@ class Workspace:
         documents: bool = True,
         offers: Callable[[Repository], bool] | None = None,
         within: Sequence[str] | None = None,
+        synonyms: Path | None = None,
     ) -> None:
         """Open nothing yet: the index need not exist.
 
@@ -51,6 +52,7 @@ class Workspace:
             documents: whether documents may answer.
             offers: whether a repository may answer; all may where None.
             within: the repositories and folders of code that may answer, as of `CodeView`; all where None.
+            synonyms: file of synonyms of the documents; those of the index where None.
         """
         self.index = index.absolute()
         self.root = root.resolve() if root is not None else None
@@ -59,6 +61,7 @@ class Workspace:
         self._with_documents = documents
         self._offers = offers
         self._within = within
+        self._synonyms = synonyms
         self._engine = engine
         self._storage: CodeStorage | None = None
         self._tops: dict[Path, Path | None] = {}
@@ -114,7 +117,7 @@ class Workspace:
                         raise self._refusal()
                     return None
                 with suppress(IndexNotFoundError):
-                    self._engine = Engine.open(self.index)
+                    self._engine = Engine.open(self.index, synonyms=self._synonyms)
             return self._engine
 
     def code(self) -> CodeStorage | CodeView | None:
