@@ -108,19 +108,19 @@ def nearest_name(name: str, known: Collection[str], likeness: float = 0.6) -> st
 
 def hinted(function: Callable[P, T]) -> Callable[P, T]:
     """Let a call name the argument that a wrong keyword may mean, in its TypeError."""
-    from inspect import CO_VARKEYWORDS, signature, unwrap
-
-    names_of_function: list[str] = []
-    is_open = bool(unwrap(function).__code__.co_flags & CO_VARKEYWORDS)
+    from inspect import signature
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        if kwargs and not is_open:
-            names_of_function[:] = names_of_function or signature(function).parameters
-            for name in kwargs.keys() - set(names_of_function):
-                hint = nearest_name(name, names_of_function)
-                raise TypeError(f"{function.__qualname__}() has no argument {name!r}{hint}")
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            known = signature(function).parameters
+            if all(each.kind is not each.VAR_KEYWORD for each in known.values()):
+                for name in kwargs.keys() - known:
+                    hint = nearest_name(name, known)
+                    raise TypeError(f"{function.__qualname__}() has no argument {name!r}{hint}") from None
+            raise
 
     return call
 

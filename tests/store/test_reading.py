@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sqlite3
 from typing import Any
 
@@ -140,6 +141,26 @@ def test_a_changed_row_is_not_shown(store: Store, table: str, change: str) -> No
         if table == "documents":
             with pytest.raises(IndexDamagedError):
                 snapshot.documents_at(keys)
+
+
+def test_items_equal_validated_ones(store: Store) -> None:
+    """A hit is the item that its values make when they are validated, with more in `extra` as without."""
+    with store.writer() as writer:
+        writer.put("a", text_hash("a"), [Chunk("one", 0, 3, 1, 1)], metadata={"x": 1}, source="s", title="t")
+    with store.reader() as snapshot:
+        [hit] = snapshot.items([snapshot.chunks_of("a")[0].key], [1.5])
+    metadata = {"source": "s", "start_line": 1, "end_line": 1, "title": "t", "x": 1}
+    validated = RetrievedItem(id="a#0", text="one", metadata=metadata, score=1.5)
+    copies = {"copies": ["b#0"]}
+    pairs = [
+        (hit, validated),
+        (hit.with_extra(**copies), validated.model_copy(update={"extra": copies})),
+        (copy.deepcopy(hit), validated),
+    ]
+    for item, other in pairs:
+        assert item == other and item.model_dump_json() == other.model_dump_json()
+        assert item.model_dump() == other.model_dump() and item.model_fields_set == other.model_fields_set
+    assert hit.extra == {}
 
 
 @pytest.mark.parametrize("page", [1, 2, 7, 100])

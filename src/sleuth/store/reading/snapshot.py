@@ -200,7 +200,7 @@ class IndexSnapshot:
         numbers, rows = list(map(int, keys)), dict[int, _Stored]()
         salt = self._connection.salt
         for values in select_in(self._connection, _COLUMNS, _JOINED, "c.key", numbers):
-            row = _Stored._make(values)
+            row = tuple.__new__(_Stored, values)  # `_make` takes twice as long
             if not has_checksums(values, _OF_CHUNK, salt, CHUNK_PARTS, DOCUMENT_PARTS):
                 raise damaged_row(row.id)
             rows[row.key] = row
