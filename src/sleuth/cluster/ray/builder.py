@@ -88,7 +88,7 @@ class ShardBuilder:
         if number not in self._shards:
             folder = self._home / self._names[number]
             if number in self._parts and not folder.exists():
-                fetch_part(self._parts[number], folder, self._objects)
+                fetch_part(self._parts[number], folder, self._objects, durable=False)
             stack = ExitStack()
             engine = stack.enter_context(Engine.open(folder, create=True, settings=self._settings))
             self._shards[number] = _Shard(engine, folder, stack)

@@ -62,7 +62,7 @@ def reshard(address: str, shards: int, *, progress: Callable[[int, int], None] |
     try:
         for part in base.parts:
             with tempfile.TemporaryDirectory(prefix="sleuth-reshard-") as folder:
-                fetch_part(part, Path(folder) / "shard", objects)
+                fetch_part(part, Path(folder) / "shard", objects, durable=False)
                 with Engine.open(Path(folder) / "shard") as engine, engine.store.reader() as snapshot:
                     for batch in snapshot.batches():
                         documents += len(batch)

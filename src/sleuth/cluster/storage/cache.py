@@ -153,15 +153,23 @@ class Cache:
 
 
 def fetch_file(
-    file: PublishedFile, path: Path, objects: ObjectFolder, fetched: Fetched | None = None
+    file: PublishedFile,
+    path: Path,
+    objects: ObjectFolder,
+    fetched: Fetched | None = None,
+    *,
+    durable: bool = True,
 ) -> None:
     """Fetch a file to a path, whole or not at all.
+
+    Args:
+        durable: whether to wait until the disk has it.
 
     Raises:
         IndexDamagedError: an object is missing or damaged; names it.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with whole_file(path) as out:
+    with whole_file(path, durable=durable) as out:
         for digest in file.blocks:
             block = _object(digest, file, objects)
             out.write(block)

@@ -23,15 +23,20 @@ def fetch_part(
     objects: ObjectFolder,
     fetched: Fetched | None = None,
     names: Names = DOCUMENTS,
+    *,
+    durable: bool = True,
 ) -> None:
     """Fetch one part of a version into a folder, which is then an index that can be changed.
+
+    Args:
+        durable: whether to wait until the disk has it; not for a copy that is deleted soon.
 
     Raises:
         IndexDamagedError: an object is missing or damaged; names it.
     """
     (folder / names.segments).mkdir(mode=0o700, parents=True, exist_ok=True)
     for file in part.files:
-        fetch_file(file, folder / file.path, objects, fetched)
+        fetch_file(file, folder / file.path, objects, fetched, durable=durable)
     if names == DOCUMENTS:  # of code, opening notes the version
         Store.note_version(folder, part.version)
 
