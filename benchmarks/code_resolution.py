@@ -138,17 +138,34 @@ def places(
 
 
 def implements(snapshot: Snapshot, definition: Definition, expected: tuple[str, int] | str) -> bool:
-    """Return whether a method of an `impl` of Rust is that of its type for a method of a trait, which rustc names."""
+    """Return whether a method is that of a type for the method of a base, which compilers name.
+
+    rustc names the method of a trait, mcs the method of a base that an `override` is of; both may be of other projects.
+    """
     at = definition.symbol.parent
     symbols = snapshot.detail(definition.file).symbols
-    if at < 0 or symbols[at].kind != "impl":
+    if at < 0:
         return False
-    block = Definition(definition.file, at, symbols[at])
-    traits = [base for base in resolver_of(snapshot).bases(block) if base.symbol.kind == "trait"]
+    is_override = definition.file.language == "csharp" and "override " in definition.symbol.signature
+    if not is_override and symbols[at].kind != "impl":
+        return False
+    bases = levels(snapshot, Definition(definition.file, at, symbols[at]))
+    if is_override and not isinstance(expected, tuple):
+        return True
     if not isinstance(expected, tuple):
-        return not traits and " for " in symbols[at].signature
+        return not any(base.symbol.kind == "trait" for base in bases) and " for " in symbols[at].signature
     path, line = expected
-    return any(path == base.file.path and base.symbol.start <= line <= base.symbol.end for base in traits)
+    return any(
+        path == base.file.path and base.symbol.start <= line <= base.symbol.end
+        for base in bases
+        if is_override or base.symbol.kind == "trait"
+    )
+
+
+def levels(snapshot: Snapshot, owner: Definition, depth: int = 4) -> list[Definition]:
+    """Return the bases of a class, and theirs."""
+    bases = resolver_of(snapshot).bases(owner) if depth else []
+    return [*bases, *(level for base in bases for level in levels(snapshot, base, depth - 1))]
 
 
 class Outcome(NamedTuple):

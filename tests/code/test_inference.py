@@ -536,3 +536,82 @@ def test_a_method_and_its_overrides_are_one_guess(
     target = resolver_of(snapshot).resolve(file, use)
     assert (target.definition.symbol.qualified if target else "") == method
     assert target is None or target.confidence < CERTAIN
+
+
+NAMESPACES = {
+    "Core/Shapes.cs": """namespace App.Core {
+  public delegate IShape Maker(int size);
+  public interface IShape { void Draw(); }
+  public class Square : IShape { public Square(int size) {} public void Draw() {} public override string ToString() { return ""; } }
+  public partial class Canvas { public void Add(IShape shape) {} public int Count { get { return 1; } } }
+  public static class ShapeExtensions {
+    public static IShape Twice(this IShape shape) { return shape; }
+    public static T Same<T>(this T any, int times = 1) { return any; }
+    public static int Count(this Canvas canvas, int more) { return more; }
+  }
+}
+""",
+    "Core/Canvas.Text.cs": """namespace App.Core {
+  public partial class Canvas { public void Write(params string[] words) { Add(null); } public void Write(Square square) {} }
+}
+""",
+    "Other/Square.cs": "namespace App.Other { public class Square { public void Draw() {} } }\n",
+    "Use.cs": """using App.Core;
+using Far = App.Other.Square;
+namespace App.Use {
+  class Page : Canvas {
+    uint flags;
+    uint Flags { set { flags = flags.Same(2); } }
+    void Run(Maker make, Far far, Canvas canvas) {
+      var square = new Square(1);
+      square.Draw();
+      square.Twice().Same().Draw();
+      far.Draw();
+      canvas.Write("a", "b", "c");
+      canvas.Write(new Square(2));
+      canvas.Count(3);
+      make(1).Twice();
+      Core.ShapeExtensions.Twice(square);
+      base.Add(square);
+      Guid();
+      new Guid();
+    }
+  }
+  class Marshal { public Square Guid { get; set; } }
+}
+""",
+}  # fmt: skip
+
+
+def test_namespaces_parts_and_extensions_of_csharp(storage: CodeStorage, tmp_path: Path) -> None:
+    """Types are seen through namespaces, a class has all of its parts, and an extension is of the type it extends."""
+    snapshot = open_project(storage, tmp_path, NAMESPACES)
+    targets = resolved(snapshot, "Use.cs")
+    expected = {
+        "Canvas": "App.Core.Canvas",
+        "Square": "App.Core.Square",
+        "square.Draw": "App.Core.Square.Draw",
+        "square.Twice": "App.Core.ShapeExtensions.Twice",
+        "square.Twice().Same": "App.Core.ShapeExtensions.Same",
+        "square.Twice().Same().Draw": "App.Core.IShape.Draw",
+        "flags.Same": "App.Core.ShapeExtensions.Same",
+        "far.Draw": "App.Other.Square.Draw",
+        "canvas.Count": "App.Core.ShapeExtensions.Count",
+        "make(1).Twice": "App.Core.ShapeExtensions.Twice",
+        "Core.ShapeExtensions.Twice": "App.Core.ShapeExtensions.Twice",
+        "base.Add": "App.Core.Canvas.Add",
+        "Guid": "",
+    }
+    assert {name: targets[name].rpartition(":")[2] for name in expected} == expected
+    file = snapshot.file("Use.cs")
+    writes = [each for each in snapshot.detail(file).references if each.name == "Write"]
+    heads = [
+        target.definition.symbol.signature
+        for each in writes
+        if (target := resolver_of(snapshot).resolve(file, each))
+    ]
+    assert [head.partition("(")[2] for head in heads] == ["params string[] words)", "Square square)"]
+    inner = snapshot.file("Core/Canvas.Text.cs")
+    add = next(each for each in snapshot.detail(inner).references if each.name == "Add")
+    target = resolver_of(snapshot).resolve(inner, add)
+    assert target is not None and target.definition.file.path == "Core/Shapes.cs"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from sleuth.code.graph.csharp import is_extension
 from sleuth.code.graph.inference import Inference, NameResolver, Site
 from sleuth.code.graph.overloads import (
     OVERLOADING,
@@ -32,7 +33,6 @@ _OF_VALUES = frozenset({"call", "instantiation", "value"})
 """Roles in which a name that is a type and a value means the value."""
 _LONGEST_CALL = 20
 """How many lines of a call are looked at."""
-_DEPTH = 4
 
 
 class Alternatives:
@@ -96,7 +96,7 @@ class Alternatives:
         symbols = self._snapshot.detail(first.file).symbols
         overloads = [
             Definition(level.file, i, each)
-            for level in self._levels(Definition(first.file, symbol.parent, symbols[symbol.parent]))
+            for level in self._inference.levels(Definition(first.file, symbol.parent, symbols[symbol.parent]))
             for i, each in self._snapshot.detail(level.file).symbols_named(symbol.name)
             if each.parent == level.index and each.kind == symbol.kind
         ]
@@ -106,6 +106,12 @@ class Alternatives:
         arguments = arguments_in(text, use.name)
         if arguments is None:
             return first
+        if (
+            use.qualifier
+            and is_extension(first)
+            and use.qualifier.rpartition(".")[2] != symbols[symbol.parent].name
+        ):
+            arguments.insert(0, use.qualifier)
         parameters = [parameters_of(each.symbol.signature, symbol.name) for each in overloads]
         fitting = [i for i, each in enumerate(parameters) if takes(each, len(arguments))]
         if len(fitting) > 1:
@@ -120,16 +126,4 @@ class Alternatives:
         literal = literal_type(argument)
         if literal:
             return [literal]
-        inferred = self._inference.type_of(argument, site)
-        owner = self._inference.class_of(inferred)
-        if owner is not None:
-            return [level.symbol.name for level in self._levels(owner)]
-        name = simple_name(inferred.text) if inferred is not None else ""
-        return [name] if name else []
-
-    def _levels(self, owner: Definition, depth: int = _DEPTH) -> list[Definition]:
-        """Return a class and its bases, nearest first."""
-        levels = [owner]
-        for base in self._names.bases(owner) if depth > 0 else ():
-            levels += [level for level in self._levels(base, depth - 1) if level not in levels]
-        return levels
+        return self._inference.type_names(self._inference.type_of(argument, site))

@@ -57,8 +57,10 @@ def may_mean(symbol: Symbol, use: Reference, language: str, *, inside: bool = Fa
     is_type = kind in CONTAINERS or kind == "type"
     if role in ("instantiation", "inheritance", "type") and language in _TYPES_APART:
         return is_type
-    if role == "call" and language == "rust" and kind == "module":
-        return False
+    if (role == "call" and language == "rust" and kind == "module") or (
+        language == "csharp" and symbol.qualified.endswith(f"{symbol.name}.{symbol.name}") and not is_type
+    ):
+        return False  # a constructor of C# is named by its class
     if role == "call" and language in _CALLS_APART and not is_type:
         return kind not in _DATA
     # A method of Go, or of an object that is written as such, is never named alone.

@@ -134,6 +134,12 @@ def type_arguments(text: str, name: str) -> list[str]:
     return [part.strip().replace("⇒", "=>") for part in split_outside(inside, ",")]
 
 
+def type_parameters(signature: str, name: str) -> list[str]:
+    """Return the type parameters of a function of C# or Kotlin: `T` of `Name<T>(` and of `fun <T> T.name(`."""
+    texts = type_arguments(signature.replace("fun <", "fun<"), "fun") or type_arguments(signature, name)
+    return [re.split(r"\W", text, maxsplit=1)[0] for text in texts]
+
+
 def bounds_of(text: str) -> list[str]:
     """Return the parts of a type that names several: `A` and `B<C>` of `impl A + B<C>`."""
     if "+" not in text:
@@ -199,9 +205,10 @@ def read_chain(text: str) -> list[Step]:
 
 
 def _before_body(text: str, at: int, may_begin: bool) -> int:
-    """Return where the body of a class or a struct begins, as in `new A() {}` and `A { b: 1 }`, or the place itself."""
+    """Return where arguments or the body of a class begin, as in `a (b)` and `A { b: 1 }`, or the place itself."""
     body = len(text) - len(text[at:].lstrip())
-    return body if may_begin and text[body : body + 1] == "{" else at
+    sign = text[body : body + 1]
+    return body if sign == "(" or (may_begin and sign == "{") else at
 
 
 def _generic(text: str, at: int) -> bool:

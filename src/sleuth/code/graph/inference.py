@@ -22,7 +22,9 @@ from sleuth.code.graph.expressions import (
     read_chain,
     type_arguments,
     type_name,
+    type_parameters,
 )
+from sleuth.code.graph.overloads import simple_name
 from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
@@ -44,6 +46,8 @@ _APART: Final = frozenset({"member", "generic"})
 """Bindings that are no variables."""
 _CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()]*\))?\)$")
 """A value in brackets that is cast to a class: `((Name) value)`."""
+_NEW: Final = re.compile(r"new\s+([A-Z][\w.]*+)\s*(?:<[^()]*>)?\([^()]*\)$")
+"""A new object, of a class that may be of another project."""
 _PASSING_NAMES: Final = """
 unwrap expect unwrap_or unwrap_or_default unwrap_or_else clone cloned copied to_owned as_ref as_mut as_deref borrow
 borrow_mut lock read write get_mut into_inner iter iter_mut into_iter ok ok_or ok_or_else map_err
@@ -99,7 +103,10 @@ class NameResolver(Protocol):
         """Return a member of a class, or of its bases, that a use in a role can mean."""
 
     def bases(self, owner: Definition) -> list[Definition]:
-        """Return the classes that a class inherits from, and its other parts."""
+        """Return the classes that a class inherits from."""
+
+    def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
+        """Return what extends the type of an object from outside of its class."""
 
 
 class Inference:
@@ -121,7 +128,8 @@ class Inference:
             inferred = self._along(read_chain(part), site, depth)
             if inferred is not None:
                 return inferred
-        return None
+        new_match = _NEW.match(expression)
+        return Type(new_match[1], site) if new_match else None
 
     def path_type(self, path: str, site: Site) -> Type | None:
         """Return the type that a path of Rust begins with: `T` of `T::make()`, where it names one."""
@@ -152,7 +160,7 @@ class Inference:
             if owner is not None or parameter.type:
                 return owner or self.class_of(Type(parameter.type, site), depth - 1, member=member)
         target = self._named_type(inferred)
-        if target is not None and target.symbol.kind == "type":
+        if target is not None and target.symbol.kind == "type" and target.file.language != "csharp":
             target = self.class_of(self._of_definition(target, depth - 1), depth - 1)
         return target if target is not None and target.symbol.kind in CONTAINERS else None
 
@@ -162,6 +170,21 @@ class Inference:
         classes = [owner for owner in owners if owner is not None]
         having = (each for each in classes if member and self._names.member(each, member, "call"))
         return next(having, classes[0] if classes else None)
+
+    def levels(self, owner: Definition, depth: int = _LEVELS) -> list[Definition]:
+        """Return a class and its bases, nearest first."""
+        levels = [owner]
+        for base in self._names.bases(owner) if depth > 0 else ():
+            levels += [level for level in self.levels(base, depth - 1) if level not in levels]
+        return levels
+
+    def type_names(self, inferred: Type | None) -> list[str]:
+        """Return the names of a type and of its bases, [] where it is unknown."""
+        owner = self.class_of(inferred)
+        if owner is not None:
+            return [level.symbol.name for level in self.levels(owner)]
+        name = simple_name(inferred.text) if inferred is not None else ""
+        return [name] if name else []
 
     def _named_type(self, inferred: Type) -> Definition | None:
         """Return the class or the alias that a type names."""
@@ -247,7 +270,7 @@ class Inference:
         for step in rest:
             if inferred is None:
                 return None
-            part = self._part(inferred, step, depth)
+            part = self._part(inferred, step, depth) or self._extended(inferred, step, site, depth)
             passes = step.name in _PASSING.get(site.file.language, ())
             inferred = inferred if part is None and passes else part
         return inferred
@@ -268,20 +291,42 @@ class Inference:
             inferred = expanded
         return None
 
+    def _called(self, inferred: Type | None, depth: int) -> Type | None:
+        """Return what a call of a value returns: of a delegate of C# its type, else as the value itself."""
+        if inferred is None or inferred.site.file.language != "csharp":
+            return inferred
+        delegate = self._named_type(inferred)
+        is_delegate = delegate is not None and delegate.symbol.kind == "type"
+        return self._of_definition(delegate, depth - 1) if delegate is not None and is_delegate else inferred
+
+    def _extended(self, inferred: Type, step: Step, site: Site, depth: int) -> Type | None:
+        """Return the type of a member that extends a type: what it returns, or the type itself."""
+        use = Reference(step.name, "", "call", site.line, site.symbol)
+        target = self._names.extension(use, site.file, inferred) if step.is_called else None
+        if target is None:
+            return None
+        returned = self._of_definition(target.definition, depth)
+        if returned is not None and type_name(returned.text) in type_parameters(
+            target.definition.symbol.signature, step.name
+        ):
+            returned = inferred
+        return self._stepped(returned, step)
+
     def _first(self, step: Step, site: Site, depth: int) -> Type | None:
         if step.name in OWN_OBJECT or (step.name == "apply" and site.file.language == "kotlin"):
             owner = self.around(site.file, site.symbol)
             if owner is not None and (site.file.language != "go"):
                 return Type("", site, owner)
         binding = self.binding(step.name, site)
-        if binding is not None:
-            inferred = self._bound(binding, site.file, depth)
-            return self._stepped(inferred, step)
-        if site.file.language in BARE_MEMBERS and not step.is_called:
+        may_be_member = binding is None or binding.kind == "assigned"
+        if may_be_member and site.file.language in BARE_MEMBERS and not step.is_called:
             owner = self.around(site.file, site.symbol)
             inferred = self._member(owner, step, depth, None) if owner is not None else None
             if inferred is not None:
                 return inferred
+        if binding is not None:
+            inferred = self._bound(binding, site.file, depth)
+            return self._stepped(self._called(inferred, depth) if step.is_called else inferred, step)
         return self._named(step, "", site, depth)
 
     def is_bound(self, name: str, site: Site) -> bool:

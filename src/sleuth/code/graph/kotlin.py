@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
 
+from sleuth.code.graph.expressions import split_outside, type_parameters
 from sleuth.code.graph.modules import package_folder
+from sleuth.code.graph.overloads import simple_name
 from sleuth.code.parsing.kinds import CONTAINERS
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Detail, Reference, Symbol
+    from sleuth.code.parsing.detail import Detail, Symbol
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition
+
+_ANYTHING: Final = ("Any",)
 
 
 def is_of_companion(detail: Detail, owner: Definition, symbol: Symbol) -> bool:
@@ -25,29 +29,48 @@ def is_of_companion(detail: Detail, owner: Definition, symbol: Symbol) -> bool:
     )
 
 
-def extension_of(
-    definitions: Iterable[Definition],
-    file: FileRow,
-    detail: Detail,
-    use: Reference,
-    receiver: Definition | None,
-) -> Definition | None:
-    """Return the function that extends the type of an object, in the package or imported.
+def extensions(
+    definitions: Iterable[Definition], file: FileRow, detail: Detail, receiver: Sequence[str]
+) -> list[Definition]:
+    """Return the functions that extend the type of an object, in the package or imported.
 
     Args:
         definitions: those of the name that is used.
-        detail: of the file of the use.
-        receiver: the class of the object; None where it is unknown or of another project.
+        file: of the use, with its `detail`.
+        receiver: the names of the object's type and of its bases; of any type where it is unknown.
     """
     folder = package_folder(file)
-    is_imported = any(item.alias == use.name for item in detail.imports)
-    head = f"{'' if receiver is None else receiver.symbol.name}.{use.name}("
-    extensions = [
+    return [
         each
         for each in definitions
         if each.file.language == "kotlin"
-        and each.symbol.kind == "function"
-        and head in each.symbol.signature
-        and (is_imported or package_folder(each.file) == folder)
+        and each.symbol.kind in ("function", "method")
+        and (package_folder(each.file) == folder or _is_imported(each, detail))
+        and (extended := extended_type(each.symbol.signature, each.symbol.name))
+        and (
+            not receiver
+            or simple_name(extended) in {*receiver, *_ANYTHING}
+            or _extends_parameter(each, extended)
+        )
     ]
-    return extensions[0] if len(extensions) == 1 else None
+
+
+def extended_type(signature: str, name: str) -> str:
+    """Return the type that a function extends: `List<A>` of `fun List<A>.name(`, or ""."""
+    head, bracket, _ = signature.partition(f".{name}(")
+    before = split_outside(head.replace("->", "⇒"), " ")
+    return before[-1] if bracket and len(before) > 1 else ""
+
+
+def _is_imported(definition: Definition, detail: Detail) -> bool:
+    """Return whether an import brings in a definition by its name or with its whole package."""
+    package = package_folder(definition.file).replace("/", ".")
+    return any(
+        item.name == definition.symbol.name or (item.name == "*" and package.endswith(item.module))
+        for item in detail.imports
+    )
+
+
+def _extends_parameter(definition: Definition, extended: str) -> bool:
+    """Return whether a function extends a type parameter of its own."""
+    return extended in type_parameters(definition.symbol.signature, definition.symbol.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sleuth.code.graph.bindings import may_mean
+from sleuth.code.graph.csharp import Namespaces
 from sleuth.code.graph.inference import Resolved
 from sleuth.code.graph.kotlin import is_of_companion
 from sleuth.code.graph.names import speak_alike
@@ -30,10 +31,15 @@ class Members:
         self._snapshot = snapshot
         self._names = names
         self._resolver = resolver
+        self.namespaces = Namespaces(snapshot, names)
 
     def named(self, owner: Definition, name: str, role: str) -> Resolved | None:
         """Return a member of a class, or of its bases, that a use in a role can mean."""
         return self.find(owner, Reference(name, "", role, 0, -1))
+
+    def _parts(self, owner: Definition) -> list[Definition]:
+        """Return the parts of a class, itself first; only C# has others."""
+        return self.namespaces.parts(owner) if owner.file.language == "csharp" else [owner]
 
     def bases(self, owner: Definition) -> list[Definition]:
         """Return the classes that a class inherits from; of an `impl` the type, whose fields it has."""
@@ -41,13 +47,13 @@ class Members:
         if owner.symbol.kind == "impl":
             types = [d for d in self._names.named(owner.symbol.name) if d.symbol.kind in ("struct", "enum")]
             bases += [self._names.nearest(owner.file, types)] if types else []
-        for reference in self._snapshot.detail(owner.file).references:
-            if reference.role == "inheritance" and reference.symbol == owner.index:
-                base = self._resolver.resolve(
-                    owner.file, reference._replace(role="type", symbol=owner.symbol.parent)
-                )
-                if base is not None and base.definition.symbol.kind in CONTAINERS:
-                    bases.append(base.definition)
+        for part in self._parts(owner):
+            for reference in self._snapshot.detail(part.file).references:
+                if reference.role == "inheritance" and reference.symbol == part.index:
+                    use = reference._replace(role="type", symbol=part.symbol.parent)
+                    base = self._resolver.resolve(part.file, use)
+                    if base is not None and base.definition.symbol.kind in CONTAINERS:
+                        bases.append(base.definition)
         return bases
 
     def find(
@@ -59,30 +65,36 @@ class Members:
             depth: how many classes up to look.
             own: False looks in the bases only, as `super` does.
         """
-        name, language = use.name, owner.file.language
-        if own:
-            qualified = f"{owner.symbol.qualified}.{name}"
-            detail = self._snapshot.detail(owner.file)
-            for i in self._names.places(owner.file).get(name, ()):
-                symbol = detail.symbols[i]
-                if symbol.qualified == qualified and may_mean(symbol, use, language, inside=True):
-                    return Resolved(self._names.definition(owner.file, i), 0.95 if depth == LEVELS else 0.85)
-                if language == "kotlin" and is_of_companion(detail, owner, symbol):
-                    return Resolved(self._names.definition(owner.file, i), 0.95)
-            if language in ("go", "cpp", "rust"):
-                tail = f"{owner.symbol.name}.{name}"
-                elsewhere = [
-                    d
-                    for d in self._names.named(name)
-                    if f".{d.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, d.file)
-                ]
-                if elsewhere:
-                    return Resolved(self._names.nearest(owner.file, elsewhere), 0.85)
+        own_member = self._own(owner, use, 0.95 if depth == LEVELS else 0.85) if own else None
+        if own_member is not None:
+            return own_member
         for base in self.bases(owner) if depth > 0 else ():
             inherited = self.find(base, use, depth - 1)
             if inherited is not None:
                 return inherited
         return None
+
+    def _own(self, owner: Definition, use: Reference, confidence: float) -> Resolved | None:
+        """Return the member that a use means, of the parts of a class; in some languages they stand elsewhere."""
+        name, language = use.name, owner.file.language
+        qualified = f"{owner.symbol.qualified}.{name}"
+        for part in self._parts(owner):
+            detail = self._snapshot.detail(part.file)
+            for i in self._names.places(part.file).get(name, ()):
+                symbol = detail.symbols[i]
+                if symbol.qualified == qualified and may_mean(symbol, use, language, inside=True):
+                    return Resolved(self._names.definition(part.file, i), confidence)
+                if language == "kotlin" and is_of_companion(detail, part, symbol):
+                    return Resolved(self._names.definition(part.file, i), 0.95)
+        if language not in ("go", "cpp", "rust"):
+            return None
+        tail = f"{owner.symbol.name}.{name}"
+        elsewhere = [
+            each
+            for each in self._names.named(name)
+            if f".{each.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, each.file)
+        ]
+        return Resolved(self._names.nearest(owner.file, elsewhere), 0.85) if elsewhere else None
 
     def without_overrides(self, methods: Sequence[Definition]) -> Sequence[Definition]:
         """Return the method that all others override or implement; all of them if there is none."""

@@ -24,10 +24,12 @@ _LITERALS: Final = (
     (re.compile(r"[\w.\[\]]+\.class"), "Class"),
 )
 _CAST: Final = re.compile(r"\((\w+)\)\s*[\w(\"\'-]")
+_NEW: Final = re.compile(r"new\s+(?:\w+\.)*+(\w++)[^\[{;]*\)$")
 _BOXES: Final = {
     "int": "Integer", "char": "Character", "long": "Long", "float": "Float", "double": "Double", "boolean": "Boolean",
     "byte": "Byte", "short": "Short",
 }  # fmt: skip
+_TYPE_ARGUMENTS: Final = r"(?:<[^()<>]*+(?:<[^()<>]*+>[^()<>]*+)*+>\s*+)?+"
 _WIDER: Final = ("byte", "short", "int", "long", "float", "double")
 _ANYTHING: Final = re.compile(r"[A-Z]|Object|Serializable|Comparable")
 
@@ -39,11 +41,16 @@ def _masked(match: re.Match[str]) -> str:
     return f"{text[0]}{'_' * (len(text) - 2)}{text[-1]}" if is_closed else text
 
 
+def _head(text: str, name: str) -> re.Match[str] | None:
+    """Find a name with its type arguments and the bracket that follows."""
+    return re.search(rf"(?<![\w$]){re.escape(name)}\s*+{_TYPE_ARGUMENTS}\(", text)
+
+
 def arguments_in(text: str, name: str) -> list[str] | None:
     """Return the arguments of the first call of a name in a text, None where there is no call of it."""
     masked = _STRING.sub(_masked, text)
-    masked = masked.replace("->", "⇒ ")
-    match = re.search(rf"(?<![\w$]){re.escape(name)}\s*\(", masked)
+    masked = masked.replace("->", "⇒ ").replace("=>", "⇒ ")
+    match = _head(masked, name)
     if match is None:
         return None
     end = after_bracket(masked, match.end() - 1)
@@ -58,17 +65,28 @@ def arguments_in(text: str, name: str) -> list[str] | None:
 
 
 def parameters_of(signature: str, name: str) -> list[str]:
-    """Return the types of the parameters in the head of a method; `...` ends that of a variable number."""
-    match = re.search(rf"(?<![\w$]){re.escape(name)}\s*\(", signature)
+    """Return the types of the parameters in the head of a method.
+
+    `...` ends that of a variable number, and ` =` that of a parameter that may be left out.
+    """
+    match = _head(signature, name)
     if match is None:
         return []
-    inside = _ANNOTATION.sub("", signature[match.end() : after_bracket(signature, match.end() - 1) - 1])
-    return [part.strip().rpartition(" ")[0].strip() for part in split_outside(inside, ",") if part.strip()]
+    parts = split_outside(signature[match.end() : after_bracket(signature, match.end() - 1) - 1], ",")
+    return [_parameter(part.strip()) for part in parts if part.strip()]
+
+
+def _parameter(text: str) -> str:
+    declared, default, _ = text.partition("=")
+    parameter = _ANNOTATION.sub("", declared).strip().rpartition(" ")[0].strip()
+    if text.startswith("params "):
+        return f"{parameter.removesuffix('[]')}..."
+    return f"{parameter} =" if default else parameter
 
 
 def literal_type(argument: str) -> str:
-    """Return the type of a literal or a cast, "" for other expressions."""
-    cast_match = _CAST.match(argument)
+    """Return the type of a literal, a cast or a new object, "" for other expressions."""
+    cast_match = _CAST.match(argument) or _NEW.match(argument)
     if cast_match is not None:
         return cast_match[1]
     return next((name for pattern, name in _LITERALS if pattern.fullmatch(argument)), "")
@@ -77,7 +95,8 @@ def literal_type(argument: str) -> str:
 def takes(parameters: Sequence[str], count: int) -> bool:
     """Return whether a method takes a number of arguments."""
     is_variable = bool(parameters) and parameters[-1].endswith("...")
-    return count >= len(parameters) - 1 if is_variable else count == len(parameters)
+    least = sum(not each.endswith(("...", " =")) for each in parameters)
+    return least <= count and (is_variable or count <= len(parameters))
 
 
 def score(parameters: Sequence[str], types: Sequence[Sequence[str]], lookup: Callable[[str], str]) -> int:
@@ -91,7 +110,7 @@ def score(parameters: Sequence[str], types: Sequence[Sequence[str]], lookup: Cal
     for at, names in enumerate(types):
         type_text = parameters[min(at, len(parameters) - 1)]
         is_list = type_text.endswith("...")
-        parameter = lookup(type_text.removesuffix("...").strip())
+        parameter = lookup(type_text.removesuffix("...").removesuffix(" =").strip())
         total += _fit(parameter, names) - is_list
     return total
 

@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING
 from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import is_variable, may_mean
 from sleuth.code.graph.imported import MODULES, REEXPORTS, Imported
-from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Resolved, Site
-from sleuth.code.graph.kotlin import extension_of
+from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Resolved, Site, Type
+from sleuth.code.graph.kotlin import extensions
 from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Snapshot
 
-_SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala", "csharp"})
+_SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala"})
 _COMMON = """
 append extend items keys values join split strip format encode decode lower upper startswith endswith update
 add remove pop copy sort index count replace read write close open get set put push length size map filter
@@ -42,7 +42,7 @@ reduce forEach toString equals hashCode contains isEmpty log error warn info deb
 println printf len make string int float bool str
 """
 _BUILTIN = frozenset(dir(builtins)) | frozenset(_COMMON.split())
-_CLOSED = frozenset({"python", "go", "java", "rust"})
+_CLOSED = frozenset({"python", "go", "java", "rust", "csharp"})
 """Languages whose files see no names but their own, their package's, imported ones and those of the language."""
 CERTAIN = 0.5
 """Least confidence of a target that is more than a guess by a method's name."""
@@ -121,8 +121,11 @@ class Resolver:
             return self._bare(file, reference)
         head = qualifier.removesuffix("()")
         is_own = qualifier in OWN_OBJECT or head in ("super", "self.class")
-        if is_own and not self._inference.is_bound(qualifier, Site(file, reference.symbol, reference.line)):
-            return self._member_around(file, reference)
+        is_own = is_own or (head == "base" and file.language == "csharp")
+        site = Site(file, reference.symbol, reference.line)
+        if is_own and not self._inference.is_bound(qualifier, site):
+            member = self._member_around(file, reference)
+            return member or self.extension(reference, file, self._inference.type_of(qualifier, site))
         return self._in_module(file, head, reference) or self._of_object(file, head, reference)
 
     def _held(self, file: FileRow, call: Reference) -> Resolved | None:
@@ -148,15 +151,15 @@ class Resolver:
         if receiver is None and file.language == "rust":
             receiver = self._inference.path_type(head, site)
         owner = self._inference.class_of(receiver, member=name)
-        if owner is not None:
-            member = self.member(owner, name, reference.role)
-            if member is not None:
-                return Resolved(member.definition, min(0.9, member.confidence))
-        if file.language == "kotlin":
-            detail = self._snapshot.detail(file)
-            extension = extension_of(self._names.named(name), file, detail, reference, owner)
-            if extension is not None:
-                return Resolved(extension, 0.8)
+        if receiver is None and file.language == "csharp":
+            owner = self._members.namespaces.type_named(file, reference.symbol, head)
+        member = None if owner is None else self.member(owner, name, reference.role)
+        is_method = member is not None and member.definition.symbol.kind == "method"
+        extension = None if is_method else self.extension(reference, file, receiver)
+        if extension is not None and (member is None or reference.role == "call"):
+            return extension
+        if member is not None:
+            return Resolved(member.definition, min(0.9, member.confidence))
         if owner is not None:
             return None
         if receiver is not None:
@@ -169,6 +172,20 @@ class Resolver:
             d for d in self._names.named(name) if d.symbol.kind in ("method", "function", "property")
         ]
         return self._only(file, candidates, 0.35)
+
+    def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
+        """Return what extends the type of an object from outside of its class; a guess where the type is unknown."""
+        if file.language == "kotlin":
+            names, detail = self._inference.type_names(receiver), self._snapshot.detail(file)
+            methods = extensions(self._names.named(use.name), file, detail, names)
+        elif file.language == "csharp":
+            names = self._inference.type_names(receiver)
+            methods = self._members.namespaces.extensions(file, use.symbol, use.name, names)
+        else:
+            return None
+        if not methods or (not names and len({(each.file.key, each.symbol.parent) for each in methods}) > 1):
+            return None
+        return Resolved(methods[0], 0.8 if names else 0.35)
 
     def _is_foreign(self, site: Site, head: str) -> bool:
         """Return whether a qualifier begins with a name from outside the repository, imported or of the language."""
@@ -258,6 +275,9 @@ class Resolver:
             member = self._member_around(file, reference)
             if member is not None:
                 return member
+        if file.language == "csharp":
+            type_or_none = self._members.namespaces.type_named(file, reference.symbol, reference.name)
+            return None if type_or_none is None else Resolved(type_or_none, 0.8)
         if file.language in _SHARED_FOLDER:
             folder = package_folder(file)
             for definition in self._names.named(reference.name):
@@ -299,7 +319,7 @@ class Resolver:
         while at >= 0:
             if detail.symbols[at].kind in CONTAINERS:
                 start = self._names.definition(file, at)
-                skip = reference.qualifier.startswith("super")
+                skip = reference.qualifier.startswith(("super", "base"))
                 member = self._members.find(start, reference, own=not skip)
                 if member is not None or reference.qualifier:
                     return member

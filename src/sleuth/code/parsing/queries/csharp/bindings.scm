@@ -4,6 +4,7 @@
 (variable_declaration type: (_) @type (variable_declarator name: (identifier) @name)) @binding.variable
 (variable_declarator name: (identifier) @name (_) @value .) @binding.variable
 (property_declaration type: (_) @type name: (identifier) @name) @binding.variable
+(delegate_declaration type: (_) @type name: (identifier) @name) @binding.variable
 (method_declaration returns: (_) @type name: (identifier) @name) @binding.variable
 (local_function_statement type: (_) @type name: (identifier) @name) @binding.variable
 (foreach_statement type: (_) @type left: (identifier) @name right: (_) @value) @binding.element

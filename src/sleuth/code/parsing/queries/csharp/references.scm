@@ -10,8 +10,8 @@
 (invocation_expression function: [
   (identifier) @name
   (generic_name (identifier) @name)
-  (member_access_expression expression: (_) @qualifier name: (identifier) @name)
-  (member_access_expression expression: (_) @qualifier name: (generic_name (identifier) @name))
+  (member_access_expression expression: _ @qualifier name: (identifier) @name)
+  (member_access_expression expression: _ @qualifier name: (generic_name (identifier) @name))
   (conditional_access_expression
     condition: (_) @qualifier (member_binding_expression name: (identifier) @name))
 ]) @reference.call
