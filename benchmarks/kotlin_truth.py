@@ -22,25 +22,29 @@ CLASS = re.compile(
     r"(?:[\w ]+ )?(?:class|interface) ([\w.$]+)(?:<.*>)?(?: extends ([\w.$, <>?]+?))?(?: implements (.+?))? \{$"
 )
 METHOD = re.compile(r"  \S.*[\s.]([\w$<>]+)\(.*\).*;$")
-CALL = re.compile(r"\s+(\d+): invoke\w+\s.*// (?:Interface)?Method (?:([\w/$]+)\.)?\"?([\w$<>]+)\"?:(\(.*)$")
+CALL = re.compile(
+    r"\s+(\d+): invoke\w+\s.*// (?:Interface)?Method (?:([\w/$]+)\.)?\"?([\w$<>]+)\"?:(\([^)]*\)).*$"
+)
+DESCRIPTOR = re.compile(r"    descriptor: (\([^)]*\))")
 LINE = re.compile(r"\s+line (\d+): (\d+)$")
 
 
 class Call(NamedTuple):
-    """A call of a method of a class, at a line."""
+    """A call of a method of a class, at a line; the descriptor has the types of its parameters."""
 
     line: int
     owner: str
     name: str
+    descriptor: str
 
 
 @dataclass
 class Compiled:
-    """A class: the path of its source, its bases, the first line of each method, and its calls."""
+    """A class: the path of its source, its bases, the first lines of its methods by name and parameters, its calls."""
 
     path: str = ""
     bases: list[str] = field(default_factory=list)
-    lines: dict[str, int] = field(default_factory=dict)
+    lines: dict[tuple[str, str], int] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
 
 
@@ -58,7 +62,7 @@ def compiled(root: Path, classes: Path) -> dict[str, Compiled]:
     paths, by_name = sources(root), {}
     files = [str(path) for path in sorted(classes.rglob("*.class"))]
     text = subprocess.run(
-        ["javap", "-p", "-c", "-l", *files], check=True, capture_output=True, text=True
+        ["javap", "-p", "-c", "-l", "-s", *files], check=True, capture_output=True, text=True
     ).stdout
     for part in text.split("Compiled from")[1:]:
         source, head, *rest = part.split("\n")
@@ -74,41 +78,55 @@ def compiled(root: Path, classes: Path) -> dict[str, Compiled]:
 
 def read_methods(one: Compiled, owner: str, lines: list[str]) -> None:
     """Read the methods of a class."""
-    method = ""
-    calls: list[tuple[int, str, str]] = []
+    method = descriptor = ""
+    calls: list[tuple[int, str, str, str]] = []
     table: list[tuple[int, int]] = []
     for text in [*lines, "  void end();"]:
         if match := METHOD.match(text):
-            for at, call_owner, name in calls:
+            for at, call_owner, name, parameters in calls:
                 before = [line for line, start in table if start <= at]
                 if before:
-                    one.calls.append(Call(before[-1], call_owner, name))
+                    one.calls.append(Call(before[-1], call_owner, name, parameters))
             if table:
-                first = min(line for line, _ in table)
-                one.lines[method] = min(first, one.lines.get(method, first))
+                one.lines[method, descriptor] = min(line for line, _ in table)
             method, calls, table = match[1].rpartition(".")[2], [], []
+        elif match := DESCRIPTOR.match(text):
+            descriptor = match[1]
         elif match := CALL.match(text):
-            calls.append((int(match[1]), (match[2] or owner).replace("/", "."), match[3]))
+            calls.append((int(match[1]), (match[2] or owner).replace("/", "."), match[3], match[4]))
         elif match := LINE.match(text):
             table.append((int(match[1]), int(match[2])))
 
 
-def place(root: Path, by_name: dict[str, Compiled], owner: str, name: str) -> tuple[str, int] | None:
+def without_defaults(owner: str, descriptor: str) -> list[str]:
+    """Return what a method may take whose `$default` takes these: not the mask, and perhaps not the object before."""
+    plain = re.sub(r"I+Ljava/lang/Object;\)$", ")", descriptor)
+    masks = [re.sub(r"ILjava/lang/Object;\)$", ")", descriptor), plain]
+    of_object = f"(L{owner.replace('.', '/')};"
+    return [*masks, *(f"({each.removeprefix(of_object)}" for each in masks if each.startswith(of_object))]
+
+
+def place(
+    root: Path, by_name: dict[str, Compiled], owner: str, name: str, descriptor: str
+) -> tuple[str, int] | None:
     """Return the path and the line of a method, also of a base; None where the source does not tell it."""
     one = by_name.get(owner)
     if one is None:
         return None
     text = (root / one.path).read_text("utf8") if one.path else ""
+    plain = name.removesuffix("$default")
+    descriptors = [descriptor] if plain == name else without_defaults(owner, descriptor)
+    lines = [one.lines[plain, each] for each in descriptors if (plain, each) in one.lines]
     if name == "<init>":
         pattern = rf"\b(?:class|object)\s+{re.escape(re.split('[.$]', owner)[-1])}\b"
-    elif name in one.lines and one.lines[name] <= text.count("\n") + 1:
-        return one.path, one.lines[name]
+    elif lines and lines[0] <= text.count("\n") + 1:
+        return one.path, lines[0]
     else:
-        pattern = rf"\bfun\b[^\n({{=]*\b{re.escape(name)}\s*\("
+        pattern = rf"\bfun\b[^\n({{=]*\b{re.escape(plain)}\s*\("
     matches = list(re.finditer(pattern, text))
     if len(matches) == 1:
         return one.path, text.count("\n", 0, matches[0].start()) + 1
-    places = (place(root, by_name, base, name) for base in one.bases)
+    places = (place(root, by_name, base, name, descriptor) for base in one.bases)
     return next((each for each in places if each), None) if name != "<init>" else None
 
 
@@ -124,12 +142,12 @@ def main() -> None:
         if one.path:
             sizes[one.path] = (root / one.path).read_text("utf8").count("\n") + 1
     for one in by_name.values():
-        for line, owner, name in one.calls:
+        for line, owner, name, descriptor in one.calls:
             if not one.path or line > sizes[one.path]:  # inlined from elsewhere
                 continue
             plain = name.removesuffix("$default")
             word = re.split("[.$]", owner)[-1] if plain == "<init>" else plain
-            target = place(root, by_name, owner, plain)
+            target = place(root, by_name, owner, name, descriptor)
             if target is None and owner in by_name:
                 continue
             path, at = target or (None, 0)

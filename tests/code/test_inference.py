@@ -615,3 +615,45 @@ def test_namespaces_parts_and_extensions_of_csharp(storage: CodeStorage, tmp_pat
     add = next(each for each in snapshot.detail(inner).references if each.name == "Add")
     target = resolver_of(snapshot).resolve(inner, add)
     assert target is not None and target.definition.file.path == "Core/Shapes.cs"
+
+
+def test_overloads_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
+    """Arguments with names, defaults and lambdas choose the overload; what a function extends is `this` in it."""
+    source = """package shop
+enum class Kind { OPEN, SHUT }
+class Box {
+  val size = 1
+  fun size(kind: Kind) = apply { size }
+  fun put(text: String, times: Int = 1) = apply { println(text) }
+  fun put(kind: Kind, vararg rest: Kind) = apply { println(kind) }
+  fun put(text: String, block: () -> Unit) = apply { block() }
+  fun put(key: Kind, value: Kind) = apply { println(key) }
+  fun close() {}
+  companion object {
+    @JvmStatic fun of(text: String) = Box().put(text)
+  }
+}
+class Bag { fun close() {} }
+fun <T : Any> T.same(): T = this
+fun Box.seal() = close()
+fun Bag.seal() = this.close()
+fun use(box: Box, bag: Bag, odd: Any) {
+  box.put("one")
+  box.put("two", times = 2)
+  box.put("three") { println() }
+  box.put(Kind.OPEN)
+  box.put(key = Kind.OPEN, value = Kind.SHUT)
+  box.size(Kind.OPEN).close()
+  Box.of("four").seal()
+  bag.same().seal()
+}
+"""
+    snapshot = open_project(storage, tmp_path, {"shop/box.kt": source})
+    file = snapshot.file("shop/box.kt")
+    lines = {
+        each.line: target.definition.symbol.line
+        for each in snapshot.detail(file).references
+        if each.name in ("put", "seal", "close") and (target := resolver_of(snapshot).resolve(file, each))
+    }
+    expected = {12: 6, 17: 10, 18: 15, 20: 6, 21: 6, 22: 8, 23: 7, 24: 9, 25: 10, 26: 17, 27: 18}
+    assert {line: lines.get(line) for line in expected} == expected

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.graph.csharp import is_extension
 from sleuth.code.graph.inference import Inference, NameResolver, Site
+from sleuth.code.graph.kotlin import extended_type
+from sleuth.code.graph.modules import package_folder
 from sleuth.code.graph.overloads import (
     OVERLOADING,
     arguments_in,
+    has_parameters,
     literal_type,
     parameters_of,
     score,
     simple_name,
     takes,
+    value_of,
 )
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
@@ -90,36 +94,56 @@ class Alternatives:
 
     def _overload(self, first: Definition, use: Reference, file: FileRow) -> Definition:
         """Return the overload that the arguments of a call fit, of the class of the first one and of its bases."""
-        symbol = first.symbol
-        if symbol.parent < 0:
-            return first
-        symbols = self._snapshot.detail(first.file).symbols
-        overloads = [
-            Definition(level.file, i, each)
-            for level in self._inference.levels(Definition(first.file, symbol.parent, symbols[symbol.parent]))
-            for i, each in self._snapshot.detail(level.file).symbols_named(symbol.name)
-            if each.parent == level.index and each.kind == symbol.kind
-        ]
+        symbol, is_kotlin = first.symbol, file.language == "kotlin"
+        overloads = self._overloads(first)
         if len(overloads) < 2:
             return first
         text = self._snapshot.lines(file, use.line, use.line + _LONGEST_CALL)
-        arguments = arguments_in(text, use.name)
+        arguments = arguments_in(text, use.name, lambda_follows=is_kotlin)
         if arguments is None:
             return first
-        if (
-            use.qualifier
-            and is_extension(first)
-            and use.qualifier.rpartition(".")[2] != symbols[symbol.parent].name
-        ):
-            arguments.insert(0, use.qualifier)
         parameters = [parameters_of(each.symbol.signature, symbol.name) for each in overloads]
+        if use.qualifier and is_extension(first) and not use.qualifier.endswith(self._owner_name(first)):
+            arguments.insert(0, use.qualifier)
         fitting = [i for i, each in enumerate(parameters) if takes(each, len(arguments))]
+        if is_kotlin:
+            fitting = [
+                i for i in fitting if has_parameters(overloads[i].symbol.signature, symbol.name, arguments)
+            ]
         if len(fitting) > 1:
             site = Site(file, use.symbol, use.line)
-            types = [self._types_of(argument, site) for argument in arguments]
+            values = [value_of(argument) if is_kotlin else argument for argument in arguments]
+            types = [self._types_of(value, site) for value in values]
             scores = {i: score(parameters[i], types, simple_name) for i in fitting}
             fitting = [i for i in fitting if scores[i] == max(scores.values())]
         return overloads[fitting[0]] if fitting else first
+
+    def _owner_name(self, member: Definition) -> str:
+        """Return the name of the class around a member."""
+        return self._snapshot.detail(member.file).symbols[member.symbol.parent].name
+
+    def _overloads(self, first: Definition) -> list[Definition]:
+        """Return the methods of a name in a class and its bases; the functions of a package that extend one type."""
+        symbol, file = first.symbol, first.file
+        if symbol.parent >= 0:
+            owner = Definition(file, symbol.parent, self._snapshot.detail(file).symbols[symbol.parent])
+            return [
+                Definition(level.file, i, each)
+                for level in self._inference.levels(owner)
+                for i, each in self._snapshot.detail(level.file).symbols_named(symbol.name)
+                if each.parent == level.index and each.kind == symbol.kind
+            ]
+        if file.language != "kotlin":
+            return [first]
+        extended = extended_type(symbol.signature, symbol.name)
+        return [
+            each
+            for each in self._snapshot.definitions(symbol.name)
+            if each.symbol.parent < 0
+            and each.symbol.kind == symbol.kind
+            and package_folder(each.file) == package_folder(file)
+            and extended_type(each.symbol.signature, symbol.name) == extended
+        ]
 
     def _types_of(self, argument: str, site: Site) -> list[str]:
         """Return the names of an argument's type and of its bases, [] where it is unknown."""

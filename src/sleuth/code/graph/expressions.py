@@ -185,7 +185,7 @@ def read_chain(text: str) -> list[Step]:
         is_called = is_indexed = False
         while (
             at < len(text)
-            and (at := _before_body(text, at, is_called or name_match[0][0].isupper())) < len(text)
+            and (at := _before_body(text, at)) < len(text)
             and (text[at] in "([{?!)" or _generic(text, at))
         ):
             if text[at] in "?!" and _SEPARATOR.match(text, at):
@@ -204,11 +204,10 @@ def read_chain(text: str) -> list[Step]:
     return []
 
 
-def _before_body(text: str, at: int, may_begin: bool) -> int:
-    """Return where arguments or the body of a class begin, as in `a (b)` and `A { b: 1 }`, or the place itself."""
+def _before_body(text: str, at: int) -> int:
+    """Return where arguments or a body begin, as in `a (b)`, `A { b: 1 }` and `apply { b() }`, or the place itself."""
     body = len(text) - len(text[at:].lstrip())
-    sign = text[body : body + 1]
-    return body if sign == "(" or (may_begin and sign == "{") else at
+    return body if text[body : body + 1] in ("(", "{") else at
 
 
 def _generic(text: str, at: int) -> bool:

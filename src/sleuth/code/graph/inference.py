@@ -24,6 +24,7 @@ from sleuth.code.graph.expressions import (
     type_name,
     type_parameters,
 )
+from sleuth.code.graph.kotlin import extended_type
 from sleuth.code.graph.overloads import simple_name
 from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
@@ -254,6 +255,17 @@ class Inference:
             symbol = symbols[symbol].parent
         return Definition(file, symbol, symbols[symbol]) if symbol >= 0 else None
 
+    def extended_around(self, site: Site) -> Type | None:
+        """Return the type that the innermost function of Kotlin around a place extends: it is `this` there."""
+        symbols = self._snapshot.detail(site.file).symbols
+        at = site.symbol if site.file.language == "kotlin" else -1
+        while at >= 0 and symbols[at].kind not in CONTAINERS:
+            extended = extended_type(symbols[at].signature, symbols[at].name)
+            if extended:
+                return Type(extended, Site(site.file, at, symbols[at].line))
+            at = symbols[at].parent
+        return None
+
     def _along(self, steps: list[Step], site: Site, depth: int) -> Type | None:
         """Return the type at the end of a chain such as `a.b(x).c`."""
         if not steps:
@@ -314,6 +326,9 @@ class Inference:
 
     def _first(self, step: Step, site: Site, depth: int) -> Type | None:
         if step.name in OWN_OBJECT or (step.name == "apply" and site.file.language == "kotlin"):
+            extended = self.extended_around(site)
+            if extended is not None:
+                return extended
             owner = self.around(site.file, site.symbol)
             if owner is not None and (site.file.language != "go"):
                 return Type("", site, owner)
@@ -422,6 +437,8 @@ class Inference:
             receiver: the type of the object, as far as it says more than the class.
         """
         target = self._names.member(owner, step.name, "call" if step.is_called else "value")
+        if target is None and owner.symbol.kind == "enum" and step.name.isupper():
+            return Type("", Site(owner.file, owner.index, owner.symbol.line), owner)
         if target is not None:
             inferred = self._of_definition(target.definition, depth)
             if inferred is not None and type_name(inferred.text) in _ITSELF:

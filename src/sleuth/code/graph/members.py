@@ -78,14 +78,17 @@ class Members:
         """Return the member that a use means, of the parts of a class; in some languages they stand elsewhere."""
         name, language = use.name, owner.file.language
         qualified = f"{owner.symbol.qualified}.{name}"
-        for part in self._parts(owner):
-            detail = self._snapshot.detail(part.file)
-            for i in self._names.places(part.file).get(name, ()):
-                symbol = detail.symbols[i]
-                if symbol.qualified == qualified and may_mean(symbol, use, language, inside=True):
-                    return Resolved(self._names.definition(part.file, i), confidence)
-                if language == "kotlin" and is_of_companion(detail, part, symbol):
-                    return Resolved(self._names.definition(part.file, i), 0.95)
+        members = [
+            self._names.definition(part.file, i)
+            for part in self._parts(owner)
+            for i in self._names.places(part.file).get(name, ())
+            if self._is_member(part, i, qualified, use)
+        ]
+        if members and language == "kotlin" and use.role == "call":
+            # A property of the same name may only be called if there is no such function.
+            members.sort(key=lambda member: member.symbol.kind not in ("method", "function"))
+        if members:
+            return Resolved(members[0], confidence)
         if language not in ("go", "cpp", "rust"):
             return None
         tail = f"{owner.symbol.name}.{name}"
@@ -95,6 +98,14 @@ class Members:
             if f".{each.symbol.qualified}".endswith(f".{tail}") and speak_alike(owner.file, each.file)
         ]
         return Resolved(self._names.nearest(owner.file, elsewhere), 0.85) if elsewhere else None
+
+    def _is_member(self, part: Definition, at: int, qualified: str, use: Reference) -> bool:
+        """Return whether a definition is a member of a class, or of its companion, that a use can mean."""
+        detail = self._snapshot.detail(part.file)
+        symbol = detail.symbols[at]
+        if part.file.language == "kotlin" and is_of_companion(detail, part, symbol):
+            return True
+        return symbol.qualified == qualified and may_mean(symbol, use, part.file.language, inside=True)
 
     def without_overrides(self, methods: Sequence[Definition]) -> Sequence[Definition]:
         """Return the method that all others override or implement; all of them if there is none."""

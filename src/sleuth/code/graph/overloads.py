@@ -8,8 +8,8 @@ from typing import Final
 
 from sleuth.code.graph.expressions import after_bracket, split_outside, type_name
 
-OVERLOADING: Final = frozenset({"java", "csharp"})
-"""Languages whose overloads differ by their parameters, which are written as a type and a name."""
+OVERLOADING: Final = frozenset({"java", "csharp", "kotlin"})
+"""Languages whose overloads differ by their parameters."""
 _STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*+"?|\'(?:[^\'\\\n]|\\.)*+\'?')
 """A string or a character, also one without its end: each quote is looked at once."""
 _ANNOTATION: Final = re.compile(r"@[\w.]+(?:\([^()]*\))?\s*|\b(?:final|ref|out|in|this|params)\s+")
@@ -21,7 +21,9 @@ _LITERALS: Final = (
     (re.compile(r"[-+]?(?:[\d_]++(?:\.[\d_]++)?|\.[\d_]++)(?:[eE][-+]?\d++)?[fF]"), "float"),
     (re.compile(r"[-+]?(?:[\d_]++(?:\.[\d_]++)?|\.[\d_]++)(?:[eE][-+]?\d++)?[dD]?"), "double"),
     (re.compile(r"true|false|!.*", re.DOTALL), "boolean"),
-    (re.compile(r"[\w.\[\]]+\.class"), "Class"),
+    (re.compile(r"[\w.\[\]]+\.class|[\w.]+::class\.java"), "Class"),
+    (re.compile(r"[\w.]+::class"), "KClass"),
+    (re.compile(r"\{.*", re.DOTALL), "Function"),
 )
 _CAST: Final = re.compile(r"\((\w+)\)\s*[\w(\"\'-]")
 _NEW: Final = re.compile(r"new\s+(?:\w+\.)*+(\w++)[^\[{;]*\)$")
@@ -31,7 +33,11 @@ _BOXES: Final = {
 }  # fmt: skip
 _TYPE_ARGUMENTS: Final = r"(?:<[^()<>]*+(?:<[^()<>]*+>[^()<>]*+)*+>\s*+)?+"
 _WIDER: Final = ("byte", "short", "int", "long", "float", "double")
-_ANYTHING: Final = re.compile(r"[A-Z]|Object|Serializable|Comparable")
+_ANYTHING: Final = re.compile(r"[A-Z]|Object|Any|Serializable|Comparable")
+_NAMED: Final = re.compile(r"(\w++)\s*+=(?!=)\s*+")
+_KOTLIN_HEAD: Final = re.compile(
+    r"(?:@\w++\s++)*+(?:(?:vararg|crossinline|noinline|val|var|private|override)\s++)*+(\w++)\s*+:"
+)
 
 
 def _masked(match: re.Match[str]) -> str:
@@ -46,8 +52,12 @@ def _head(text: str, name: str) -> re.Match[str] | None:
     return re.search(rf"(?<![\w$]){re.escape(name)}\s*+{_TYPE_ARGUMENTS}\(", text)
 
 
-def arguments_in(text: str, name: str) -> list[str] | None:
-    """Return the arguments of the first call of a name in a text, None where there is no call of it."""
+def arguments_in(text: str, name: str, *, lambda_follows: bool = False) -> list[str] | None:
+    """Return the arguments of the first call of a name in a text, None where there is no call of it.
+
+    Args:
+        lambda_follows: whether a block after the brackets is an argument, as in Kotlin.
+    """
     masked = _STRING.sub(_masked, text)
     masked = masked.replace("->", "⇒ ").replace("=>", "⇒ ")
     match = _head(masked, name)
@@ -55,12 +65,12 @@ def arguments_in(text: str, name: str) -> list[str] | None:
         return None
     end = after_bracket(masked, match.end() - 1)
     inside = masked[match.end() : end - 1]
-    if not inside.strip():
-        return []
     arguments, at = [], match.end()
-    for part in split_outside(inside, ","):
+    for part in split_outside(inside, ",") if inside.strip() else ():
         arguments.append(text[at : at + len(part)].strip())
         at += len(part) + 1
+    if lambda_follows and masked[end:].lstrip(" ").startswith("{"):
+        arguments.append("{}")
     return arguments
 
 
@@ -78,10 +88,33 @@ def parameters_of(signature: str, name: str) -> list[str]:
 
 def _parameter(text: str) -> str:
     declared, default, _ = text.partition("=")
-    parameter = _ANNOTATION.sub("", declared).strip().rpartition(" ")[0].strip()
-    if text.startswith("params "):
+    head = _KOTLIN_HEAD.match(declared)
+    if head is not None:
+        parameter, is_variable = declared[head.end() :].strip(), "vararg " in head[0]
+    else:
+        parameter = _ANNOTATION.sub("", declared).strip().rpartition(" ")[0].strip()
+        is_variable = text.startswith("params ")
+    if is_variable:
         return f"{parameter.removesuffix('[]')}..."
     return f"{parameter} =" if default else parameter
+
+
+def has_parameters(signature: str, name: str, arguments: Sequence[str]) -> bool:
+    """Return whether a method of Kotlin has the parameters that arguments name: `width` of `width = 3`."""
+    match = _head(signature, name)
+    text = signature[match.end() :] if match is not None else ""
+    names = [named[1] for argument in arguments if (named := _NAMED.match(argument))]
+    return all(_declares(text, name) for name in names)
+
+
+def _declares(text: str, name: str) -> bool:
+    return re.search(rf"\b{re.escape(name)}\s*+:", text) is not None
+
+
+def value_of(argument: str) -> str:
+    """Return an argument without the name of its parameter."""
+    named = _NAMED.match(argument)
+    return argument if named is None else argument[named.end() :]
 
 
 def literal_type(argument: str) -> str:
@@ -94,7 +127,7 @@ def literal_type(argument: str) -> str:
 
 def takes(parameters: Sequence[str], count: int) -> bool:
     """Return whether a method takes a number of arguments."""
-    is_variable = bool(parameters) and parameters[-1].endswith("...")
+    is_variable = any(each.endswith("...") for each in parameters)
     least = sum(not each.endswith(("...", " =")) for each in parameters)
     return least <= count and (is_variable or count <= len(parameters))
 
@@ -125,7 +158,7 @@ def _fit(parameter: str, names: Sequence[str]) -> int:
         parameter == "Number" and first in _WIDER
     )
     points = (
-        (6, parameter == first),
+        (6, first in (parameter, parameter.lower())),
         (4, parameter in names or is_wider),
         (3, is_boxed),
         (2, is_base),
@@ -136,5 +169,7 @@ def _fit(parameter: str, names: Sequence[str]) -> int:
 
 
 def simple_name(text: str) -> str:
-    """Return the last part of the class that a type names, with `[]` for an array."""
+    """Return the last part of the class that a type names, with `[]` for an array; `Function` for `(A) -> B`."""
+    if "->" in text:
+        return "Function"
     return re.split(r"\.|::", type_name(text.replace("[]", "")))[-1] + "[]" * text.rstrip().endswith("[]")

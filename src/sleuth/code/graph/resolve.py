@@ -46,6 +46,7 @@ _CLOSED = frozenset({"python", "go", "java", "rust", "csharp"})
 """Languages whose files see no names but their own, their package's, imported ones and those of the language."""
 CERTAIN = 0.5
 """Least confidence of a target that is more than a guess by a method's name."""
+_CALLABLE = frozenset({"method", "function", "property"})
 _CALLING = frozenset({"call", "instantiation"})
 _PATH = re.compile(r"[^\W\d]\w*(?:\.\w+)*")
 """A value that is the name of something, or of a member of it."""
@@ -124,7 +125,7 @@ class Resolver:
         is_own = is_own or (head == "base" and file.language == "csharp")
         site = Site(file, reference.symbol, reference.line)
         if is_own and not self._inference.is_bound(qualifier, site):
-            member = self._member_around(file, reference)
+            member = self._of_extended(file, reference) or self._member_around(file, reference)
             return member or self.extension(reference, file, self._inference.type_of(qualifier, site))
         return self._in_module(file, head, reference) or self._of_object(file, head, reference)
 
@@ -168,9 +169,7 @@ class Resolver:
         is_read = file.language == "python" and reference.role in ("reference", "value")
         if is_read or name in _BUILTIN or self._is_foreign(site, head):
             return None
-        candidates = [
-            d for d in self._names.named(name) if d.symbol.kind in ("method", "function", "property")
-        ]
+        candidates = [d for d in self._names.named(name) if d.symbol.kind in _CALLABLE]
         return self._only(file, candidates, 0.35)
 
     def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
@@ -183,9 +182,14 @@ class Resolver:
             methods = self._members.namespaces.extensions(file, use.symbol, use.name, names)
         else:
             return None
-        if not methods or (not names and len({(each.file.key, each.symbol.parent) for each in methods}) > 1):
+        if not methods:
             return None
-        return Resolved(methods[0], 0.8 if names else 0.35)
+        if names:
+            return Resolved(methods[0], 0.8)
+        others = [each for each in self._names.named(use.name) if each.symbol.kind in _CALLABLE]
+        is_only = file.language == "kotlin" and len(others) == 1 and use.name not in _BUILTIN
+        one_home = len({(each.file.key, each.symbol.parent) for each in methods}) == 1
+        return Resolved(methods[0], 0.5 if is_only else 0.35) if one_home else None
 
     def _is_foreign(self, site: Site, head: str) -> bool:
         """Return whether a qualifier begins with a name from outside the repository, imported or of the language."""
@@ -272,7 +276,7 @@ class Resolver:
     def _nearby(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return what the language makes visible without an import: files of one folder, members of one class."""
         if file.language in BARE_MEMBERS and reference.symbol >= 0:
-            member = self._member_around(file, reference)
+            member = self._of_extended(file, reference) or self._member_around(file, reference)
             if member is not None:
                 return member
         if file.language == "csharp":
@@ -291,6 +295,15 @@ class Resolver:
                 ):
                     return Resolved(definition, 0.8)
         return None
+
+    def _of_extended(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """Return a member of the type that the function around a use extends."""
+        extended = self._inference.extended_around(Site(file, reference.symbol, reference.line))
+        owner = self._inference.class_of(extended)
+        member = None if owner is None else self.member(owner, reference.name, reference.role)
+        if member is not None or extended is None:
+            return member
+        return self.extension(reference, file, extended)
 
     def _globally(self, file: FileRow, name: str) -> Resolved | None:
         candidates = [d for d in self._names.named(name) if d.symbol.kind != "attribute"]
