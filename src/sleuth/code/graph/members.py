@@ -108,7 +108,7 @@ class Members:
         return symbol.qualified == qualified and may_mean(symbol, use, part.file.language, inside=True)
 
     def without_overrides(self, methods: Sequence[Definition]) -> Sequence[Definition]:
-        """Return the method that all others override or implement; all of them if there is none."""
+        """Return the method that all others override or implement; without such a method, all of them."""
         if not 1 < len(methods) <= _MOST_OVERRIDES:
             return methods
         owners = [self._owner(method) for method in methods]

@@ -101,9 +101,9 @@ def _parameter(text: str) -> str:
 
 def has_parameters(signature: str, name: str, arguments: Sequence[str]) -> bool:
     """Return whether a method of Kotlin has the parameters that arguments name: `width` of `width = 3`."""
-    match = _head(signature, name)
-    text = signature[match.end() :] if match is not None else ""
-    names = [named[1] for argument in arguments if (named := _NAMED.match(argument))]
+    head = _head(signature, name)
+    text = signature[head.end() :] if head is not None else ""
+    names = [match[1] for argument in arguments if (match := _NAMED.match(argument))]
     return all(_declares(text, name) for name in names)
 
 
@@ -113,8 +113,8 @@ def _declares(text: str, name: str) -> bool:
 
 def value_of(argument: str) -> str:
     """Return an argument without the name of its parameter."""
-    named = _NAMED.match(argument)
-    return argument if named is None else argument[named.end() :]
+    match = _NAMED.match(argument)
+    return argument if match is None else argument[match.end() :]
 
 
 def literal_type(argument: str) -> str:
