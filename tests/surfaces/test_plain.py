@@ -21,6 +21,7 @@ Some **bold** and `code`, a [link](https://example.org/?a="b"), a [trap](javascr
 | name | value |
 |---|---|
 | a | <script>alert(1)</script> |
+| | b |
 
 ```python
 x < 1
@@ -39,6 +40,7 @@ def test_plain_text_has_no_signs() -> None:
         "• two",
         "name · value",
         "a · <script>alert(1)</script>",
+        "b",
         "x < 1",
         "plan: yearly · price: 120",
         "plan: monthly · price: 12",

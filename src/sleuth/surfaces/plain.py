@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final
@@ -61,7 +61,7 @@ def plain(text: str) -> str:
         elif token.type == "list_item_open":
             marker = "• "
         elif token.type == "tr_close":
-            lines.append(" · ".join(cells))
+            lines.append(_row(cells))
             cells = []
         elif token.type in ("fence", "code_block"):
             lines.append(token.content.rstrip("\n"))
@@ -69,7 +69,7 @@ def plain(text: str) -> str:
             if kind in ("th_open", "td_open"):
                 cells.append(_words(token))
             elif kind == "paragraph_open" and (rows := rows_of(token.content)):
-                lines += [" · ".join(map(_words_of, row)) for row in rows.values()]
+                lines += [_row(map(_words_of, row)) for row in rows.values()]
             elif kind == "paragraph_open" or lines:
                 lines.append(marker + _words(token))
                 marker = ""
@@ -109,6 +109,11 @@ def words_of_tokens(tokens: Sequence[Token]) -> Iterator[str]:
             yield from words_of_tokens(token.children or ())
         else:
             yield token.content
+
+
+def _row(cells: Iterable[str]) -> str:
+    """Return a row of a table in one line, without its empty cells."""
+    return " · ".join(filter(None, cells))
 
 
 def _words(token: Token) -> str:
