@@ -18,6 +18,7 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import gettempdir
 from typing import NamedTuple
@@ -38,7 +39,8 @@ class Peak(NamedTuple):
 
     Attributes:
         resident: all of it, as the kernel keeps it.
-        proportional: of all, with shared pages divided among those who share them.
+        proportional: of all, with shared pages divided among those who share them, and with the processes that read
+            files.
         anonymous, mapped: of memory without a file, and of files.
         seconds: CPU time of the process.
     """
@@ -118,6 +120,8 @@ def measure(corpus: Path) -> Peak:
     peak = Peak(0, 0, 0, 0, 0)
     while process.poll() is None:
         facts = {**_facts(process.pid, "status"), **_facts(process.pid, "smaps_rollup")}
+        workers = [_facts(worker, "smaps_rollup").get("Pss", 0) for worker in _workers(process.pid)]
+        facts["Pss"] = facts.get("Pss", 0) + sum(workers)
         now = (facts.get(name, 0) / 1000 for name in ("VmHWM", "Pss", "RssAnon", "RssFile"))
         peak = Peak(*map(max, peak, (*now, 0)))
         time.sleep(0.1)
@@ -125,6 +129,15 @@ def measure(corpus: Path) -> Peak:
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return peak._replace(seconds=seconds)
+
+
+def _workers(process: int) -> set[int]:
+    """Return the processes that a process has started."""
+    workers = set[int]()
+    for file in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            workers.update(map(int, file.read_text().split()))
+    return workers
 
 
 def _facts(process: int, name: str) -> dict[str, int]:
@@ -145,7 +158,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="*", default=[])
     parser.add_argument("--folder", type=Path, default=Path(gettempdir(), "memory"))
     options = parser.parse_args()
-    print("| corpus | CPU s | peak, MB | proportional | without a file | of files |", flush=True)
+    print("| corpus | CPU s | peak, MB | proportional, all | without a file | of files |", flush=True)
     print("|---|---|---|---|---|---|", flush=True)
     for corpus in (
         *(files(size, options.folder) for size in options.megabytes),

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -225,7 +226,7 @@ def _read(
     only: Collection[str] | None,
 ) -> Iterator[_Record]:
     """Yield the records of all readings, those with the same options together."""
-    names_so_far: set[str] | None = set() if len(readings) > 1 else None
+    names_so_far: set[str] | None = set() if _overlap(readings, run.names) else None
     files = size = 0
     for options, alike in _by_options(readings):
         now = Progress(0, 0)
@@ -252,6 +253,13 @@ def _read(
             roots, options=options, unchanged=run.unchanged, progress=show, scope=scope, left_out=left_out
         )
         files, size = files + now.files, size + now.bytes
+
+
+def _overlap(readings: Sequence[RootReading], names: FileNames) -> bool:
+    """Return whether a root may be below another, or the same."""
+    names_of_roots = (names.name_of(reading.root).rstrip("/") for reading in readings)
+    folders = sorted(f"{name}/" if name else "" for name in names_of_roots)
+    return any(below.startswith(folder) for folder, below in pairwise(folders))
 
 
 def _by_options(readings: Sequence[RootReading]) -> list[tuple[ReadOptions, list[RootReading]]]:
