@@ -92,6 +92,19 @@ def test_openai_thresholds_errors_and_lists(client: openai.OpenAI) -> None:
         client.with_options(api_key="wrong").vector_stores.search("sleuth", query="a")
 
 
+def test_open_webui_searches_the_index_as_the_web(served: tuple[Local, str]) -> None:
+    """Its external search engine gets links, titles and snippets; a link opens the passage."""
+    server, key = served
+    headers = {"authorization": f"Bearer {key}", "user-agent": "Open WebUI RAG Bot"}
+    body = {"query": "how often are tokens refilled", "count": 2}
+    hits = server.client.post("/v1/web_search", json=body, headers=headers).json()
+    assert [set(hit) for hit in hits] == [{"link", "title", "snippet"}] * 2
+    assert hits[0]["snippet"] == "Tokens are refilled every second."
+    assert hits[0]["title"] == "limits.md"
+    assert hits[0]["link"] == f"{server.url}/source?id=limits.md%230#cited"
+    assert server.client.post("/v1/web_search", json=body).status_code == 401
+
+
 def test_openai_embeds_with_the_embedder_of_the_index(
     client: openai.OpenAI, served: tuple[Local, str]
 ) -> None:

@@ -30,6 +30,7 @@ from sleuth.surfaces.http import (
     indexing,
     jobs,
     openai,
+    openwebui,
     rerank,
     search,
     status,
@@ -60,6 +61,7 @@ ROUTERS = tuple(
         chat,
         rerank,
         dify,
+        openwebui,
     )
 )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import urlencode
 
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import JSONResponse
@@ -13,7 +13,7 @@ from starlette.routing import Route
 
 import sleuth
 from sleuth.errors import ArgumentError, SleuthError
-from sleuth.surfaces.http import METADATA, Call, Extension, Key, Refusal, Service, call_of
+from sleuth.surfaces.http import METADATA, Call, Extension, Key, Refusal, Service, call_of, passage_url
 from sleuth.surfaces.mcp.server import build_server
 from sleuth.surfaces.mcp.tools import Tools
 from sleuth.surfaces.mcp.workspace import Workspace
@@ -86,7 +86,7 @@ def _session_manager(service: Service) -> StreamableHTTPSessionManager:
             workspace_of(call.key),
             allowed=call.key.filter,
             code=call.key.sees_code,
-            url_of=_url_maker(str(_request(context).base_url)),
+            url_of=partial(passage_url, str(_request(context).base_url)),
             rerankers=call.service.settings.rerank,
             span=call.retrieval_span,
         )
@@ -110,15 +110,3 @@ def _request(context: Context) -> Any:
 
 def _call(context: Context) -> Call:
     return call_of(_request(context))
-
-
-def _url_maker(base: str) -> Callable[[str, Mapping[str, Any]], str]:
-    """Return the function that gives the URL of a passage: its page on the web, or else the source view at `base`."""
-
-    def url_of(id: str, metadata: Mapping[str, Any]) -> str:
-        source = str(metadata.get("source") or "")
-        if source.startswith(("http://", "https://")):
-            return source
-        return f"{base}source?{urlencode({'id': id})}#cited"
-
-    return url_of

@@ -1,0 +1,64 @@
+"""POST /v1/web_search: the index as the external web search of Open WebUI."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from sleuth.arguments import MOST_QUERY
+from sleuth.engine import SearchRequest
+from sleuth.surfaces.http.answers import PROBLEMS, json_response
+from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.search import retrieve
+from sleuth.surfaces.http.service import Call, CurrentCall
+
+router = APIRouter(tags=["Open WebUI"], route_class=JsonRoute)
+
+
+class WebSearchRequest(BaseModel):
+    """What Open WebUI asks."""
+
+    query: str = Field(max_length=MOST_QUERY)
+    count: int = Field(default=10, ge=1, le=100, description="Passages at most.", examples=[3])
+
+
+class WebSearchHit(BaseModel):
+    """A passage."""
+
+    link: str = Field(
+        description="Address of its web page, or of its text on the page of this server.",
+        examples=["http://localhost:8321/source?id=limits.md%230#cited"],
+    )
+    title: str
+    snippet: str = Field(description="The passage.", examples=["Tokens are refilled every second."])
+
+
+@router.post("/v1/web_search", response_model=list[WebSearchHit], responses=PROBLEMS)
+async def web_search(body: WebSearchRequest, request: Request, call: CurrentCall) -> Response:
+    """Search the index as an external web search engine; the best passages come first."""
+    return json_response(await call.read(_hits, body, str(request.base_url), call))
+
+
+def _hits(body: WebSearchRequest, base: str, call: Call) -> list[dict[str, str]]:
+    ranking = retrieve(SearchRequest(query=body.query, k=body.count), call, body.count)
+    return [
+        {
+            "link": passage_url(base, item.id, item.metadata),
+            "title": str(item.metadata.get("title") or item.metadata.get("source") or item.id),
+            "snippet": item.text,
+        }
+        for item in ranking
+    ]
+
+
+def passage_url(base: str, id: str, metadata: Mapping[str, Any]) -> str:
+    """Return the address of a passage: its page on the web, or else the source view of the server at `base`."""
+    source = str(metadata.get("source") or "")
+    if source.startswith(("http://", "https://")):
+        return source
+    return f"{base}source?{urlencode({'id': id})}#cited"
