@@ -15,9 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from sleuth.errors import FormatVersionError, IndexDamagedError
 from sleuth.store import CODE, DOCUMENTS
 
-FORMAT = 2
-_READABLE = (1, FORMAT)
-"""Formats that are read: the first one had no patches and no listings."""
+FORMAT = 1
 
 # A manifest may come from somebody else: what it names must lie in the folder that it is fetched into.
 _Path: TypeAlias = Annotated[
@@ -182,9 +180,9 @@ class Manifest:
             number = values.pop("format", None)
         except (ValueError, AttributeError, TypeError, RecursionError) as error:
             raise IndexDamagedError(f"{where} is no manifest: publish again", path=where) from error
-        if number not in _READABLE:
+        if number != FORMAT:
             raise FormatVersionError(
-                f"{where} has format {number!r}, and this version of Sleuth reads up to {FORMAT}", path=where
+                f"{where} has format {number!r}, and this version of Sleuth reads {FORMAT}", path=where
             )
         try:
             return _validator().validate_python(values)
