@@ -101,7 +101,7 @@ def parser() -> MarkdownIt:
 
 
 def words_of_tokens(tokens: Sequence[Token]) -> Iterator[str]:
-    """Yield what a reader sees of the words of a block; of a picture, what stands for it."""
+    """Yield the words of a block as a reader sees them; of a picture, its alternative text."""
     for token in tokens:
         if token.type in ("softbreak", "hardbreak"):
             yield " "

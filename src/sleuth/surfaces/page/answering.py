@@ -36,7 +36,7 @@ class Card:
 
     Attributes:
         ids: of the passage, and of its neighbours where they were joined.
-        label: the path of its document, and where it stands there.
+        label: the path of its document, with lines, page or heading.
         name: the same without the folders; of a web page, its host.
         text: its beginning.
     """

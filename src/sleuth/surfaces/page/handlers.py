@@ -36,7 +36,7 @@ MOST_FILES = 100
 
 _NO_STATE = PageState()
 _TITLES = {404: "Not found.", 429: "Too many requests.", 503: "The server is busy."}
-"""Of what is shown in place of a page, by its status."""
+"""Titles of error pages by status."""
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -154,7 +154,7 @@ def _document(call: Call, state: PageState, id: str, as_written: bool) -> Source
 
 
 def _folder(path: str) -> str:
-    """Return the address of the list of a file's folder; "" for what has none."""
+    """Return the address of the list of a file's folder; "" without a folder."""
     folder, slash, _ = path.rpartition("/")
     return "" if "://" in path or not folder else f"/browse?{urlencode({'under': folder + slash})}"
 

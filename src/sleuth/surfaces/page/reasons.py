@@ -84,11 +84,11 @@ def _all(explanation: Explanation) -> Iterator[Explanation]:
         yield from _all(part)
 
 
-def _words(part: Explanation, asked: Sequence[str]) -> str:
+def _words(part: Explanation, question_words: Sequence[str]) -> str:
     """Say how many words of the question matched, and in which fields.
 
     Args:
-        asked: words of the question.
+        question_words: those of the question, as they were asked.
     """
     total, n_matches = int(part.facts.get("terms", 0)), int(part.facts["matched"])
     if not n_matches:
@@ -96,7 +96,7 @@ def _words(part: Explanation, asked: Sequence[str]) -> str:
     fields: dict[str, list[str]] = {}
     for term in part.parts:
         field, _, stem = term.name.partition(":")
-        fields.setdefault(field.partition("@")[0], []).append(_as_asked(stem, asked))
+        fields.setdefault(field.partition("@")[0], []).append(_as_asked(stem, question_words))
     places = ", ".join(f"{', '.join(dict.fromkeys(words))} in the {field}" for field, words in fields.items())
     if n_matches < total:
         count = f"{n_matches} of {total} words"
@@ -105,9 +105,9 @@ def _words(part: Explanation, asked: Sequence[str]) -> str:
     return f"{count}: {places}" if places else count
 
 
-def _as_asked(stem: str, asked: Sequence[str]) -> str:
+def _as_asked(stem: str, question_words: Sequence[str]) -> str:
     """Return the word of the question that a term of the index stands for; the term itself if none resembles it."""
-    lengths = {word: _letters_alike(word.casefold(), stem) for word in asked}
+    lengths = {word: _letters_alike(word.casefold(), stem) for word in question_words}
     for word in sorted(lengths, key=lambda word: -lengths[word]):
         if stem in word.casefold() or lengths[word] >= _LEAST_STEM:
             return word
