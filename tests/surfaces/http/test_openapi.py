@@ -162,6 +162,14 @@ def test_keys_and_limits_are_described(api: Local) -> None:
         assert limit in document["info"]["description"]
 
 
+def test_streams_are_described(api: Local) -> None:
+    """Each answer that may be a stream has both media types."""
+    document = api.client.get("/openapi.json").json()
+    for path in ("/v1/ask", "/v1/chat/completions", "/v1/responses"):
+        content = document["paths"][path]["post"]["responses"]["200"]["content"]
+        assert set(content) == {"application/json", "text/event-stream"}
+
+
 def test_errors_have_examples_of_each_status(api: Local) -> None:
     """Each answer that is an error has an example, at Dify's path in Dify's shape."""
     document = api.client.get("/openapi.json").json()

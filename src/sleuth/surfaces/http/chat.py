@@ -123,7 +123,15 @@ class ChatResponse(AnswerFacts):
     usage: dict[str, int]
 
 
-@router.post("/v1/chat/completions", response_model=ChatResponse, responses=PROBLEMS | MISSING)
+_EVENTS: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The answer; as a stream, the events of OpenAI's API.",
+        "content": {"text/event-stream": {}},
+    }
+}
+
+
+@router.post("/v1/chat/completions", response_model=ChatResponse, responses=PROBLEMS | MISSING | _EVENTS)
 async def chat_completions(body: ChatRequest, request: Request, call: CurrentCall) -> Response:
     """Answer the last question of a conversation from the passages that are found for it, with citations."""
     call.require("read")
@@ -248,7 +256,7 @@ class ResponsesResponse(AnswerFacts):
     tools: list[dict[str, Any]]
 
 
-@router.post("/v1/responses", response_model=ResponsesResponse, responses=PROBLEMS | MISSING)
+@router.post("/v1/responses", response_model=ResponsesResponse, responses=PROBLEMS | MISSING | _EVENTS)
 async def responses(body: ResponsesRequest, request: Request, call: CurrentCall) -> Response:
     """Answer from the passages that file search finds; citations are annotations of the text."""
     call.require("read")
