@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
     from sleuth.code.graph.inference import NameResolver
     from sleuth.code.graph.names import NamedDefinitions
+    from sleuth.code.snapshots.record import FileRow
     from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 _MOST_OVERRIDES = 200
+_MOST_FILES = 2_000
 LEVELS = 4
 """How many classes up a member is looked for."""
 
@@ -32,6 +34,7 @@ class Members:
         self._names = names
         self._resolver = resolver
         self.namespaces = Namespaces(snapshot, names)
+        self._heritage_by_file: dict[int, dict[int, list[Reference]]] = {}
 
     def named(self, owner: Definition, name: str, role: str) -> Resolved | None:
         """Return a member of a class, or of its bases, that a use in a role can mean."""
@@ -48,13 +51,24 @@ class Members:
             types = [d for d in self._names.named(owner.symbol.name) if d.symbol.kind in ("struct", "enum")]
             bases += [self._names.nearest(owner.file, types)] if types else []
         for part in self._parts(owner):
-            for reference in self._snapshot.detail(part.file).references:
-                if reference.role == "inheritance" and reference.symbol == part.index:
-                    use = reference._replace(role="type", symbol=part.symbol.parent)
-                    base = self._resolver.resolve(part.file, use)
-                    if base is not None and base.definition.symbol.kind in CONTAINERS:
-                        bases.append(base.definition)
+            for reference in self._heritage(part.file).get(part.index, ()):
+                use = reference._replace(role="type", symbol=part.symbol.parent)
+                base = self._resolver.resolve(part.file, use)
+                if base is not None and base.definition.symbol.kind in CONTAINERS:
+                    bases.append(base.definition)
         return bases
+
+    def _heritage(self, file: FileRow) -> dict[int, list[Reference]]:
+        """Return the names of the bases in a file, by the place of the class."""
+        heritage = self._heritage_by_file.get(file.key)
+        if heritage is None:
+            if len(self._heritage_by_file) >= _MOST_FILES:
+                self._heritage_by_file.clear()
+            heritage = self._heritage_by_file[file.key] = {}
+            for reference in self._snapshot.detail(file).references:
+                if reference.role == "inheritance":
+                    heritage.setdefault(reference.symbol, []).append(reference)
+        return heritage
 
     def find(
         self, owner: Definition, use: Reference, depth: int = LEVELS, *, own: bool = True
