@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time that the threads of a process and its children have used."""
-    tasks = list(Path(f"/proc/{pid}/task").iterdir())
-    own = sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
-    children = [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    """CPU time that the threads of a process and its children have used; those that end meanwhile do not count."""
+    own = 0.0
+    children: list[int] = []
+    with suppress(FileNotFoundError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError):
+                own += int((task / "schedstat").read_text().split()[0]) / 1e9
+                children += map(int, (task / "children").read_text().split())
     return own + sum(map(cpu_seconds, children))
 
 

@@ -27,6 +27,7 @@ from sleuth.code.parsing import LABELS
 from sleuth.code.search import Similar, best_of, count_tokens, rank_files, ranking, read_query
 from sleuth.engine import default_embedder, open_code
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
+from sleuth.protocols import Embedder
 from sleuth.types import Explanation
 from tests.examples import examples
 
@@ -78,15 +79,40 @@ def test_frames_of_many_languages() -> None:
 
 
 def test_explanations_add_up(shop: tuple[CodeStorage, str]) -> None:
-    """The parts of a file's score sum to it, and the chunk's score follows from it."""
+    """The parts of a file's score sum to it, and the chunk's score follows from it, or is below that of another file."""
     storage, id = shop
     for hit in CodeRetriever(storage, None).retrieve("charge an order", id, strategy="keyword"):
-        assert isinstance(hit.explanation, Explanation)
-        (file,) = hit.explanation.parts
+        own = hit.explanation
+        assert isinstance(own, Explanation)
+        if own.formula.startswith("below"):
+            (own,) = own.parts
+            assert hit.score < own.value
+        else:
+            assert hit.score == own.value
+        (file,) = own.parts
         assert sum(p.value for p in file.parts) == pytest.approx(file.value, abs=1e-5)
-        share = hit.explanation.facts["chunk share"]
+        share = own.facts["chunk share"]
         assert isinstance(share, float)
-        assert hit.score == pytest.approx(file.value * (0.5 + 0.5 * share), abs=1e-6)
+        assert own.value == pytest.approx(file.value * (0.5 + 0.5 * share), abs=1e-6)
+
+
+@pytest.mark.parametrize(("provider", "strategy"), [(None, "keyword"), (default_embedder(), "hybrid")])
+def test_further_chunks_of_a_file_stand_below_other_files(
+    shop: tuple[CodeStorage, str], provider: Embedder | None, strategy: str
+) -> None:
+    """The first chunks of ten files come before the second chunk of any, but for a report of a fault."""
+    storage, id = shop
+
+    def files(query: str) -> list[str]:
+        hits = CodeRetriever(storage, provider).retrieve(query, id, strategy=strategy, limit=20)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        return [hit.file_path for hit in hits]
+
+    question = files("charge an order")
+    first = min(10, len(set(question)))
+    assert len(set(question[:first])) == first < len(question)
+    report = files("charge an order " + "and again it fails for this order " * 30)
+    assert len(set(report[:first])) < first
 
 
 def test_hybrid_scores_compare_between_queries(shop: tuple[CodeStorage, str]) -> None:

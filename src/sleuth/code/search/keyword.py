@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 CHUNKS_PER_FILE = 3
+_APART = 10
+"""Chunks of different files that come before the second chunk of any (docs/measured/code.md has the table)."""
+_IN_DEPTH = ("report", "trace")
+"""Kinds of queries that tell of one fault, whose fix often changes several chunks of a file."""
 _FURTHER = 0.999
 _LEAST_FILES = 10
 
@@ -45,7 +50,8 @@ def keyword_search(
     Args:
         pool: the chunks of so many files are looked at, and of files that tie with the last. The best `pool` chunks are
             among them, since the first chunk of a file has the score of the file. A file gives three chunks; if all
-            files together give fewer than `pool`, the others follow.
+            files together give fewer than `pool`, the others follow. Unless the query reports a fault, the second and
+            third chunks stand below the first ones of ten files.
     """
     file_ranking = rank_files(snapshot, query, allowed.files, meaning)
     order = np.argsort(-file_ranking.scores, kind="stable")
@@ -62,17 +68,38 @@ def keyword_search(
         )
         best += pieces[:CHUNKS_PER_FILE]
         further += pieces[CHUNKS_PER_FILE:]
+    best = ordered(snapshot, best)
+    if query.kind not in _IN_DEPTH:
+        best = _apart(best)
     if further and len(best) < pool:
-        least = min(piece.score for piece in best)
-        best += [_below(piece, least) for piece in further]
-    return ordered(snapshot, best)
+        least = best[-1].score
+        best += ordered(snapshot, [_below(piece, least) for piece in further])
+    return best
 
 
-def _below(piece: Piece, least: float) -> Piece:
-    """Rank a further chunk of a file behind the first three of all files."""
-    score = min(piece.score, _FURTHER * least)
-    why = Explanation("keyword", score, "below the first three chunks of each file", {}, (piece.explanation,))
-    return replace(piece, score=score, explanation=why)
+def _apart(pieces: Sequence[Piece]) -> list[Piece]:
+    """Put the second chunk of each file `_APART` places below its place among second chunks, the third twice as low."""
+    depths: Counter[int] = Counter()  # by file
+    ranks: Counter[int] = Counter()  # by depth
+    places: list[tuple[int, int]] = []
+    for piece in pieces:
+        depth = depths[piece.file]
+        places.append((ranks[depth] + _APART * depth, depth))
+        depths[piece.file] += 1
+        ranks[depth] += 1
+    result: list[Piece] = []
+    for at in sorted(range(len(pieces)), key=places.__getitem__):
+        piece = pieces[at]
+        is_too_high = bool(result) and piece.score > result[-1].score
+        result.append(_below(piece, result[-1].score) if is_too_high else piece)
+    return result
+
+
+def _below(piece: Piece, score: float) -> Piece:
+    """Rank a chunk behind one of another file that has a lower score."""
+    lowered = min(piece.score, _FURTHER * score)
+    why = Explanation("keyword", lowered, "below the first chunks of other files", {}, (piece.explanation,))
+    return replace(piece, score=lowered, explanation=why)
 
 
 def _chunks_by_file(
