@@ -27,6 +27,7 @@ from sleuth.testing.contracts import RetrieverContract
 from sleuth.testing.tavily import TavilyServer
 from tests import commands
 from tests.code.conftest import SHOP, write
+from tests.surfaces.project import make_project
 
 KB = "KB12345678"
 QUERY = "charge an order and write it to the ledger"
@@ -80,6 +81,21 @@ class TestContractOfOne(RetrieverContract):
 
     def make(self) -> Retriever:
         return self.code
+
+
+def test_a_document_stands_before_its_copy_among_the_code(tmp_path: Path) -> None:
+    """A page that is a document and a file of the repository is shown as the document, whichever ranks better."""
+    project = make_project(tmp_path / "project")
+    with open_sources(project / ".sleuth", ["docs", "code"]) as sources:
+        for query in ("bucket refill tokens", "limits", "tokens are refilled every second"):
+            ranking = sources.retrieve(query, 5, explain=True)
+            (shown,) = (item for item in ranking if "every second" in item.text)
+            assert shown.metadata["source_type"] == "docs", query
+            assert len(shown.extra["copies"]) == 1
+            assert shown.explanation is not None
+            assert shown.explanation.value == pytest.approx(shown.score)
+            scores = [item.score or 0.0 for item in ranking]
+            assert scores == sorted(scores, reverse=True)
 
 
 def test_every_item_says_its_source(both: Sources) -> None:

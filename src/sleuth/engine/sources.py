@@ -29,13 +29,14 @@ from sleuth.errors import ArgumentError, UnknownRepositoryError
 from sleuth.remote import Deadline, async_twin
 from sleuth.settings import IndexSettings
 from sleuth.text import get_analyzer
-from sleuth.types import Ranking
+from sleuth.types import Explanation, Ranking
 
 if TYPE_CHECKING:
     from sleuth.engine.engine import Engine
     from sleuth.engine.synonyms import SynonymForm
     from sleuth.filters import Filter
     from sleuth.protocols import Embedder, Retriever
+    from sleuth.types import RetrievedItem
 
 SPELLINGS = "docs, code, code:REPOSITORY, web, kb:ID"
 
@@ -152,7 +153,7 @@ class Sources(Answering):
             )
             items, notes = tuple(arranged.items), tuple(arranged.notes)
         if len(names) > 1:
-            items = tuple(choose_among(items, request.k, **variety))
+            items = tuple(choose_among(_documents_first(items), request.k, **variety))
         return Ranking(items[: request.k], ranking.parts, notes)
 
     def _on_one_scale(self, retrievers: Mapping[str, Retriever], request: SearchRequest, k: int) -> Ranking:
@@ -378,3 +379,24 @@ def label_of(name: str) -> str:
     """Return the label of a source's items: its kind, and of a knowledge base its whole name."""
     kind, _, _ = name.partition(":")
     return name if kind == "kb" else kind
+
+
+def _documents_first(items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
+    """Where a document and a file among the code hold one text, let the document have the better place of the two.
+
+    It knows its title and heading, and is what filters and hooks for documents let through; the other is its copy.
+    """
+    result = list(items)
+    places: dict[str, int] = {}
+    for place, item in enumerate(items):
+        first = places.setdefault(item.text, place)
+        better = result[first]
+        kinds = better.metadata["source_type"], item.metadata["source_type"]
+        if kinds == ("code", "docs"):
+            explanation = item.explanation and Explanation(
+                "copy", better.score or 0.0, "that of the same text among the code", {}, (item.explanation,)
+            )
+            extra = {} if explanation is None else {"explanation": explanation}
+            result[first] = item.model_copy(update={"score": better.score}).with_extra(**extra)
+            result[place] = better.model_copy(update={"score": item.score})
+    return result
