@@ -229,8 +229,9 @@ class Searchers:
         """Return the tie-break order of these keys: ranks where one segment holds them all, ids elsewhere."""
         least, greatest = keys.min(), keys.max()
         for view in self._views[self.word_leg]:
-            if view.keys.size and view.keys[0] <= least and greatest <= view.keys[-1]:
-                rows = view.keys.searchsorted(keys)
+            view_keys = view.keys
+            if view_keys.size and view_keys[0] <= least and greatest <= view_keys[-1]:
+                rows = view_keys.searchsorted(keys)
                 ranks: list[int] = (rows if view.tie_ranks is None else view.tie_ranks[rows]).tolist()
                 return ranks
         return snapshot.order(keys.tolist())
