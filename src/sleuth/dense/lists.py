@@ -182,6 +182,8 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
         some = slice(first, first + _ROWS)
         for owners in (nearest[some], second[some][products[some] < middle]):
             sizes += np.bincount(owners, minlength=len(centres))
+        for array in (nearest, second, products):
+            let_go(array)
     ends = np.cumsum(sizes)
     first = 0
     while first < len(centres):
