@@ -138,7 +138,7 @@ def test_other_code_is_as_if_it_were_not_there(shop: Shop) -> None:
     search = {"query": "refill", "sources": ["code"]}
     assert shop.ask("gone", "POST", "/v1/search", search).status_code == 404
     for path in (f"{shop.root}/shop/vault/zebra.py:1-2", f"{other}/zebra.py:1-2"):
-        assert shop.ask("api", "GET", "/source", id=path).status_code == 400
+        assert shop.ask("api", "GET", "/source", id=path).status_code == 404
         assert shop.ask("all", "GET", "/source", id=path).status_code == 200
 
 
