@@ -48,7 +48,10 @@ class LineIndex:
         return self.source[starts[line - 1] : starts[line] if line < len(starts) else self.size].strip()
 
     def cut(self, first: int, last: int) -> str:
-        """Return lines `first` to `last`, without the newline after the last."""
+        """Return lines `first` to `last`, as far as they are there, without the newline after the last."""
+        last = min(last, len(self))
+        if first > last:
+            return ""
         return self.source[self.start(first) : self.stop(last)].decode("utf-8", "surrogatepass")
 
     def __len__(self) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.code.parsing.lines import LineIndex
 from sleuth.errors import EmbeddingError
 from sleuth.vectors import as_vector, as_vectors, ask_embedder, unit
 
@@ -98,12 +99,12 @@ def _embed(
 
 def texts_of(snapshot: Snapshot, row: FileRow) -> list[str]:
     """Return the text to embed of each chunk: its place and name, then the code."""
-    detail = snapshot.detail(row)
+    detail, lines = snapshot.detail(row), LineIndex(snapshot.source(row))
     out = []
     for chunk in detail.chunks:
         symbol = detail.symbols[chunk.symbol] if chunk.symbol >= 0 else None
         head = f"{row.path} {symbol.qualified} {symbol.doc}" if symbol else row.path
-        out.append(f"{head}\n{snapshot.lines(row, chunk.start, chunk.end)}"[:_MAX_CHARACTERS])
+        out.append(f"{head}\n{lines.cut(chunk.start, chunk.end)}"[:_MAX_CHARACTERS])
     return out
 
 

@@ -214,12 +214,7 @@ class Snapshot:
 
     def lines(self, file: FileRow, first: int, last: int) -> str:
         """Return the text of lines `first` to `last`, without the newline after the last."""
-        source = self.source(file)
-        index = LineIndex(source)
-        last = min(last, len(index))
-        if first > last:
-            return ""
-        return source[index.start(first) : index.stop(last)].decode("utf-8", "surrogatepass")
+        return LineIndex(self.source(file)).cut(first, last)
 
     def file(self, path: str) -> FileRow:
         """Return the file at a path.
