@@ -20,8 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from benchmarks.lexical_peers import lines
 from benchmarks.passages import CACHE, passages, queries
+from benchmarks.query_stages import build
 
 COMMITS = 60
 WARM = 50
@@ -49,14 +49,6 @@ def measure(home: Path, searches: list[str]) -> list[list[float]]:
             rows.append([before, write, timed(lambda: engine.retrieve(next(rest)))])
             time.sleep(0.02)  # merges are done in the background
     return rows
-
-
-def build(home: Path, source: Path) -> None:
-    from sleuth import Document, Engine
-
-    if not home.exists():
-        with Engine.open(home, create=True) as engine:
-            engine.add(Document(text, id=str(i)) for i, text in enumerate(lines(source)))
 
 
 def main() -> None:

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from benchmarks.lexical_peers import lines
 from benchmarks.passages import CACHE, passages, queries
@@ -26,7 +27,7 @@ STAGES = {
     "rows from SQLite": ("sleuth.store.reading.snapshot", "select_in"),
     "checksums": ("sleuth.store.reading.snapshot", "IndexSnapshot._stored"),
     "metadata": ("sleuth.store.reading.snapshot", "IndexSnapshot.passages"),
-    "hits": ("sleuth.store.reading.snapshot", "items_of"),
+    "hits": ("sleuth.engine.candidates", "read_items"),
     "choice of different hits": ("sleuth.engine.candidates", "choose"),
 }
 """By stage, the function whose own time it is, without that of other stages inside of it."""
@@ -55,11 +56,12 @@ def measure(home: Path, searches: list[str], k: int, rounds: int) -> dict[str, f
     return {name: seconds / len(searches) * 1e6 for name, seconds in per_query.items()}
 
 
-def build(home: Path, source: Path) -> None:
+def build(home: Path, source: Path, settings: dict[str, Any] | None = None) -> None:
+    """Index passages in a folder, if it is not there yet."""
     from sleuth import Document, Engine
 
     if not home.exists():
-        with Engine.open(home, create=True, settings={"analyzer": "plain", "embedder": ""}) as engine:
+        with Engine.open(home, create=True, settings=settings) as engine:
             engine.add(Document(text, id=str(i)) for i, text in enumerate(lines(source)))
 
 
@@ -78,7 +80,7 @@ def main() -> None:
         searches = queries(source, options.queries)
         print(json.dumps(measure(home, searches, options.serve, 1)))
         return
-    build(home, source)
+    build(home, source, {"analyzer": "plain", "embedder": ""})
     versions = {"before": options.before} if options.before else {}
     versions["now"] = sys.executable
     for k in (10, 100):

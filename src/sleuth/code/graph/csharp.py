@@ -44,7 +44,7 @@ class Namespaces:
         return [*around, *(f"{outer}.{name}".strip(".") for name in usings for outer in reversed(around))]
 
     def _namespace(self, definition: Definition) -> str | None:
-        """Return the namespace of a type; None where it stands inside of a type."""
+        """Return the namespace of a type; None for a type in another type."""
         symbol = definition.symbol
         if (
             symbol.parent >= 0
