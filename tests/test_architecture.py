@@ -519,3 +519,13 @@ def test_functions_are_short() -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
     }
     assert {name: length for name, length in lengths.items() if length > 60} == {}
+
+
+def test_files_are_short() -> None:
+    """No file of the package has more than 500 lines."""
+    lengths = {
+        str(path.relative_to(SRC)): path.read_text("utf8").count("\n")
+        for pattern in ("*.py", "*.pyi", "*.pyx", "*.h")
+        for path in SRC.rglob(pattern)
+    }
+    assert {name: length for name, length in lengths.items() if length > 500} == {}

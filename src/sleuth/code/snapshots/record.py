@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError, IndexNotFoundError
-from sleuth.store import CODE, MANIFEST, Access, Connection, Schema
+from sleuth.store import CODE, MANIFEST, Access, Connection, Schema, select_in
 from sleuth.store.catalogue import schema
 
 if TYPE_CHECKING:
@@ -202,19 +202,32 @@ def damaged(what: str) -> IndexDamagedError:
     return IndexDamagedError(f"{what} is not as it was written: run `sleuth doctor --repair`")
 
 
-def pack_vectors(vectors: NDArray[np.float16]) -> bytes:
-    """Embeddings of a file version, shape (chunks, dimension), as they are kept: their width, then the rows."""
-    return np.int32(vectors.shape[1]).tobytes() + vectors.astype("<f2").tobytes()
+def insert_vectors(
+    connection: Connection, fingerprint: str, vectors: Mapping[int, NDArray[np.float16]]
+) -> None:
+    """Keep the embeddings of file versions by key, each of shape (chunks, dimension): their width, then the rows."""
+    rows = []
+    for key, matrix in vectors.items():
+        packed = np.int32(matrix.shape[1]).tobytes() + matrix.astype("<f2").tobytes()
+        rows.append((key, fingerprint, vectors_checksum(key, fingerprint, packed), packed))
+    into = "INSERT OR REPLACE INTO embeddings(file, fingerprint, checksum, vectors) VALUES (?, ?, ?, ?)"
+    connection.executemany(into, rows)
 
 
-def read_vectors(packed: bytes) -> NDArray[np.float16]:
-    """Invert `pack_vectors`.
-
-    Raises:
-        ValueError: the bytes are of no rows of one width.
-    """
-    width = int(np.frombuffer(packed[:4], "<i4")[0])
-    return np.frombuffer(packed[4:], "<f2").reshape(-1, max(1, width)).astype(np.float16, copy=False)
+def vectors_of_files(
+    connection: Connection, fingerprint: str, keys: Sequence[int]
+) -> dict[int, NDArray[np.float16]]:
+    """Return the embeddings that are kept of those file versions, without rows that are not as they were written."""
+    vectors = {}
+    also = ("fingerprint", fingerprint)
+    for key, checksum, packed in select_in(
+        connection, "file, checksum, vectors", "embeddings", "file", keys, also=also
+    ):
+        if vectors_checksum(key, fingerprint, packed) == checksum:
+            width = int(np.frombuffer(packed[:4], "<i4")[0])
+            rows = np.frombuffer(packed[4:], "<f2").reshape(-1, max(1, width))
+            vectors[key] = rows.astype(np.float16, copy=False)
+    return vectors
 
 
 def vectors_checksum(file: int, fingerprint: str, packed: bytes) -> int:

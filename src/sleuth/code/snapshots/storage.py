@@ -424,28 +424,15 @@ class CodeStorage:
 
         Those that are not as they were written are left out: they are made again.
         """
-        columns = "file, checksum, vectors"
         with self.reading() as connection:
-            rows = list(
-                select_in(connection, columns, "embeddings", "file", keys, also=("fingerprint", fingerprint))
-            )
-        return {
-            key: record.read_vectors(packed)
-            for key, checksum, packed in rows
-            if record.vectors_checksum(key, fingerprint, packed) == checksum
-        }
+            return record.vectors_of_files(connection, fingerprint, keys)
 
     def add_vectors(self, fingerprint: str, vectors: Mapping[int, NDArray[np.float16]]) -> None:
         """Keep embeddings of file versions, each of shape (chunks, dimension), where this process may write."""
         if not self.writable:
             return
-        into = "INSERT OR REPLACE INTO embeddings(file, fingerprint, checksum, vectors) VALUES (?, ?, ?, ?)"
-        rows = []
-        for key, matrix in vectors.items():
-            packed = record.pack_vectors(matrix)
-            rows.append((key, fingerprint, record.vectors_checksum(key, fingerprint, packed), packed))
         with self.transaction() as connection:
-            connection.executemany(into, rows)
+            record.insert_vectors(connection, fingerprint, vectors)
 
     # upkeep
 
