@@ -22,12 +22,17 @@ def legs() -> list[SumsLeg]:
     return [SumsLeg(name) for name in LEGS]
 
 
+def deletion_of(batch: int) -> int | None:
+    """Return the batch that the commit of a batch deletes."""
+    return batch - 1 if batch % 4 == 3 else None
+
+
 def add(writer: Writer, batch: int, size: int = 20) -> int | None:
     """Put a batch and commit it; return the batch that was deleted with it."""
     for i in range(DOCUMENTS):
         put(writer, f"{batch}-{i}", *([f"batch {batch} " * size] * (1 + i % 2)))
     put(writer, "hot", f"batch {batch}")
-    deleted_batch = batch - 1 if batch % 4 == 3 else None
+    deleted_batch = deletion_of(batch)
     if deleted_batch is not None:
         writer.delete([f"{deleted_batch}-{i}" for i in range(DOCUMENTS)])
     writer.commit()

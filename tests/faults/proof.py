@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sleuth.store import Store
-from tests.faults.adder import DOCUMENTS, LEGS, legs
+from tests.faults.adder import DOCUMENTS, LEGS, deletion_of, legs
 from tests.store.words import contents, faults, put
 
 ROOT = Path(__file__).parents[2]
@@ -19,11 +19,14 @@ def command(path: Path, first: int = 0, last: int = 1 << 30, size: int = 20) -> 
 
 
 def told(lines: Iterable[str]) -> tuple[set[int], set[int]]:
-    """Return the batches whose addition and whose deletion were acknowledged. A truncated line
-    acknowledges nothing.
+    """Return the batches whose addition and whose deletion were acknowledged.
+
+    A truncated line acknowledges nothing. An acknowledged addition acknowledges the deletion of its commit, too.
     """
     words = [line.split() for line in lines if line.endswith("\n")]
-    return ({int(w[1]) for w in words if w[0] == "added"}, {int(w[1]) for w in words if w[0] == "deleted"})
+    additions = {int(word[1]) for word in words if word[0] == "added"}
+    deletions = {int(word[1]) for word in words if word[0] == "deleted"}
+    return additions, deletions | {batch for batch in map(deletion_of, additions) if batch is not None}
 
 
 def prove(path: Path, additions: set[int], deleted: set[int]) -> set[int]:
@@ -55,7 +58,8 @@ def prove(path: Path, additions: set[int], deleted: set[int]) -> set[int]:
         with store.writer() as writer:
             put(writer, "next", "write")
         store.wait()
-        assert faults(store) == []
+        findings = faults(store)
+        assert not findings, findings
         with store.writer() as writer:
             writer.delete(["next"])
     return set(batches)

@@ -288,6 +288,18 @@ def test_a_file_that_is_held_while_a_sweep_looks_at_it(tmp_path: Path) -> None:
     assert not segment_file.path.exists()
 
 
+@pytest.mark.parametrize("size", [0, 4, 8, 600])
+@pytest.mark.parametrize("first", [segments.MAGIC, b"\0", b"of a user"])
+def test_files_that_a_power_cut_left_are_swept(tmp_path: Path, size: int, first: bytes) -> None:
+    """A file with the name of a segment is ours if its first bytes are those of one, or were never written."""
+    file = tmp_path / f"{segments.new_name('sums', 1, 9)}{segment_files.TEMPORARY}"
+    file.write_bytes(first[:size].ljust(size, b"\0"))
+    is_ours = first != b"of a user" or not size
+    assert segment_files.is_ours(file) == is_ours
+    segment_files.sweep(tmp_path, ())
+    assert file.exists() != is_ours
+
+
 @pytest.mark.parametrize("name", ["../outside-1-1-0123456789ab", "a/b-1-1-0123456789ab", "a", "", b"x", None])
 def test_names_of_segments_lead_nowhere_else(name: object) -> None:
     """Only names that Sleuth generates are valid names of segments."""

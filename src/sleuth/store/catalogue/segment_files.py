@@ -150,9 +150,15 @@ def _is_locked(path: Path, within: int) -> bool:
 
 
 def _is_ours(name: str, fd: int) -> bool:
-    """Return whether a file has the name of a segment, and begins as one does as far as it goes."""
+    """Return whether a file has the name of a segment, and begins as one does as far as it goes.
+
+    A file that a power cut left may begin with zeros: its length was written, its first bytes were not.
+    """
     stem, ending = os.path.splitext(name)  # noqa: PTH122 - of a name
-    return ending in (SUFFIX, TEMPORARY) and is_name(stem) and MAGIC.startswith(os.pread(fd, len(MAGIC), 0))
+    if ending not in (SUFFIX, TEMPORARY) or not is_name(stem):
+        return False
+    start = os.pread(fd, len(MAGIC), 0)
+    return MAGIC.startswith(start) or not any(start)
 
 
 def _remove_if_ours(name: str, fd: int, within: int) -> None:
