@@ -74,6 +74,12 @@ def _paragraphs(text: str, start: int, end: int) -> list[Span]:
 
 
 def _ends_here(text: str, begin: int, mark: int, after: int, end: int) -> bool:
+    """Return whether the full stop at `mark` ends the sentence from `begin`, and does not belong to an abbreviation.
+
+    Args:
+        after: the place behind the stop and the quotes or brackets that it closes.
+        end: of the paragraph.
+    """
     opener = _OPENER.match(text, after, end)
     following = text[opener.end()] if opener is not None and opener.end() < end else ""
     if after >= end or text[mark] != ".":

@@ -274,6 +274,7 @@ class _FieldBuilder:
         self._lengths: list[NDArray[np.uint32]] = []
 
     def add(self, texts: Mapping[str, Sequence[str]], n: int) -> None:
+        """Count the tokens of `n` rows, whose texts are given by the name of their source (title, heading, text)."""
         present = [name for name in self._sources if name in texts]
         if not present or not n:
             self._batches.append(_Batch(np.zeros(n, np.int64), np.zeros(0, np.uint32), np.zeros(0, np.uint8)))

@@ -150,12 +150,12 @@ def _dictionary(
     data, starts, slots = scratch.growing(np.uint8), scratch.growing(np.uint32), empty_slots(n_terms)
     starts.append(np.zeros(1, np.uint32))
     count = size = 0
-    for part, its in zip(parts, numbers, strict=True):
+    for part, numbers_of_part in zip(parts, numbers, strict=True):
         seen = count
-        for first, its_data, its_starts in _terms_of(part):
-            own, lengths = its[first : first + TERMS], np.diff(its_starts)
+        for first, data_of_terms, starts_of_terms in _terms_of(part):
+            own, lengths = numbers_of_part[first : first + TERMS], np.diff(starts_of_terms)
             is_new = (own >= seen) & (own != GONE)
-            new_data = its_data[np.repeat(is_new, lengths)]
+            new_data = data_of_terms[np.repeat(is_new, lengths)]
             bounds = size + np.cumsum(np.append(0, lengths[is_new]))
             size = int(bounds[-1])
             check_size(size)
@@ -164,7 +164,7 @@ def _dictionary(
             count += len(bounds) - 1
             data.append(new_data)
             starts.append(bounds_of_new[1:])
-        let_go(its)
+        let_go(numbers_of_part)
     return {"term_bytes": data.array(), "term_starts": starts.array(), "slots": scratch.keep(slots)}
 
 
@@ -260,7 +260,10 @@ class _Joined:
         self._ends = {"list_starts": 0, "dense_starts": 0}
 
     def add(self, arrays: Arrays, first: int) -> None:
-        """Append the arrays of terms from `first` on."""
+        """Append the arrays of a range of terms, which begins at the term `first`.
+
+        Offsets and numbers of terms begin at 0 in each range, so what was appended before is added to them.
+        """
         for name, array in arrays.items():
             piece = array
             if name in self._ends:

@@ -249,14 +249,10 @@ class Analyzer:
 
 
 def _finished(expanded: list[str | tuple[str, ...]], finish: Stemming) -> list[str | tuple[str, ...]]:
-    flat: list[str] = []
-    for e in expanded:
-        if isinstance(e, str):
-            flat.append(e)
-        else:
-            flat += e
-    results = iter(finish(flat))
-    return [next(results) if isinstance(e, str) else tuple(islice(results, len(e))) for e in expanded]
+    """Return tokens after stemming, which takes them all in one call; those of one word stay together."""
+    flat = [each for token in expanded for each in ([token] if isinstance(token, str) else token)]
+    stems = iter(finish(flat))
+    return [next(stems) if isinstance(token, str) else tuple(islice(stems, len(token))) for token in expanded]
 
 
 _CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}

@@ -181,6 +181,11 @@ class _PassageCutter:
     short: int
 
     def chunks(self) -> Iterator[Chunk]:
+        """Yield the chunks of the text, in order; each begins in the overlap with the one before, if there is one.
+
+        `position` is the first visible character of a chunk, and `start` the first one that belongs to it, such as
+        the indent of its line. `fresh` is where it goes beyond the chunk before.
+        """
         text, outline = self.text, self.outline
         page, page_end = 1, self._page_end(0)
         line, last = 1, 0

@@ -140,6 +140,7 @@ def _word(text: str, start: int, end: int) -> list[Piece]:
 
 
 def _cut(folded: str) -> list[str]:
+    """Return the stretches of word characters in a run, without apostrophes at their ends; joiners are dropped."""
     out = [""]
     for char in folded:
         if kind(char) in "wmc" or char == "'":

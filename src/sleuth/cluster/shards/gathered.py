@@ -319,9 +319,10 @@ class _Candidates(NamedTuple):
         return cls(keys[order], scores[order])
 
     def tied(self, depth: int, *, ordered: bool) -> list[int]:
-        """Return the keys of all ties, where their order matters: always, or where one decides who is within the depth.
+        """Return the keys of all rows that tie with another one, or none where their order does not matter.
 
-        Then the order of the others is asked for as well, as ties of a fused ranking mostly tie in its legs.
+        It matters where the ranking must be in order (`ordered`), or where more rows than `depth` are left, so that a
+        tie decides which row is the last.
         """
         if len(self.scores) <= (0 if ordered else depth):
             return []

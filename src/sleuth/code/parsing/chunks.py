@@ -110,6 +110,7 @@ class _Cutter:
         self._cut_between(at, last, owner)
 
     def _cut_between(self, first: int, last: int, owner: int) -> None:
+        """Cut the lines of a definition, or with -1 of the file, that belong to none of its members."""
         kind = _MODULE if owner < 0 else _OUTLINE
         if last - first < WHOLE_LINES:
             self._keep(first, last, owner, kind)

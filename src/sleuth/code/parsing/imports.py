@@ -157,6 +157,7 @@ def _csharp(text: str) -> Iterator[Import]:
 
 
 def _scala(text: str) -> Iterator[Import]:
+    """Read `import a.b.C`, `import a.b._` and `import a.b.{C, D => E}`."""
     body = re.sub(r"^\s*import\s+", "", " ".join(text.split()))
     match = re.match(r"([\w.]+)\.\{(.*)\}", body)
     if match:
@@ -216,6 +217,7 @@ def _swift(text: str) -> Iterator[Import]:
 
 
 def _elixir(text: str) -> Iterator[Import]:
+    """Read `alias A.{B, C}`, `alias A.B, as: C`, `import A` and `use A`."""
     match = re.match(
         r"(\w++)\s*+(?:\(\s*+)?(\w++(?:\.\w++)*+)(?:\.\{([^}]*)\})?(?:\s*+,(?:.*\bas:\s*([\w.]+))?.*|\W*)$",
         text,

@@ -45,7 +45,7 @@ class Recall:
 
     def keys_of(self, entries: Sequence[Listed], key_by_pair: Mapping[Pair, int]) -> list[int | None]:
         """Return the key of each file version; None for unknown ones."""
-        if self.keyed is not key_by_pair:
+        if self.keyed is not key_by_pair:  # another mapping: the keys that are remembered are of the last one
             self.keyed, self.keys = key_by_pair, {}
         keys = list(map(self.keys.get, entries))
         for i in [i for i, key in enumerate(keys) if key is None]:

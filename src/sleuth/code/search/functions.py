@@ -155,6 +155,10 @@ class _SignalReader:
     """Reads the signals of the functions of files, for one query.
 
     Attributes:
+        chunk_scores: of the chunks of each file, by path and by number of the chunk.
+        named: parts of the identifiers in the query, such as "read" and "file" of `read_file`.
+        told: the same of those that stand in its prose, outside pasted code.
+        meant: how clearly the query describes special methods, such as `__getstate__` by "pickle": up to 1.
         outer: by file that was read, the outermost function around each of its symbols, or -1.
     """
 

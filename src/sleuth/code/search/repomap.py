@@ -179,6 +179,7 @@ class _Outlined(NamedTuple):
 
 
 def _outline(snapshot: Snapshot, row: FileRow) -> list[_Outlined]:
+    """Return all definitions of a file, in order; members of functions are there and not drawn."""
     check_cancelled()
     symbols = snapshot.detail(row).symbols
     outline = []
@@ -314,6 +315,7 @@ class _Homes(NamedTuple):
 
 
 def _homes(outlines: Sequence[Sequence[_Outlined]]) -> _Homes:
+    """Return which files define each name that the map can show."""
     of: dict[str, list[int]] = defaultdict(list)
     at_top: dict[str, list[int]] = defaultdict(list)
     for i, outline in enumerate(outlines):

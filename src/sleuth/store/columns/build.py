@@ -108,6 +108,7 @@ def _collect(
 
 
 def _is_flat(types: set[type], values: list[Any]) -> bool:
+    """Return whether values of these types are scalars, or lists of scalars."""
     others = types - _SCALARS
     if not others:
         return True

@@ -66,6 +66,7 @@ class _Used:
 
     @classmethod
     def of(cls, column: Column, keep: NDArray[np.bool_]) -> _Used:
+        """Return what the rows in `keep`, shape (rows,), use of a column."""
         is_used = np.zeros(column.n_codes, np.bool_)
         n_present = 0
         for codes in _codes_of(column, keep):
@@ -95,6 +96,7 @@ class _Merged:
 
     @classmethod
     def of(cls, inputs: Sequence[_Used], n_present: int, scratch: Scratch) -> _Merged:
+        """Merge the dictionaries of columns. In the new one integers come first, then floats, strings and lists."""
         mappings = [zeros(one.column.n_codes, np.uint32) for one in inputs]
         for mapping in mappings:
             mapping[:FIRST_INTEGER] = np.arange(FIRST_INTEGER)

@@ -116,6 +116,7 @@ def _document_sums(
         [*metadata, *[None] * (n - len(metadata))],
     )
     rows = zip(batch.digests, zip(*columns, strict=True), strict=True)
+    # Four numbers, then texts: the digest comes before the row, and the columns between are not in it.
     return [row_checksum(row, 4, 4, salt, zlib.crc32(digest)) for digest, row in rows]
 
 

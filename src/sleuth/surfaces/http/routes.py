@@ -30,7 +30,7 @@ class JsonRoute(APIRoute):
     def get_route_handler(self) -> Handler:
         """Return what answers a request."""
         parameters = inspect.signature(self.endpoint, eval_str=True).parameters
-        if parameters.keys() - {"request"} != {"body", "call"}:
+        if parameters.keys() - {"request"} != {"body", "call"}:  # FastAPI resolves what others take
             return super().get_route_handler()
         model, endpoint = parameters["body"].annotation, self.endpoint
         takes_request = "request" in parameters
