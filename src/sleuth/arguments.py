@@ -17,6 +17,9 @@ T = TypeVar("T")
 MOST_QUERY = 10_000
 """Characters of a query at most: what is longer is a document, and takes a search seconds."""
 
+PER_DOCUMENT = 3
+"""Passages of one document among the first ten, where nobody says how many."""
+
 
 def check_query(query: Any) -> str:
     """Return the query unchanged if it is a valid one. Every public function that takes a query calls this.

@@ -6,11 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sleuth import filters, store
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError
-from sleuth.filters import as_filter
-from sleuth.store import check_text
-from sleuth.types import Document, RetrievedItem
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from sleuth.filters import Filter
     from sleuth.ingest import AddReport, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
     from sleuth.store import IndexSnapshot, StoredDocument
+    from sleuth.types import Document, RetrievedItem
     from sleuth.vector_store import ArrowTable
 
     FilterForm = Filter | Mapping[str, Any] | str | None
@@ -255,7 +254,7 @@ class Documents:
 
     def _named(self, snapshot: IndexSnapshot, ids: Iterable[str] | None, filter: FilterForm) -> list[str]:
         """Return the ids that a change is about, each once: those named that match, or all that match."""
-        tree = as_filter(filter)
+        tree = filters.as_filter(filter)
         if ids is None and tree is None:
             raise ArgumentError("ids or filter must say which documents, got neither")
         if tree is not None:
@@ -266,7 +265,7 @@ class Documents:
                 raise FilterError("; ".join(notes))
         if ids is not None and (isinstance(ids, (str, bytes)) or not isinstance(ids, Iterable)):
             raise ArgumentError(f"ids must be a list of document ids, got {ids!r}")
-        names = None if ids is None else dict.fromkeys(check_text(id, "each of ids") for id in ids)
+        names = None if ids is None else dict.fromkeys(store.check_text(id, "each of ids") for id in ids)
         if names is not None and tree is None:
             return list(names)
         keys = self._keys_where(snapshot, tree)
@@ -279,8 +278,10 @@ class Documents:
 
     def get(self, id: str) -> list[RetrievedItem]:
         """Return the passage, or all passages of the document, with this id, in order; empty where there is neither."""
+        from sleuth.types import RetrievedItem
+
         with self._view.store.reader() as snapshot:
-            key = snapshot.key_of(check_text(id, "id"))
+            key = snapshot.key_of(store.check_text(id, "id"))
             rows = snapshot.chunks_of(id) if key is None else snapshot.rows([key])
         return [RetrievedItem(id=row.id, text=row.text, metadata=row.metadata) for row in rows]
 
@@ -307,7 +308,7 @@ class Documents:
         from sleuth.remote import check_cancelled
 
         limit = check_count(limit, "limit", least=1)
-        tree = as_filter(filter)
+        tree = filters.as_filter(filter)
         with self._view.store.reader() as snapshot:
             selection = None if tree is None else set(self._keys_where(snapshot, tree).tolist())
             keys: list[int] = []

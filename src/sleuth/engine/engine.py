@@ -9,38 +9,32 @@ with Engine.open("index", create=True) as engine:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import hinted
+from sleuth import filters
+from sleuth.arguments import PER_DOCUMENT, hinted
 from sleuth.engine.answers import Answering
 from sleuth.engine.backend import IndexView
-from sleuth.engine.backends import opener_of
 from sleuth.engine.calls import forwarded
 from sleuth.engine.documents import Documents
-from sleuth.engine.expansion import Expansion
-from sleuth.engine.fusion import Fusion
-from sleuth.engine.index import IndexBackend
-from sleuth.engine.legs import legs_that_rank
-from sleuth.engine.opening import OpenOptions
-from sleuth.engine.request import PER_DOCUMENT, SearchRequest
-from sleuth.engine.retrieval import correct_question
 from sleuth.engine.searching import IndexSearch
-from sleuth.engine.synonyms import SynonymForm, Synonyms
+from sleuth.engine.synonyms import Synonyms
 from sleuth.errors import ArgumentError
-from sleuth.filters import all_of, as_filter, to_text
 from sleuth.remote import async_twin
-from sleuth.settings import IndexSettings
-from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.engine.backend import Backend
+    from sleuth.engine.expansion import Expansion
+    from sleuth.engine.fusion import Fusion
+    from sleuth.engine.synonyms import SynonymForm
     from sleuth.filters import Filter
     from sleuth.ingest import FileNames
     from sleuth.protocols import DocumentChunker, Embedder, Reranker
+    from sleuth.settings import IndexSettings
     from sleuth.store import Finding, RankingLeg, Repair, Store
+    from sleuth.types import Ranking
 
 
 _INTERNAL = frozenset({"backend", "idf", "searcher", "store"})
@@ -90,7 +84,7 @@ class Engine(Answering):
             backend.settings,
             lambda: backend.embedder,
             rarity=view.idf,
-            correct=partial(correct_question, view),
+            correct=self._search.correct,
             parent=parent,
         )
 
@@ -135,7 +129,12 @@ class Engine(Answering):
             EmbeddingError, MissingPackageError: the embedder does not load, or with `re_embed` gives no vector; no
                 index is made then, and one that is there stays as it is.
         """
-        limit = as_filter(scope)
+        # What opens an index loads numpy and every leg, which a program that only names this class does without.
+        from sleuth.engine.backends import opener_of
+        from sleuth.engine.index import IndexBackend
+        from sleuth.engine.opening import OpenOptions
+
+        limit = filters.as_filter(scope)
         options = OpenOptions(
             create=create, settings=settings, embedder=embedder, re_embed=re_embed, chunker=chunker
         )
@@ -202,6 +201,8 @@ class Engine(Answering):
             EmbeddingError: the embedder does not answer, and no other leg was asked.
             RetrievalError: no leg answered before the deadline, or a hook of a plugin failed.
         """
+        from sleuth.engine.request import SearchRequest
+
         request = SearchRequest(
             query=query, k=k, filter=filter, legs=legs, fusion=fusion, expand=expand, explain=explain, exact=exact,
             deadline=deadline, syntax=syntax, min_score=min_score, all_copies=all_copies, per_document=per_document,
@@ -277,6 +278,8 @@ class Engine(Answering):
     @property
     def legs(self) -> dict[str, RankingLeg[Any]]:
         """The legs that rank, by name."""
+        from sleuth.engine.legs import legs_that_rank
+
         return legs_that_rank(self.backend.legs)
 
     def refresh(self) -> int:
@@ -333,10 +336,12 @@ class Engine(Answering):
         Raises:
             FilterError: a filter that cannot be read.
         """
-        tree = as_filter(filter)
+        tree = filters.as_filter(filter)
         if tree is None:
             raise ArgumentError(f"filter must say what the view may see, got {filter!r}")
-        view = Engine(self.backend, scope=all_of(self.scope, tree), parent=self, synonyms=self._view.synonyms)
+        view = Engine(
+            self.backend, scope=filters.all_of(self.scope, tree), parent=self, synonyms=self._view.synonyms
+        )
         view.use_model(self.model)
         return view
 
@@ -356,7 +361,7 @@ class Engine(Answering):
     aclose = async_twin(close)
 
     def __repr__(self) -> str:
-        scope = "" if self.scope is None else f", scope={to_text(self.scope)!r}"
+        scope = "" if self.scope is None else f", scope={filters.to_text(self.scope)!r}"
         return f"{type(self).__name__}({str(self.path)!r}{scope})"
 
     def _repr_html_(self) -> str:
@@ -366,7 +371,7 @@ class Engine(Answering):
         count = self.count()
         facts: dict[str, object] = {"index": self.path, "documents": f"{count.documents:,}"}
         facts |= {"passages": f"{count.passages:,}", "embedder": self.settings.embedder or "none"}
-        facts |= {} if self.scope is None else {"scope": to_text(self.scope)}
+        facts |= {} if self.scope is None else {"scope": filters.to_text(self.scope)}
         rows = (f"<tr><th>{name}</th><td>{escape(str(value))}</td></tr>" for name, value in facts.items())
         return f"<table>{''.join(rows)}</table>"
 

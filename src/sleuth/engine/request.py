@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field
 
+from sleuth.arguments import PER_DOCUMENT
 from sleuth.compose import Arrangement
 from sleuth.engine.expansion import Expansion, check_expansion
 from sleuth.engine.fusion import Fusion, as_fusion
@@ -15,9 +16,6 @@ from sleuth.errors import ArgumentError
 from sleuth.filters import Filter
 from sleuth.protocols import Reranker
 from sleuth.request import BaseRequest, Wire
-
-PER_DOCUMENT = 3
-"""Passages of one document among the first ten, where nobody says how many."""
 
 MOST_EDITS: Final = 2
 """Edits by which words of a fuzzy search differ at most."""

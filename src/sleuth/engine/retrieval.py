@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from sleuth.engine.ranking import Rankable
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.search import Searchers
-    from sleuth.engine.spelling import Correction
     from sleuth.filters import Filter
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
     from sleuth.text import Analyzer
@@ -211,18 +210,6 @@ def read_query(view: IndexView, query: str, searchers: Searchers, snapshot: Inde
     except RetrievalError:  # a shard is missing, as the ranking says: its documents are unknown
         return NotedQuery(parts, parts.notes())
     return NotedQuery(parts, notes)
-
-
-def correct_question(view: IndexView, question: str, sources: Sequence[str] | None = None) -> Correction:
-    """Return a question with words that no passage holds in their nearest spelling; as it is if shards are missing."""
-    from sleuth.engine.spelling import Correction, corrected
-
-    with view.store.reader() as snapshot:
-        analyzer = get_analyzer(view.backend.settings.analyzer)
-        try:
-            return corrected(question, view.backend.searchers_of(snapshot), snapshot, analyzer)
-        except RetrievalError:
-            return Correction(question)
 
 
 def looked_up(

@@ -6,13 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from sleuth import filters
 from sleuth.arguments import check_count, check_query
-from sleuth.engine import retrieval
-from sleuth.engine.fusion import MOST
-from sleuth.engine.search import vector_leg
-from sleuth.errors import ArgumentError
-from sleuth.filters import as_filter
-from sleuth.types import Ranking
+from sleuth.errors import ArgumentError, RetrievalError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +17,10 @@ if TYPE_CHECKING:
     from sleuth.engine.backend import IndexView
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.selection import Count, Facet, MetadataKey
+    from sleuth.engine.spelling import Correction
     from sleuth.engine.suggesting import Suggestion
     from sleuth.filters import Filter
+    from sleuth.types import Ranking
 
     FilterForm = Filter | Mapping[str, Any] | str | None
 
@@ -31,7 +29,9 @@ class IndexSearch:
     """Searches what one view of an index shows; `Engine` has these calls."""
 
     def __init__(self, view: IndexView) -> None:
-        self._view = view
+        from sleuth.engine.retrieval import retrieve  # with numpy, for an index that is open
+
+        self._view, self._retrieve = view, partial(retrieve, view)
 
     def answer(self, request: SearchRequest) -> Ranking:
         """Return the best passages for a request, without hooks."""
@@ -39,7 +39,23 @@ class IndexSearch:
             raise ArgumentError(
                 f"sources must be docs for an engine, got {request.sources!r}; open_sources opens others"
             )
-        return self._view.backend.ask(partial(retrieval.retrieve, self._view, request))
+        return self._view.backend.ask(partial(self._retrieve, request))
+
+    def correct(self, question: str, sources: Sequence[str] | None = None) -> Correction:
+        """Return a question with words that no passage holds in their nearest spelling.
+
+        It stays as it is if shards are missing.
+        """
+        from sleuth.engine.spelling import Correction, corrected
+        from sleuth.text import get_analyzer
+
+        backend = self._view.backend
+        with self._view.store.reader() as snapshot:
+            analyzer = get_analyzer(backend.settings.analyzer)
+            try:
+                return corrected(question, backend.searchers_of(snapshot), snapshot, analyzer)
+            except RetrievalError:
+                return Correction(question)
 
     def nearest(
         self,
@@ -62,12 +78,16 @@ class IndexSearch:
         """
         import numpy as np
 
+        from sleuth.engine.fusion import MOST
+        from sleuth.engine.search import vector_leg
+        from sleuth.types import Ranking
+
         try:
             query = np.asarray(vector, np.float32)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
         k = min(check_count(k), MOST)
-        tree = as_filter(filter)
+        tree = filters.as_filter(filter)
         with self._view.store.reader() as snapshot:
             searchers = self._view.backend.searchers_of(snapshot)
             vector_leg(searchers.legs)
@@ -84,7 +104,7 @@ class IndexSearch:
         """
         if query is not None:
             check_query(query)
-        tree = as_filter(filter)
+        tree = filters.as_filter(filter)
         with self._view.store.reader() as snapshot:
             return self._view.backend.searchers_of(snapshot).select(snapshot, tree, query=query).count()
 
@@ -112,7 +132,7 @@ class IndexSearch:
         names, limit = check_keys(keys), check_count(limit, "limit")
         if query is not None:
             check_query(query)
-        tree = as_filter(filter)
+        tree = filters.as_filter(filter)
         with self._view.store.reader() as snapshot:
             selection = self._view.backend.searchers_of(snapshot).select(snapshot, tree, query=query)
             return {name: selection.facets(name, limit) for name in names}
@@ -135,6 +155,6 @@ class IndexSearch:
 
     def metadata_keys(self, filter: FilterForm = None) -> list[MetadataKey]:
         """Return the metadata keys of the documents that match a filter, by name, with the types of their values."""
-        tree = as_filter(filter)
+        tree = filters.as_filter(filter)
         with self._view.store.reader() as snapshot:
             return self._view.backend.searchers_of(snapshot).metadata_keys(snapshot, tree)
