@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import get_analyzer
+from sleuth.text import get_analyzer, words
 from tests.examples import examples
 
 NAMES = ["english", "german", "arabic", "turkish", "vietnamese", "plain", "code", "code-english", "names"]
@@ -195,6 +195,28 @@ def test_parts_of_identifiers_have_places_of_their_own() -> None:
         ("args", "args"),
         ("2", "2"),
     ]
+
+
+def test_a_run_of_letters_is_the_word_that_it_is_among_other_signs() -> None:
+    letters = [
+        char
+        for code in range(0x80, 0x20000)
+        if (char := chr(code)).isalpha() and not words.has_unspaced(char)
+    ]
+    for run in [*letters, *(f"a{letter}b" for letter in letters)]:
+        assert words.pieces(run) == words.pieces(f"{run}\xa0"), f"U+{ord(max(run)):04X}"
+
+
+def test_marks_of_latin_letters_alone_are_dropped() -> None:
+    for letter in map(chr, range(0x80, 0x2000)):
+        kept, is_latin = "", False
+        for char in unicodedata.normalize("NFD", letter):
+            if not unicodedata.category(char).startswith("M"):
+                is_latin = char < "\u0250"
+            elif is_latin:
+                continue
+            kept += char
+        assert words.without_accents(letter) == unicodedata.normalize("NFC", kept), f"U+{ord(letter):04X}"
 
 
 def test_encoded_data_is_left_out() -> None:

@@ -315,10 +315,12 @@ def _apostrophes(word: str, start: int, end: int) -> list[Span]:
 
 def _cut_english(run: str) -> list[str]:
     """Return the tokens of `_find_english`, without places, of an ASCII run."""
-    if "-" not in run:
-        return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part]
-    tokens = [token for part in run.split("-") if part for token in _cut_english(part)]
-    return tokens + [token for _, _, token in hyphen_compounds(run, words.without_accents)]
+    if "-" in run:
+        tokens = [
+            token for part in run.split("-") for token in ([part] if part.isalnum() else _cut_english(part))
+        ]
+        return tokens + [token for _, _, token in hyphen_compounds(run, words.without_accents)]
+    return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part] if run else []
 
 
 def _find_language(language: LanguageRules, run: str) -> list[Span]:

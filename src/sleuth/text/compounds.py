@@ -92,9 +92,9 @@ class Compounds:
         """Return a function that cuts an ASCII run into tokens; `cut_words` does so where no compound can be."""
 
         def cut(run: str) -> list[str]:
-            if not run[-2:-1].isspace() and "." not in run and run[-1] not in "#+":
-                return cut_words(run)
-            return [token for _, _, token in self._find_in_run(run)]
+            if run[-2:-1].isspace() or run[-1] in "#+" or _ACRONYM.fullmatch(run):
+                return [token for _, _, token in self._find_in_run(run)]
+            return _cut_numbers(run, cut_words) if "." in run else cut_words(run)
 
         return cut
 
@@ -147,6 +147,18 @@ class Compounds:
         return spans
 
 
+def _cut_numbers(run: str, cut_words: Callable[[str], list[str]]) -> list[str]:
+    """Return the tokens of `Compounds._find_numbers`, without places, of an ASCII run with a dot."""
+    tokens: list[str] = []
+    for part in run.split("-"):
+        if is_dotted := _DOTTED.fullmatch(part):
+            tokens.append(part)
+        if not (is_dotted and _DECIMAL.fullmatch(part)):
+            for piece in part.split("."):
+                tokens += [piece] if piece.isalnum() else cut_words(piece)
+    return tokens
+
+
 def _moved(spans: Iterable[Piece], by: int) -> list[Piece]:
     return [(start + by, end + by, token) for start, end, token in spans]
 
@@ -169,7 +181,8 @@ def hyphen_compounds(run: str, fold: Callable[[str], str]) -> list[Piece]:
     for match in compound.finditer(run):
         start, end = match.span()
         if not (_goes_on(run[start - 1 : start]) or _goes_on(run[end : end + 1])):
-            token = fold(words.fold(match[0].replace("-", "")))
+            letters = match[0].replace("-", "")
+            token = letters.lower() if letters.isascii() else fold(words.fold(letters))
             if token.isalnum():
                 spans.append((start, end, token))
     return spans

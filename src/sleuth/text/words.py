@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 JOINERS = frozenset("\u00ad\u200c\u200d\u2060\ufeff")
 """Invisible characters inside a word; they are dropped."""
 APOSTROPHES = frozenset("'\u2019\u02bc\uff07")
+_MODIFIER_APOSTROPHE = "\u02bc"
+"""The apostrophe that is a letter."""
+_BEYOND_LATIN = "\u0250"
 _FIXED = dict.fromkeys(JOINERS, "j") | dict.fromkeys(APOSTROPHES, "'") | {"_": "w"}
 _UNSPACED = (
     (0x0E00, 0x0EFF),  # Thai, Lao
@@ -81,16 +84,28 @@ def without_accents(text: str) -> str:
     """Remove the marks of Latin letters: "café" becomes "cafe"; other scripts stay as they are."""
     if text.isascii():
         return text
+    if max(text) < _BEYOND_LATIN:
+        return text.translate(_plain_latin())
+    decomposed = unicodedata.normalize("NFD", text)
+    if min(decomposed) >= _BEYOND_LATIN:
+        return unicodedata.normalize("NFC", decomposed)
     chars: list[str] = []
     latin = False
-    for char in unicodedata.normalize("NFD", text):
+    for char in decomposed:
         if unicodedata.category(char)[0] == "M":
             if latin:
                 continue
         else:
-            latin = char < "\u0250"
+            latin = char < _BEYOND_LATIN
         chars.append(char)
     return unicodedata.normalize("NFC", "".join(chars))
+
+
+@cache
+def _plain_latin() -> dict[int, str]:
+    """Return the Latin letters that have marks, without these."""
+    plain = {code: unicodedata.normalize("NFD", chr(code))[0] for code in range(0x80, ord(_BEYOND_LATIN))}
+    return {code: letter for code, letter in plain.items() if letter < _BEYOND_LATIN}
 
 
 def pieces(run: str, inside: str = "wmj") -> list[Piece]:
@@ -100,6 +115,8 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
         run: text without ASCII separators.
         inside: kinds of characters that continue a word; with "'" among them, words keep inner apostrophes.
     """
+    if is_word(run) and is_word(folded := fold(run)):
+        return [(0, len(run), folded)]
     tokens: list[Piece] = []
     i, n = 0, len(run)
     while i < n:
@@ -128,6 +145,11 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
         else:
             i += 1
     return tokens
+
+
+def is_word(run: str) -> bool:
+    """Return whether a run consists of letters that are written in words, which most runs do."""
+    return run.isalpha() and _MODIFIER_APOSTROPHE not in run and not has_unspaced(run)
 
 
 def _word(text: str, start: int, end: int) -> list[Piece]:
@@ -203,7 +225,7 @@ def spaced(run: str) -> str:
 
     NUL is before each pair and stretch: to what precedes it, the run goes on as it did. A blank ends the run.
     """
-    parts = [] if run.isascii() else stretches(run)
+    parts = stretches(run) if has_unspaced(run) else []
     if not any(part.unspaced for part in parts):
         return run
     shorter = []
@@ -234,5 +256,10 @@ def _end_of_emoji(run: str, i: int) -> int:
 
 def has_unspaced(text: str) -> bool:
     """Return whether a text may hold scripts written without spaces, whose runs are long."""
-    # Compiled where it is first needed, which takes milliseconds, and kept by `re`.
-    return re.search(f"[{MAYBE_UNSPACED}]", text) is not None
+    return _unspaced().search(text) is not None
+
+
+@cache
+def _unspaced() -> re.Pattern[str]:
+    """Return what finds such a character; compiled where it is first needed, which takes milliseconds."""
+    return re.compile(f"[{MAYBE_UNSPACED}]")
