@@ -233,6 +233,16 @@ def test_layout_is_irrelevant(seed: int, sizes: list[int], k: int) -> None:
     assert before.scores.tolist() == after.scores.tolist()
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_a_merge_refuses_vectors_that_are_not_finite(value: float) -> None:
+    """A merge of a damaged segment raises, and makes no segment of numbers that are none."""
+    leg = DenseLeg(HashEmbedder())
+    view = view_of(leg, rows_of(["one", "two"]))
+    view.arrays["vectors"][1, 3] = value
+    with pytest.raises(IndexDamagedError, match="vectors must be finite; `sleuth doctor --repair`"):
+        leg.merge([view, view_of(leg, rows_of(["three"], 3))])
+
+
 def test_merge_equals_build() -> None:
     """Merging segments gives the same arrays as building all rows at once."""
     leg = DenseLeg(HashEmbedder(70))

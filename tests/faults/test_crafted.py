@@ -182,6 +182,7 @@ def attempt(case: Subject, encoded: segments.Encoded, rng: random.Random) -> str
     return "use" if refused else ""
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", ["lexical", "flat", "dense", "tokens", "lists", "columns"])
 def test_crafted_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Any arrays and facts raise a typed error, or are searched and merged within their bounds.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.store import IN_MEMORY, Scratch, let_go
+
+_Half = TypeVar("_Half", np.uint16, np.float16)
 
 BLOCK = 64
 """Rows of a block of codes (codes.h)."""
@@ -57,7 +59,12 @@ def spread_of(left_out: float, values: int) -> float:
     return math.sqrt(max(left_out, 0.0) / values) if values else 0.0
 
 
-def _pieces(halves: NDArray[np.uint16]) -> Iterator[NDArray[np.uint16]]:
+def are_finite(vectors: NDArray[np.float16]) -> bool:
+    """Return whether vectors, shape (n, dimension), hold finite numbers only."""
+    return all(np.isfinite(piece).all() for piece in _pieces(vectors))
+
+
+def _pieces(halves: NDArray[_Half]) -> Iterator[NDArray[_Half]]:
     for first in range(0, len(halves), PIECE):
         yield halves[first : first + PIECE]
         let_go(halves)

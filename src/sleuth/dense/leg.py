@@ -19,10 +19,10 @@ from sleuth.dense.embedding import (
     dimension_of,
     embed_texts,
 )
-from sleuth.dense.encoding import PIECE, encode
+from sleuth.dense.encoding import PIECE, are_finite, encode
 from sleuth.dense.late import begins_of
 from sleuth.dense.search import DenseSearcher
-from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.errors import ArgumentError, EmbeddingError, IndexDamagedError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.store import (
@@ -250,8 +250,11 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
         )
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
-        """Vectors and codes of the live rows of these segments, in order; raises EmbeddingError where they are of
-        several lengths.
+        """Return vectors and codes of the live rows of these segments, in order.
+
+        Raises:
+            EmbeddingError: vectors are of several lengths.
+            IndexDamagedError: a vector is not finite.
         """
         dimension = dimension_of(segments)
         vectors = scratch.growing(np.float16)
@@ -267,6 +270,10 @@ class DenseLeg(RankingLeg[NDArray[np.float32]]):
                 _append_sets(tokens, sets, each, live)
                 _append_rows(sizes, each, live)
         rows = vectors.array().reshape(-1, dimension) if dimension else np.zeros((0, 0), np.float16)
+        if not are_finite(rows):
+            raise IndexDamagedError(
+                "vectors must be finite; `sleuth doctor --repair` makes their segment anew"
+            )
         return self.pack(rows, (tokens.array(), sizes.array()), scratch)
 
     def check(self, view: SegmentView) -> None:

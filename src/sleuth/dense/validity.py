@@ -8,17 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sleuth.dense.encoding import BLOCK
+from sleuth.dense.encoding import BLOCK, are_finite
 from sleuth.dense.late import begins_of
 from sleuth.dense.lists import NO_ROW, PREFIX
 from sleuth.dense.matching import are_sets
 from sleuth.dense.wordllama import TOKENS
-from sleuth.store import array_of, arrays_of, check_offsets, integer_of, let_go, number_of, require, windows
+from sleuth.store import array_of, arrays_of, check_offsets, integer_of, number_of, require, windows
 
 MOST_DIMENSIONS = 1 << 17
 MOST = 4.0
 """Vectors have length 1 and their mean less, so factors and errors of codes are below 2; rounding leaves room."""
-_PIECE = 1 << 14
 
 
 def validate_arrays(
@@ -53,9 +52,7 @@ def validate_arrays(
     if any(name.startswith(PREFIX) for name in arrays):
         number_of(facts, "list_spread", 0, MOST)
         _check_lists(arrays, n, dimension, full=full)
-    for first in range(0, n if full else 0, _PIECE):
-        require(np.isfinite(vectors[first : first + _PIECE]).all(), "'vectors' must be finite")
-        let_go(vectors)
+    require(not full or are_finite(vectors), "'vectors' must be finite")
 
 
 def _check_within(name: str, values: NDArray[np.floating[Any]], lower: float) -> None:
