@@ -30,6 +30,8 @@ __all__: list[str]
 # Not public: for the other rooms and for tests.
 from sleuth.code.repository.git import root_of as root_of
 from sleuth.code.search.context import piece_id as piece_id
+from sleuth.code.search.facets import CodeMatches as CodeMatches
+from sleuth.code.search.facets import code_matches as code_matches
 from sleuth.code.search.filters import file_metadata as file_metadata
 from sleuth.code.snapshots.record import Repository as Repository
 from sleuth.code.snapshots.scope import CodeView as CodeView

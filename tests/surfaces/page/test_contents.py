@@ -166,6 +166,47 @@ def test_many_numbers_and_dates_are_counted_by_range(tmp_path: Path) -> None:
     assert len(months) <= 8
 
 
+def test_code_has_facets_as_documents_have(tmp_path: Path) -> None:
+    """Languages, kinds of definitions and folders of code narrow the results, alone and beside those of documents."""
+    (tmp_path / "repo" / "src").mkdir(parents=True)
+    (tmp_path / "repo" / "web").mkdir()
+    (tmp_path / "repo" / "src" / "cats.py").write_text(
+        "class Cat:\n    def climb(self):\n        pass\n\n\ndef climb():\n    pass\n"
+    )
+    (tmp_path / "repo" / "web" / "cats.ts").write_text("export function climb(): void {}\n")
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
+        engine.add(
+            Document(f"Cats climb {n}.", {"source": f"{'ab'[n % 2]}/{n}.md", "language": "en"})
+            for n in range(4)
+        )
+    with open_code(tmp_path / ".sleuth", create=True) as storage:
+        index_path(storage, tmp_path / "repo", workers=1)
+    with serving(tmp_path / ".sleuth", extensions=extensions(), sources=("docs", "code")) as server:
+        alone = _facets(server.client.get("/", params={"q": "climb", "in": "code"}).text)
+        page = server.client.get("/", params={"q": "climb"}).text
+        together = _facets(page)
+        pages = {
+            label: server.client.get(address).text
+            for group in together.values()
+            for label, address, _ in group
+        }
+        nothing = _facets(server.client.get("/", params={"q": "climb", "in": "docs"}).text)
+    counts = {name: {label: count for label, _, count in group} for name, group in alone.items()}
+    assert counts == {
+        "language": {"python": 1, "typescript": 1},
+        "kind": {"function": 2, "class": 1},
+        "folder": {"src/": 1, "web/": 1},
+    }
+    assert [label for label, _, _ in together["language"]] == ["en", "python", "typescript"]
+    assert [label for label, _, _ in together["folder"]] == ["a/", "b/", "src/", "web/"]
+    assert "4 documents and 2 files of code hold a word" in page
+    assert "1 file of code holds a word" in pages["python"]
+    assert "Cats climb" not in pages["class"]
+    assert "cats.ts" not in pages["src/"]
+    assert "cats.ts" in pages["web/"]
+    assert set(nothing) == {"folder"}
+
+
 def _facets(html: str) -> dict[str, list[tuple[str, str, int]]]:
     """Return the choices of each facet: label, address and count."""
     groups = re.findall(r"<h2><bdi>(.*?)</bdi></h2>\s*<ul>(.*?)</ul>", html, re.DOTALL)

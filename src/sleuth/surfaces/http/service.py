@@ -143,14 +143,19 @@ class Service:
         """Return whether the sources of the server include a repository."""
         return _is_named(repository, self.settings.sources)
 
-    def snapshots(self, key: Key) -> list[Snapshot]:
+    def snapshots(self, key: Key, sources: Sequence[str] | None = None) -> list[Snapshot]:
         """Return the newest completed snapshot of each repository that the server offers the owner of a key.
+
+        Args:
+            sources: those of the server that name the repositories; None for all.
 
         Raises:
             UnknownRepositoryError: as `code`.
         """
         storage, result = self.code(key), []
         for repository in filter(self.offers_repository, storage.repositories()):
+            if sources is not None and not _is_named(repository, sources):
+                continue
             with suppress(UnknownSnapshotError):  # no snapshot is complete yet
                 result.append(storage.open_snapshot(repository, storage.snapshot(repository)))
         return result

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sleuth.filters import And, Compare, to_text
 from sleuth.text import escape_text
 
 if TYPE_CHECKING:
+    from sleuth.code import CodeMatches
+    from sleuth.engine import Facet
     from sleuth.surfaces.http import Call
     from sleuth.surfaces.page.state import PageState
 
@@ -24,7 +26,7 @@ MOST_VALUES: Final = 60
 MOST_PLACES: Final = 1_000
 """Documents whose folders are counted, and values that are counted by range; more show neither."""
 
-_FIRST: Final = ("type", "language", "lang", "author", "year", "date")
+_FIRST: Final = ("type", "language", "kind", "lang", "author", "year", "date")
 _NOT_FACETS: Final = frozenset({
     "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "member", "page", "pages",
     "start_line", "end_line", "id", "url", "description",
@@ -35,6 +37,9 @@ _YEAR, _MONTH = len("2026"), len("2026-11")
 _LEAST_SPAN: Final = 1e-300
 _MOST_SPAN: Final = 1e300
 """Between the least and the greatest number of a key that is shown by ranges."""
+
+Counts: TypeAlias = Sequence[tuple[Any, int | None]]
+"""Values of a key, and how many documents or files have each; None where that is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,33 +71,78 @@ class FacetGroup:
     range: str = ""
 
 
-def facets_of(call: Call, state: PageState) -> list[FacetGroup]:
-    """Return the values of metadata among the matching documents, and which ones are selected."""
-    groups: list[FacetGroup] = []
-    values: set[str] = set()
-    if "docs" in state.sources:
-        tree = state.request.filter
-        names = [key.name for key in call.engine.metadata_keys(tree) if _is_facet(key.name, key.types)]
-        names.sort(key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name))
-        counts = call.engine.facets(
-            [*names[:KEYS], "source"], query=state.query, filter=tree, limit=MOST_PLACES + 1
-        )
-        for name in names[:KEYS]:
-            if (group := _group(name, counts[name], state)) is not None:
-                groups.append(group)
-                values |= {choice.text for choice in group.choices}
-        if folders := _folders(counts["source"], state):
-            groups.append(FacetGroup("folder", folders))
-            values |= {choice.text for choice in folders}
-    others = [_choice(text, text, None, state) for text in state.filters if text not in values]
+def facets_of(call: Call, state: PageState, code: Mapping[str, CodeMatches]) -> list[FacetGroup]:
+    """Return the values of metadata among the matching documents and code, and which ones are selected.
+
+    Args:
+        code: what matches in each repository, by its path.
+    """
+    counts: dict[str, Counts] = {**_counts_of_documents(call, state)}
+    folders = [*_folders(counts.pop("source", ()), state), *_folders_of_code(code, state)]
+    for name, values in _counts_of_code(code).items():
+        counts[name] = _merged(counts.get(name, ()), values)
+    names = sorted(counts, key=_place)[:KEYS]
+    groups = [group for name in names if (group := _group(name, counts[name], state)) is not None]
+    if len(folders) > 1 or any(choice.is_chosen for choice in folders):
+        groups.append(FacetGroup("folder", folders))
+    shown = {choice.text for group in groups for choice in group.choices}
+    others = [_choice(text, text, None, state) for text in state.filters if text not in shown]
     return [*([FacetGroup("chosen", others)] if others else []), *groups]
+
+
+def _counts_of_documents(call: Call, state: PageState) -> Mapping[str, Sequence[Facet]]:
+    """Return the values of the metadata of matching documents, and their sources."""
+    if "docs" not in state.sources:
+        return {}
+    tree = state.request.filter
+    names = [key.name for key in call.engine.metadata_keys(tree) if _is_facet(key.name, key.types)]
+    keys = [*sorted(names, key=_place)[:KEYS], "source"]
+    return call.engine.facets(keys, query=state.query, filter=tree, limit=MOST_PLACES + 1)
+
+
+def _place(name: str) -> tuple[int, str]:
+    return (_FIRST.index(name) if name in _FIRST else len(_FIRST), name)
+
+
+def _counts_of_code(code: Mapping[str, CodeMatches]) -> dict[str, Counts]:
+    """Return the languages of files, and the kinds of definitions, under the keys that filters of code have."""
+    if not code:
+        return {}
+    languages = Counter(file.language for matches in code.values() for file in matches.files if file.language)
+    kinds: Counts = []
+    for matches in code.values():
+        kinds = _merged(kinds, [*matches.kinds.items()])
+    return {"language": languages.most_common(), "kind": kinds}
+
+
+def _merged(one: Counts, other: Counts) -> Counts:
+    """Return the values of both, the most frequent first; the number is unknown where one of two is."""
+    totals: dict[Any, int | None] = dict(one)
+    for value, count in other:
+        total = totals.get(value, 0)
+        totals[value] = None if total is None or count is None else total + count
+    return sorted(totals.items(), key=lambda pair: -(pair[1] or 0))
+
+
+def _folders_of_code(code: Mapping[str, CodeMatches], state: PageState) -> list[Choice]:
+    """Return the folders of matching files of the one repository that has any, or else the repositories."""
+    roots = {root: matches.files for root, matches in code.items() if matches.files}
+    if len(roots) == 1:
+        ((root, files),) = roots.items()
+        return _folders([(f"{root}/{file.path}", 1) for file in files], state)
+    return [
+        _choice(
+            f"{root.rpartition('/')[2]}/", to_text(Compare("source", "prefix", f"{root}/")), len(files), state
+        )
+        for root, files in roots.items()
+    ][:VALUES]
 
 
 def _is_facet(name: str, types: tuple[str, ...]) -> bool:
     return name not in _NOT_FACETS and "object" not in types
 
 
-def _group(name: str, counts: Sequence[tuple[Any, int]], state: PageState) -> FacetGroup | None:
+def _group(name: str, counts: Counts, state: PageState) -> FacetGroup | None:
     """Return a key with its values: numbers and dates by value, the newest first, texts by how many have them.
 
     Many dates are counted by year or by month, and many numbers by ranges.
@@ -114,21 +164,21 @@ def _group(name: str, counts: Sequence[tuple[Any, int]], state: PageState) -> Fa
     return FacetGroup(name, choices, "number" if is_number else "date" if is_date else "")
 
 
-def _periods(name: str, counts: Sequence[tuple[str, int]], state: PageState) -> list[Choice]:
+def _periods(name: str, counts: Counts, state: PageState) -> list[Choice]:
     """Return the latest years of dates, or the latest months if all are of one year."""
     if len(counts) > MOST_PLACES:
         return []
     length = _MONTH if len({date[:_YEAR] for date, _ in counts}) == 1 else _YEAR
     totals: Counter[str] = Counter()
     for date, count in counts:
-        totals[date[:length]] += count
+        totals[date[:length]] += count or 0
     return [
         _choice(period, to_text(Compare(name, "prefix", period)), totals[period], state)
         for period in sorted(totals, reverse=True)[:VALUES]
     ]
 
 
-def _ranges(name: str, counts: Sequence[tuple[float, int]], state: PageState) -> list[Choice]:
+def _ranges(name: str, counts: Counts, state: PageState) -> list[Choice]:
     """Return at most `VALUES` ranges of numbers, the highest first."""
     span = max(value for value, _ in counts) - min(value for value, _ in counts)
     if len(counts) > MOST_PLACES or not _LEAST_SPAN < span < _MOST_SPAN:
@@ -136,7 +186,7 @@ def _ranges(name: str, counts: Sequence[tuple[float, int]], state: PageState) ->
     step = _step(span)
     totals: Counter[float] = Counter()
     for value, count in counts:
-        totals[value // step] += count
+        totals[value // step] += count or 0
     choices = []
     for number in sorted(totals, reverse=True):
         low, high = (round(end * step, 12) for end in (number, number + 1))
@@ -159,8 +209,8 @@ def _choice(label: str, text: str, count: int | None, state: PageState) -> Choic
     return Choice(escape_text(label), text, count, state.toggled(text).address(), text in state.filters)
 
 
-def _folders(counts: Sequence[tuple[Any, int]], state: PageState) -> list[Choice]:
-    """Return the folders of the matching documents below those that they share."""
+def _folders(counts: Counts, state: PageState) -> list[Choice]:
+    """Return the folders of the matching documents or files below those that they share."""
     if len(counts) > MOST_PLACES:
         return []
     places = [(_folders_above(str(source)), count) for source, count in counts if "://" not in str(source)]
@@ -168,12 +218,13 @@ def _folders(counts: Sequence[tuple[Any, int]], state: PageState) -> list[Choice
     totals: Counter[str] = Counter()
     for parts, count in places:
         if len(parts) > depth:
-            totals["".join(f"{part}/" for part in parts[: depth + 1])] += count
-    choices = [
-        _choice(f"{folder.split('/')[depth]}/", to_text(Compare("source", "prefix", folder)), count, state)
+            totals["".join(f"{part}/" for part in parts[: depth + 1])] += count or 0
+    return [
+        _choice(
+            f"{folder[:-1].rpartition('/')[2]}/", to_text(Compare("source", "prefix", folder)), count, state
+        )
         for folder, count in totals.most_common(VALUES)
     ]
-    return choices if len(choices) > 1 or any(choice.is_chosen for choice in choices) else []
 
 
 def shared_folders(paths: Iterable[Sequence[str]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ from sleuth.text import escape_text
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
-    from sleuth.code import Snapshot
+    from sleuth.code import CodeMatches, Snapshot
     from sleuth.ingest import Extractors
     from sleuth.surfaces.http import Call
 
@@ -37,7 +37,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         return {
             "hits": [],
             "passages": 0,
-            "matching": None,
+            "matching": [],
             "facets": [],
             "counts": _counts(call),
             "more": False,
@@ -46,7 +46,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
             "notes": (),
             "stale": 0,
         }
-    if "code" in state.sources:
+    if searches_code(state):
         call.service.freshness(call.key).check(wait=0.0)
     retriever = call.retriever(list(state.sources))
     last = state.page * PAGE
@@ -54,17 +54,18 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
     with call.retrieval_span(state.query, last + 1):
         ranking = call.shown(retriever.run(request))
     items = ranking[last - PAGE : last]
+    code = matching_code(call, state)
     return {
         "hits": views.hits_of(items, request, retriever, last - PAGE + 1),
         "passages": len(items),
-        "matching": _matching(call, state),
-        "facets": facets_of(call, state),
+        "matching": _matching(call, state, code),
+        "facets": facets_of(call, state, code),
         "counts": None,
         "more": len(ranking) > last,
         "answer": _answer(call, state) if state.with_answer and state.page == 1 else None,
         "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
         "notes": [views.note_of(note, state) for note in ranking.notes],
-        "stale": stale_files(call) if "code" in state.sources else 0,
+        "stale": stale_files(call) if searches_code(state) else 0,
     }
 
 
@@ -79,11 +80,32 @@ def standalone(call: Call, state: PageState) -> str:
         return standalone_question(state.query, turns, None)
 
 
-def _matching(call: Call, state: PageState) -> int | None:
-    """Return how many documents hold a word of the question; None where no documents are searched."""
-    if "docs" not in state.sources:
-        return None
-    return call.engine.count(state.request.filter, query=state.query).documents
+def searches_code(state: PageState) -> bool:
+    """Return whether a repository is among the sources of a state."""
+    return any(name.partition(":")[0] == "code" for name in state.sources)
+
+
+def matching_code(call: Call, state: PageState) -> dict[str, CodeMatches]:
+    """Return what holds a word of the question in each repository that is searched, by its path."""
+    from sleuth.code import code_matches
+
+    if not searches_code(state):
+        return {}
+    tree = call.filter(state.request.filter)
+    return {
+        snapshot.repository.path: code_matches(snapshot, state.query, tree)
+        for snapshot in snapshots_of(call, state.sources)
+    }
+
+
+def _matching(call: Call, state: PageState, code: Mapping[str, CodeMatches]) -> list[tuple[int, str]]:
+    """Return how many documents and files of code hold a word of the question, without those of which none does."""
+    files = sum(len(matches.files) for matches in code.values())
+    documents = 0
+    if "docs" in state.sources:
+        documents = call.engine.count(state.request.filter, query=state.query).documents
+    counts = ((documents, "document", "documents"), (files, "file of code", "files of code"))
+    return [(n, one if n == 1 else several) for n, one, several in counts if n]
 
 
 def stale_files(call: Call) -> int:
@@ -261,11 +283,15 @@ def _place(root: str, entry: Mapping[str, Any], last: int) -> dict[str, Any]:
     }
 
 
-def snapshots_of(call: Call) -> list[Snapshot]:
-    """Return the newest snapshot of every repository that the server offers to this reader."""
+def snapshots_of(call: Call, sources: Sequence[str] | None = None) -> list[Snapshot]:
+    """Return the newest snapshot of every repository that the server offers to this reader.
+
+    Args:
+        sources: those that name the repositories; None for all.
+    """
     if not call.key.sees_code:
         return []
     try:
-        return call.service.snapshots(call.key)
+        return call.service.snapshots(call.key, sources)
     except UnknownRepositoryError:
         return []
