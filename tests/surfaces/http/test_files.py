@@ -99,6 +99,15 @@ def test_a_batch_is_polled(served: tuple[Local, dict[str, str]]) -> None:
         filters = {"type": "eq", "key": "rank", "value": 1}
         hits = client.vector_stores.search("sleuth", query="note", filters=filters)  # type: ignore[arg-type]
         assert [hit.file_id for hit in hits] == ["note1.md"]
+        mixed = client.vector_stores.file_batches.create_and_poll(
+            "sleuth", file_ids=["note3.md", "y.bin"], poll_interval_ms=50
+        )
+        assert (mixed.file_counts.completed, mixed.file_counts.failed) == (1, 1)
+        attached = client.vector_stores.files.retrieve("note3.md", vector_store_id="sleuth")
+        assert (attached.status, attached.usage_bytes) == ("completed", 27)
+        client.files.delete("note3.md")
+        with pytest.raises(openai.NotFoundError):  # another file of its batch could not be read
+            client.vector_stores.files.retrieve("note3.md", vector_store_id="sleuth")
         cancelled = client.vector_stores.file_batches.cancel(again.id, vector_store_id="sleuth")
         assert cancelled.status == "completed"
     with client_of(served, "bob") as other, pytest.raises(openai.NotFoundError):

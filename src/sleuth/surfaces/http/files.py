@@ -6,7 +6,7 @@ A file is known by its name. What OpenAI's clients poll are jobs: one reads the 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, File, Form, UploadFile
 from pydantic import BaseModel, Field
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sleuth.remote import Cancellation
     from sleuth.surfaces.http.job_record import RecordedJob
     from sleuth.surfaces.http.job_runs import Step, Tell
+    from sleuth.types import RetrievedItem
 
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 
@@ -111,7 +112,8 @@ async def upload_file(
 @router.get("/v1/files/{file_id:path}", response_model=FileObject, responses=PROBLEMS | MISSING)
 async def get_file(file_id: str, call: CurrentCall) -> Response:
     """Return a file that was uploaded; any document is one, too."""
-    return json_response(_file_object(file_id, await call.read(_known, file_id, call, "upload")))
+    job, _ = await call.read(_known, file_id, call, "upload")
+    return json_response(_file_object(file_id, job))
 
 
 @router.delete("/v1/files/{file_id:path}", response_model=DeletedFile, responses=PROBLEMS | MISSING)
@@ -139,8 +141,7 @@ async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall)
     """Attach an uploaded file, once it is read; its documents get the attributes."""
     check_store(vector_store_id, call)
     await call.read(_known, body.file_id, call, "upload")
-    job = await _attach([body], call)
-    return json_response(_store_file(body.file_id, job, call))
+    return json_response(_store_file(body.file_id, await _attach([body], call), (), call))
 
 
 @router.get(
@@ -152,10 +153,8 @@ async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCal
     """Return a file of the vector store, and whether it is read."""
     check_store(vector_store_id, call)
 
-    def read() -> dict[str, Any]:
-        return _store_file(file_id, _known(file_id, call, "upload", "attach"), call)
-
-    return json_response(await call.read(read))
+    job, stored = await call.read(_known, file_id, call, "upload", "attach")
+    return json_response(_store_file(file_id, job, stored.passages, call))
 
 
 @router.delete(
@@ -217,7 +216,7 @@ async def _attach(attachments: Sequence[Attachment], call: Call) -> RecordedJob:
             raise Refusal(
                 503, "QueueFullError", f"{name!r} is not read yet", {"retry-after": str(RETRY_SECONDS)}
             )
-        ids = [] if upload is not None and upload.error else _documents_of(name, late)
+        ids = [] if upload is not None and upload.error else _stored(name, late).ids
         if ids and attributes:
             late.engine.update(attributes, ids, timeout=late.remaining)
         tell(number + 1, len(attachments))
@@ -236,24 +235,35 @@ def _newest_job(file_id: str, call: Call, *kinds: str) -> RecordedJob | None:
     return next((each for each in jobs if file_id in each.files and each.kind in kinds), None)
 
 
-def _known(file_id: str, call: Call, *kinds: str) -> RecordedJob | None:
-    """Return the newest job about a file that is being uploaded, or that could not be read, or that is indexed.
+class _StoredFile(NamedTuple):
+    """What the index holds of a file: the ids of its documents, and the passages of the first one."""
+
+    ids: Sequence[str] = ()
+    passages: Sequence[RetrievedItem] = ()
+
+
+def _known(file_id: str, call: Call, *kinds: str) -> tuple[RecordedJob | None, _StoredFile]:
+    """Return the newest job about a file and its documents; no documents while it is read or where it could not be.
 
     Raises:
-        Refusal: 404, for any other.
+        Refusal: 404, for a file that no such job is about and that has no documents.
     """
     job = _newest_job(file_id, call, *kinds)
-    is_pending = job is not None and (job.status != "completed" or bool(job.skipped))
-    if not is_pending and not _documents_of(file_id, call):
+    if job is not None and (job.status != "completed" or _why(file_id, job)):
+        return job, _StoredFile()
+    stored = _stored(file_id, call)
+    if not stored.ids:
         raise _unknown(file_id)
-    return job
+    return job, stored
 
 
-def _documents_of(file_id: str, call: Call) -> list[str]:
-    """Return the ids of the documents of a file, or of the document of that id; [] for none."""
-    if call.engine.get(file_id):
-        return [file_id]
-    return [each.id for each in call.engine.list_documents(filter=_of_file(file_id), limit=1000).documents]
+def _stored(file_id: str, call: Call) -> _StoredFile:
+    """Return the document of that id, else the documents of the file of that name."""
+    if passages := call.engine.get(file_id):
+        return _StoredFile([file_id], passages)
+    documents = call.engine.list_documents(filter=_of_file(file_id), limit=1000).documents
+    ids = [document.id for document in documents]
+    return _StoredFile(ids, call.engine.get(ids[0]) if ids else ())
 
 
 def _of_file(file_id: str) -> Compare:
@@ -289,21 +299,18 @@ def _file_object(name: str, job: RecordedJob | None) -> dict[str, Any]:
     }
 
 
-def _store_file(name: str, job: RecordedJob | None, call: Call) -> dict[str, Any]:
+def _store_file(
+    name: str, job: RecordedJob | None, passages: Sequence[RetrievedItem], call: Call
+) -> dict[str, Any]:
     why = _why(name, job) if job is not None else ""
     status = "completed" if job is None else _STATES.get(job.status, job.status)
-    items = (
-        call.engine.get(next(iter(_documents_of(name, call)), name))
-        if status == "completed" and not why
-        else []
-    )
-    metadata = items[0].metadata if items else {}
+    metadata = passages[0].metadata if passages else {}
     return {
         "id": name,
         "object": "vector_store.file",
         "created_at": int(job.created_at) if job is not None else 0,
         "status": "failed" if why else status,
-        "usage_bytes": sum(len(item.text.encode()) for item in items),
+        "usage_bytes": sum(len(item.text.encode()) for item in passages),
         "vector_store_id": call.service.name,
         "attributes": {k: v for k, v in metadata.items() if isinstance(v, str | int | float | bool)},
         "last_error": {"code": "unsupported_file", "message": why} if why else None,
