@@ -92,7 +92,7 @@ def test_writing_stays_within(ours: Engine, whole: Engine) -> None:
     for call in (
         lambda: ours.index([whole.path.parent]),
         lambda: ours.move("theirs.md", "taken.md"),
-        *(ours.roots, ours.check, ours.repair, ours.compact, lambda: ours.searcher("lexical")),
+        *(ours.roots, ours.skips, ours.check, ours.repair, ours.compact, lambda: ours.searcher("lexical")),
         lambda: import_vectors(ours, StoredVectors("none", ())),
     ):
         with pytest.raises(ArgumentError, match=r"scope must be None to|re_embed must be True"):

@@ -41,6 +41,7 @@ def test_twins_do_the_same(tmp_path: Path) -> None:
                 ("facets", ["year"], {"limit": 2}),
                 ("metadata_keys", [], {}),
                 ("roots", [], {}),
+                ("skips", [], {}),
                 ("refresh", [], {}),
                 ("status", [], {}),
                 ("check", [], {"full": True}),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sleuth.engine.backend import IndexView
     from sleuth.filters import Filter
-    from sleuth.ingest import AddReport, IndexProgress, IndexReport, MoveReport, ReadOptions, Root
+    from sleuth.ingest import AddReport, IndexProgress, IndexReport, MoveReport, ReadOptions, Root, Skipped
     from sleuth.store import IndexSnapshot, StoredDocument
     from sleuth.types import Document, RetrievedItem
     from sleuth.vector_store import ArrowTable
@@ -148,6 +148,17 @@ class Documents:
         self._view.check_unscoped("list what was indexed by name")
         with self._view.store.reader() as snapshot:
             return roots_in(snapshot.notes(), self._backend.files)
+
+    def skips(self) -> list[Skipped]:
+        """Return the files, folders and parts of files that `index` could not read, with the reasons.
+
+        They are in order of path, at most 2,000, as the last run over each of them found them.
+        """
+        from sleuth.ingest import skips_in
+
+        self._view.check_unscoped("list what could not be read")
+        with self._view.store.reader() as snapshot:
+            return skips_in(snapshot.notes())
 
     def move(self, old: str | Path, new: str | Path, *, timeout: float = 10.0) -> MoveReport:
         """Give the documents of a renamed file or folder the new name; they keep text, metadata and vectors.

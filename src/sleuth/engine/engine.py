@@ -229,6 +229,8 @@ class Engine(Answering):
     aindex = async_twin(index)
     roots = forwarded("_documents", Documents.roots)
     aroots = async_twin(roots)
+    skips = forwarded("_documents", Documents.skips)
+    askips = async_twin(skips)
     move = forwarded("_documents", Documents.move)
     amove = async_twin(move)
     embed = forwarded("_documents", Documents.embed)

@@ -31,6 +31,7 @@ from sleuth.ingest.roots import Options as Options
 from sleuth.ingest.roots import Root as Root
 from sleuth.ingest.roots import covering as covering
 from sleuth.ingest.roots import roots_in as roots_in
+from sleuth.ingest.skips import skips_in as skips_in
 from sleuth.ingest.sync import file_of as file_of
 from sleuth.ingest.updates import check_changes as check_changes
 from sleuth.ingest.updates import updated as updated

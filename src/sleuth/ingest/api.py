@@ -29,6 +29,7 @@ from sleuth.ingest.reports import (
     Unchanged,
 )
 from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
+from sleuth.ingest.skips import RememberedSkips
 from sleuth.ingest.sync import Run, known_files
 from sleuth.ingest.walking import WalkScope
 from sleuth.logs import logger_of
@@ -102,9 +103,8 @@ def index_paths(
         report = IndexReport(version=snapshot.version)
         notes = snapshot.notes()
         remembered = roots_in(notes, names)
-        files = known_files(
-            snapshot, list(map(names.name_of, roots if only is None else _below(roots, only)))
-        )
+        names_read = list(map(names.name_of, roots if only is None else _below(roots, only)))
+        files = known_files(snapshot, names_read)
     roots = present(roots, map(names.path_of, files), prune=prune)
     readings = plan(roots, remembered, options, names)
     adder: Adder[IndexReport] | None = None
@@ -112,13 +112,16 @@ def index_paths(
     try:
         with store.writer(timeout=timeout) as writer:
             adder = Adder(writer, chunker, report)
-            run = Run(adder, files, report, names)
+            run, skips = Run(adder, files, report, names), RememberedSkips(notes, names_read)
             remember(writer, roots, remembered, options, names)
             entries = _read(readings, run, progress, started, index=store.path, left_out=left_out, only=only)
             for entry in _until_interrupted(entries, report):
                 run.take(entry)
+                if isinstance(entry, Unchanged):
+                    skips.unchanged(entry.source)
             if not report.interrupted:
                 run.finish(prune=prune)
+                skips.replace(writer, report.skipped)
             adder.commit()
     except KeyboardInterrupt:  # during a document or a commit, which is rolled back
         report = replace(adder.kept if adder else report, skipped=report.skipped, interrupted=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ from sleuth.ingest.names import is_below
 from sleuth.ingest.options import RESERVED
 from sleuth.ingest.reports import GoneRoot, MoveReport
 from sleuth.ingest.roots import ROOT_NOTE, Root
+from sleuth.ingest.skips import SKIPS_NOTE, note_of_skips, skips_in
 from sleuth.ingest.sync import EXCESS_NOTE, READ_NOTE, file_of, is_file
 from sleuth.ingest.updates import rewrite
 
@@ -110,6 +112,13 @@ def move_documents(store: Store, old: str, new: str, *, timeout: float = 10.0) -
                 if name != note and is_below(name, old):
                     writer.note(note, "")
                     writer.note(f"{kind}{_renamed(name, old, new)}", value)
+        skips = skips_in(snapshot.notes())
+        moved = [
+            replace(skip, path=_renamed(skip.path, old, new)) if is_below(skip.path, old) else skip
+            for skip in skips
+        ]
+        if moved != skips:
+            writer.note(SKIPS_NOTE, note_of_skips(moved))
     return MoveReport(count, replaced)
 
 

@@ -207,6 +207,38 @@ def test_code_has_facets_as_documents_have(tmp_path: Path) -> None:
     assert set(nothing) == {"folder"}
 
 
+def test_what_was_skipped_is_listed_with_reasons(tmp_path: Path) -> None:
+    """Files that could not be read are listed, some on each page; a key with a filter sees none."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "repo").mkdir()
+    for n in range(60):
+        (tmp_path / "docs" / f"<b>{n:02}.pdf").write_bytes(b"%PDF-1.4 broken")
+    (tmp_path / "docs" / "a.md").write_text("Margays climb.")
+    (tmp_path / "repo" / "cats.py").write_text("def climb():\n    pass\n")
+    (tmp_path / "repo" / "data.bin.py").write_bytes(b"\0\1\2" * 400)
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
+        engine.index([tmp_path / "docs"])
+    with open_code(tmp_path / ".sleuth", create=True) as storage:
+        index_path(storage, tmp_path / "repo", workers=1)
+    token = add_key(tmp_path / "keys.json", "ann", ["read"])
+    limited = add_key(tmp_path / "keys.json", "bob", ["read"], 'team:"team 1"')
+    with serving(
+        tmp_path / ".sleuth", extensions=extensions(), sources=("docs", "code"), keys=tmp_path / "keys.json"
+    ) as server:
+        headers = {"authorization": f"Bearer {token}"}
+        first, last = (
+            server.client.get("/contents", params={"skipped": n}, headers=headers).text for n in (1, 999)
+        )
+        own = server.client.get("/contents", headers={"authorization": f"Bearer {limited}"}).text
+    assert "61 files or parts of files without text in the index; 1 to 50 here." in first
+    assert "docs/&lt;b&gt;00.pdf" in first
+    assert "not a PDF, or damaged" in first
+    assert "skipped=2#skipped" in first
+    assert 'repo/data.bin.py</bdi></td><td dir="auto">binary' in last
+    assert "51 to 61 here" in last
+    assert "What was skipped" not in own
+
+
 def _facets(html: str) -> dict[str, list[tuple[str, str, int]]]:
     """Return the choices of each facet: label, address and count."""
     groups = re.findall(r"<h2><bdi>(.*?)</bdi></h2>\s*<ul>(.*?)</ul>", html, re.DOTALL)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from sleuth.errors import StoreError
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MOST_LISTED: Final = 5_000
 """Documents and files that a folder is made from."""
+SKIPS_ON_PAGE: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +115,48 @@ def _address(under: str) -> str:
     return f"/browse?{urlencode({'under': under})}"
 
 
-def state_of_index(call: Call, state: PageState) -> dict[str, Any]:
-    """Return counts, sizes, the last change, what is wrong, and the repositories of the index.
+class SkipPage(NamedTuple):
+    """Some of the files that could not be read.
 
-    With a key limited by a filter, counts are of its part, and version, last change, legs, repairs and folders are left
-    out.
+    Attributes:
+        rows: path and reason of each.
+        first: number of the first, from 1.
+        previous, next: addresses of the pages beside it; "" where there is none.
+    """
+
+    rows: list[tuple[str, str]]
+    first: int
+    total: int
+    previous: str
+    next: str
+
+
+def _skip_page(skips: Sequence[tuple[str, str]], number: int) -> SkipPage:
+    """Return one page of the skipped files.
+
+    Args:
+        number: of the page, from 1; the last page for a greater one.
+    """
+    last = max(1, -(-len(skips) // SKIPS_ON_PAGE))
+    number = min(max(1, number), last)
+    first = (number - 1) * SKIPS_ON_PAGE
+    return SkipPage(
+        [(escape_text(path), escape_text(why)) for path, why in skips[first : first + SKIPS_ON_PAGE]],
+        first + 1,
+        len(skips),
+        f"/contents?skipped={number - 1}#skipped" if number > 1 else "",
+        f"/contents?skipped={number + 1}#skipped" if number < last else "",
+    )
+
+
+def state_of_index(call: Call, state: PageState, skip_page: int) -> dict[str, Any]:
+    """Return counts, sizes, the last change, what is wrong, what was skipped, and the repositories of the index.
+
+    With a key limited by a filter, counts are of its part, and version, last change, legs, repairs, folders and skipped
+    documents are left out.
+
+    Args:
+        skip_page: number of the page of what was skipped, from 1.
     """
     engine = call.engine  # limited to the filter of the key already
     sees_whole_index = call.key.filter is None
@@ -129,6 +167,7 @@ def state_of_index(call: Call, state: PageState) -> dict[str, Any]:
         ("answers", "written by a model" if engine.model is not None else "quotes of passages"),
     ]
     legs, problems, folders = [], [], []
+    skips: list[tuple[str, str]] = []
     if sees_whole_index:
         facts.append(("version", f"{values['version']:,}"))
         with suppress(OSError):
@@ -142,22 +181,27 @@ def state_of_index(call: Call, state: PageState) -> dict[str, Any]:
             folders = [
                 escape_text(root.name or "all below the folder of the index") for root in engine.roots()
             ]
+            skips = [(skip.path, skip.reason) for skip in engine.skips()]
     if values.get("words_only"):
         problems.append(str(values["words_only"]))
+    snapshots = snapshots_of(call)
     repositories = [
         (
             escape_text(snapshot.repository.path),
             len(snapshot.files),
             _address(f"{snapshot.repository.path}/"),
         )
-        for snapshot in snapshots_of(call)
+        for snapshot in snapshots
     ]
+    for snapshot in snapshots:
+        skips += [(f"{snapshot.repository.path}/{row.path}", row.skip) for row in snapshot.skipped]
     return {
         "facts": facts,
         "legs": legs,
         "problems": [escape_text(problem) for problem in problems],
         "folders": folders,
         "repositories": repositories,
+        "skips": _skip_page(skips, skip_page),
         "stale": stale_files(call),
         "can_write": "docs" in call.sources
         and "write" in call.key.scopes

@@ -121,7 +121,12 @@ def _merged(one: Counts, other: Counts) -> Counts:
     for value, count in other:
         total = totals.get(value, 0)
         totals[value] = None if total is None or count is None else total + count
-    return sorted(totals.items(), key=lambda pair: -(pair[1] or 0))
+    return sorted(totals.items(), key=_most_frequent_first)
+
+
+def _most_frequent_first(value_and_count: tuple[Any, int | None]) -> int:
+    _, count = value_and_count
+    return -(count or 0)
 
 
 def _folders_of_code(code: Mapping[str, CodeMatches], state: PageState) -> list[Choice]:

@@ -24,7 +24,7 @@ from sleuth.surfaces.page import contents, files, lookup
 from sleuth.surfaces.page.answering import events_of
 from sleuth.surfaces.page.reference import operations_of
 from sleuth.surfaces.page.security import HEADERS, admit, signed_in, signed_out
-from sleuth.surfaces.page.state import OPTIONS, PageState
+from sleuth.surfaces.page.state import OPTIONS, PageState, number_in
 from sleuth.text import escape_text
 
 LONGEST = 200
@@ -111,7 +111,8 @@ class PageHandlers:
 
     async def contents(self, request: Request) -> Response:
         """Answer with the state of the index."""
-        return await self._page(request, "contents.html", contents.state_of_index)
+        number = number_in(request.query_params.get("skipped", ""))
+        return await self._page(request, "contents.html", contents.state_of_index, number)
 
     async def change(self, request: Request) -> Response:
         """Add the files of a form, or delete the document that it names, and go on to the state of the index."""

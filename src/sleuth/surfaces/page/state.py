@@ -75,7 +75,7 @@ class PageState:
     def of(cls, parameters: QueryParams, offered: Sequence[str]) -> PageState:
         """Read an address; what it says wrongly is left out."""
         selection = tuple(name for name in dict.fromkeys(parameters.getlist("in")) if name in offered)
-        page, why = (_number(parameters.get(name, "")) for name in ("page", "why"))
+        page, why = (number_in(parameters.get(name, "")) for name in ("page", "why"))
         filters = [*(text for text in parameters.getlist("f") if text.strip()), *_range(parameters)]
         return cls(
             query=parameters.get("q", "").strip(),
@@ -179,6 +179,6 @@ def _range(parameters: QueryParams) -> Iterator[str]:
             yield to_text(Compare(key, operator, value))
 
 
-def _number(text: str) -> int:
+def number_in(text: str) -> int:
     """Return the number in a parameter, or 0."""
     return int(text) if len(text) < MOST_DIGITS and text.isascii() and text.isdigit() else 0
