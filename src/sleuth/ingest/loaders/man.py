@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from sleuth.ingest.loaders.file import FileBytes
@@ -19,11 +19,14 @@ _escape = re.compile(
     r"\\(?:f(?:\[[^\]]{0,20}\]|\(..|.)|s[-+]?\d|[hvwlLo]'[^'\n]{0,80}'|n[-+]?(?:\(..|\[[^\]]{0,20}\]|\w)|c|"
     r"\*?(?:\((..)|\[([^\]]{1,20})\])|([-&%|^0e ~:/,.'`\\]))"
 )
+_argument = re.compile(r'(?:[^ \t"]|"[^"]*")+')
 _SIGNS: Final = {"bu": "•", "em": "—", "en": "–", "lq": "“", "rq": "”", "oq": "‘", "cq": "’", "aq": "'", "dq": '"',
                  "hy": "-", "mi": "-", "co": "©", "ga": "`", "ha": "^", "ti": "~", "rs": "\\"}  # fmt: skip
 _ACCENTS: Final = {"'": "\u0301", "`": "\u0300", "^": "\u0302", ":": "\u0308", "~": "\u0303", ",": "\u0327"}
 """Combining marks by the sign that names a letter with an accent: `\\['e]`."""
 _PLAIN: Final = {"-": "-", "e": "\\", "\\": "\\", "~": " ", " ": " ", "0": " ", "'": "'", "`": "`", ".": "."}
+_CONTROLS: Final = frozenset({".", "'"})
+"""Begin a line that is a request."""
 _HEADINGS: Final = {"SH": "# ", "Sh": "# ", "SS": "## ", "Ss": "## "}
 _OPEN: Final = frozenset({"nf", "EX", "Bd", "Vb"})
 _CLOSE: Final = frozenset({"fi", "EE", "Ed", "Ve"})
@@ -65,7 +68,7 @@ def load_man(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
             lines.append(table.line(_unescaped(line)))
             table = None if line.startswith(".TE") else table
             continue
-        match = _request.match(line)
+        match = _request.match(line) if line[:1] in _CONTROLS else None
         if match is None:
             is_comment = line.startswith((".", "'\\\"", "\\#", '\\"')) and not line.startswith("...")
             lines.append("" if is_comment else tag + _unescaped(line))
@@ -133,25 +136,27 @@ def _inline(words: list[str]) -> str:
 
 
 def _words(arguments: str) -> list[str]:
+    """Return the arguments of a request; double quotes keep blanks within one."""
     plain = _unescaped(arguments.partition('\\"')[0])
-    try:
-        return (
-            shlex.split(plain.replace("'", "\\'").replace("\\\\'", "\\'"), posix=True)
-            if '"' in plain
-            else plain.split()
-        )
-    except ValueError:
+    if plain.count('"') % 2:  # a quote without its end
         return plain.replace('"', "").split()
+    return [word.replace('"', "") for word in _argument.findall(plain)] if '"' in plain else plain.split()
 
 
 def _unescaped(text: str) -> str:
-    if "\\" not in text:
-        return text
-    return _escape.sub(_sign, text)
+    return _escape.sub(_sign, text) if "\\" in text else text
 
 
 def _sign(match: re.Match[str]) -> str:
-    """Return what an escape prints."""
+    return _printed(match[0])
+
+
+@lru_cache(1 << 12)
+def _printed(escape: str) -> str:
+    """Return what an escape prints. A page repeats a few of them."""
+    match = _escape.fullmatch(escape)
+    if match is None:
+        return ""
     name = match[1] or match[2] or ""
     accent, letter = name[:1], name[1:]
     if accent in _ACCENTS and letter.isalpha():
