@@ -208,8 +208,12 @@ Knock first.
 
 
 def test_a_quoted_argument_of_a_manual_page_keeps_apostrophes_and_backslashes(tmp_path: Path) -> None:
-    text = ".TH A 1\n.B \"don't stop\" \\e+\n.BI \"-n a\"\"b c\" \\fId\n.B \"no end\n"
-    assert only(tmp_path / "a.1", text).page_content.split("\n")[1:4] == ["don't stop \\+", "-n ab cd", "no end"]
+    text = '.TH A 1\n.B "don\'t stop" \\e+\n.BI "-n a""b c" \\fId\n.B "no end\n'
+    assert only(tmp_path / "a.1", text).page_content.split("\n")[1:4] == [
+        "don't stop \\+",
+        "-n ab cd",
+        "no end",
+    ]
 
 
 def test_tables_of_manual_pages(tmp_path: Path) -> None:

@@ -130,25 +130,27 @@ class _Writer:
         self.cells = 0  # cells written of the open row
 
     def write(self, root: LexborNode) -> str:
-        node: LexborNode | None = root
-        end = root.mem_id  # comparing nodes compares their contents, which is slow
-        while node is not None:
-            child = self._enter(node)
+        # Those around the node: asking a node for its parent is slow.
+        open_elements: list[tuple[LexborNode, str | None]] = []
+        node = root
+        while True:
+            tag = node.tag
+            child = self._enter(node, tag)
             if child is not None:
+                open_elements.append((node, tag))
                 node = child
                 continue
-            while node is not None:
-                self._leave(node)
-                if node.mem_id == end:
+            while True:
+                if tag in _BLOCKS:
+                    self._leave(tag)
+                if not open_elements:
                     return "".join(self.parts).strip("\n")
-                if node.next is not None:
-                    node = node.next
+                if (sibling := node.next) is not None:
+                    node = sibling
                     break
-                node = node.parent
-        return "".join(self.parts).strip("\n")
+                node, tag = open_elements.pop()
 
-    def _enter(self, node: LexborNode) -> LexborNode | None:
-        tag = node.tag
+    def _enter(self, node: LexborNode, tag: str | None) -> LexborNode | None:
         if tag == "-text":
             text = node.text_content or ""
             self._text(_title_part(node, text) if self.is_heading else text)
@@ -204,9 +206,8 @@ class _Writer:
         self.lists[-1] += 1
         return f"{indent}{self.lists[-1]}. "
 
-    def _leave(self, node: LexborNode) -> None:
-        tag = node.tag
-        if tag is None or tag not in _BLOCKS or tag in ("td", "th"):
+    def _leave(self, tag: str) -> None:
+        if tag in ("td", "th"):
             return
         if tag == "pre" and self.preformatted:
             self.preformatted -= 1
@@ -250,7 +251,7 @@ class _Writer:
             self.prefix = ""
         self.parts.append(text)
         self.space = False
-        self.breaks = len(text) - len(text.rstrip("\n"))
+        self.breaks = len(text) - len(text.rstrip("\n")) if text[-1] == "\n" else 0
 
     def _break(self, lines: int) -> None:
         """End the line; two line ends separate blocks. Rows, and items before their first word, get no line end."""
@@ -264,7 +265,6 @@ class _Writer:
 
 def _title_part(node: LexborNode, text: str) -> str:
     """Return a text of a heading with plain blanks; "" for a link to the heading itself, such as "¶" or "#"."""
-    parent = node.parent
-    if parent is not None and parent.tag == "a" and not any(map(str.isalnum, text)):
+    if not any(map(str.isalnum, text)) and (parent := node.parent) is not None and parent.tag == "a":
         return ""
     return text.replace("\xa0", " ").replace("¶", "")
