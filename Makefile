@@ -70,8 +70,9 @@ $(MTEB)/.installed: pyproject.toml build/old-setuptools.txt
 	$(MTEB)/bin/python $(UV_INSTALL) --python $(MTEB)/bin/python --editable '.[hybrid,mteb,models]' pytest pytest-asyncio
 	touch $@
 
-cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs), and run the tests of searchers and builders over it
-	$(BIN)/python -m pip install 'ray[data]>=2.50'
+cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs) and Azurite, and run the tests of object storage, searchers and builders
+	$(BIN)/python -m pip install 'ray[data,serve]>=2.50'
+	npm install --silent --no-audit --no-fund --prefix build/azurite azurite@3
 	$(BIN)/python -m pytest -m '' tests/cluster
 
 bench: $(VENV)-bench/.installed ## full-text, vector and hybrid search, filters, folders, cold start and local documents beside their peers
@@ -100,7 +101,7 @@ bench-answers: $(VENV)-bench/.installed ## answers and declined questions on col
 	for b in $(if $(MODEL),'answers --model $(MODEL)',answers disagreements wordings languages); do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
 
 bench-cluster: $(VENV)/.developed $(VENV)/.kernels ## an index of many shards beside one index, and over Ray
-	$(BIN)/python -m pip install 'ray[data]>=2.50'
+	$(BIN)/python -m pip install 'ray[data,serve]>=2.50'
 	for b in cluster cluster_ray; do $(BIN)/python -m benchmarks.$$b || exit; done
 
 $(VENV)-bench/.installed: pyproject.toml setup.py

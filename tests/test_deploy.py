@@ -9,6 +9,7 @@ import runpy
 import shutil
 import subprocess
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import yaml
 from starlette.testclient import TestClient
 
 from sleuth import Document, Engine
+from sleuth.errors import ArgumentError
 from sleuth.surfaces.http import ServerSettings, create_app
 from tests.commands import sleuth
 
@@ -29,10 +31,10 @@ FLAG = re.compile(r"--[a-z][a-z-]+")
 
 
 def _yaml(path: Path) -> list[Any]:
-    return list(yaml.safe_load_all(_rendered(path)))
+    return list(yaml.safe_load_all(rendered(path)))
 
 
-def _rendered(path: Path) -> str:
+def rendered(path: Path) -> str:
     """Return a file; of a template of the chart, with the values put in. Our templates do nothing else."""
     return re.sub(r"\{\{ \.([\w.]+) \}\}", lambda match: _value(match[1]), path.read_text("utf8"))
 
@@ -87,7 +89,22 @@ def test_every_option_that_a_file_gives_exists(tmp_path: Path) -> None:
         assert flags <= options, (name, flags - options)
         options_of[name] = flags
     assert [name for name, flags in options_of.items() if "--host" in flags and "--keys" not in flags] == []
-    assert len(options_of) == 6
+    assert len(options_of) == 5
+
+
+def test_the_application_of_ray_serve_takes_its_arguments() -> None:
+    """The RayService names a function of this version, which takes what the chart gives it."""
+    (service,) = _yaml(CHART / "templates" / "service.yaml")
+    (entry,) = yaml.safe_load(service["spec"]["serveConfigV2"])["applications"]
+    module, _, name = entry["import_path"].partition(":")
+    build = getattr(import_module(module), name)
+    with pytest.raises(
+        ArgumentError, match=r"args must be among .*, got 'zone'"
+    ):  # it names the first in order
+        build({**entry["args"], "zone": 2})
+    for missing in ("index", "keys"):
+        with pytest.raises(ArgumentError, match=f"args must have {missing} as a text, got None"):
+            build({key: value for key, value in entry["args"].items() if key != missing})
 
 
 def test_alerts_and_panels_name_metrics_of_the_server(tmp_path: Path) -> None:
@@ -135,13 +152,19 @@ def test_pods_run_without_rights() -> None:
         for document in _yaml(path)
         if document["kind"] == "Deployment"
     ]
-    assert len(pods) == 2
+    assert len(pods) == 1
     for pod in pods:
         assert pod["securityContext"]["runAsNonRoot"] and not pod["automountServiceAccountToken"]
         for container in pod["containers"]:
             rights = container["securityContext"]
             assert rights["readOnlyRootFilesystem"] and not rights["allowPrivilegeEscalation"]
             assert {"readinessProbe", "livenessProbe", "resources"} <= container.keys()
+    (service,) = _yaml(CHART / "templates" / "service.yaml")
+    cluster = service["spec"]["rayClusterConfig"]
+    for group in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"]):  # Ray writes to /tmp of its root
+        pod = group["template"]["spec"]
+        assert pod["securityContext"]["runAsNonRoot"]
+        assert not any(each["securityContext"]["allowPrivilegeEscalation"] for each in pod["containers"])
 
 
 @pytest.mark.parametrize(
@@ -235,7 +258,7 @@ def test_objects_fit_the_schemas_of_kuberay() -> None:
             (version,) = [each for each in definition["spec"]["versions"] if each["name"] == "v1"]
             schema = _closed(version["schema"]["openAPIV3Schema"])
             validator.Draft7Validator(schema).validate(document)
-    assert kinds == {"RayCluster", "RayJob"}
+    assert kinds == {"RayService", "RayJob"}
 
 
 def _closed(schema: Any) -> Any:

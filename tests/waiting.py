@@ -1,8 +1,9 @@
-"""Waits for conditions, and bounds on time that hold on a busy machine."""
+"""Waits for conditions, bounds on time that hold on a busy machine, and free ports."""
 
 from __future__ import annotations
 
 import os
+import socket
 import time
 from collections.abc import Callable
 
@@ -26,3 +27,10 @@ def latest(deadline: float) -> float:
     (`make campaigns`), a tenth more and what it takes to wake a thread.
     """
     return deadline * 1.1 + 0.3 if "SLEUTH_EXACT_TIMES" in os.environ else deadline + 60.0
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on now."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,18 +17,12 @@ import pytest
 
 from sleuth import Document
 from sleuth.cluster import ShardedEngine, publish
-from tests.waiting import wait_until
+from tests.waiting import free_port, wait_until
 
 pytestmark = pytest.mark.slow
 
 SECONDS = 180
 """Until the head of a Ray is up, on a busy machine."""
-
-
-def free_port() -> int:
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
 
 
 @contextmanager

@@ -105,7 +105,13 @@ def opener_of(
             return _opened(index, create=create)
         if workers > 1:
             raise ArgumentError(f"workers must be 1 with --ray, whose searchers are processes, got {workers}")
-        return _served_from_ray(index, address, searchers, replicas, follow)
+        return serve_published(
+            index_folder(index),
+            address=address,
+            searchers=searchers,
+            replicas=replicas,
+            follow=follow,
+        )
 
     return open_for
 
@@ -155,18 +161,22 @@ def _opened(index: Path | None, *, create: bool) -> Engine:
     return Engine.open(index_folder(index), create=True) if create else open_index(index)
 
 
-def _served_from_ray(
-    index: Path | None, address: str | None, searchers: int, replicas: int, follow: float | None
+def serve_published(
+    index: str | Path,
+    *,
+    address: str | None = None,
+    searchers: int = 2,
+    replicas: int = 1,
+    follow: float | None = None,
 ) -> AbstractContextManager[Engine]:
-    """Return an engine over a published index, on Ray, for the length of a block."""
+    """Return an engine over a published index, on Ray, for the length of a block; arguments are options of `serve`."""
     from sleuth.cluster import address_of
     from sleuth.cluster.ray import RouterOptions, serve_from_ray
 
-    place = index_folder(index)
-    published = address_of(place)
+    published = address_of(index)
     if published is None:
         raise ArgumentError(
-            f"index must be a published one with --ray, as in --index s3://BUCKET/NAME, got {str(place)!r}; "
+            f"index must be a published one with --ray, as in --index s3://BUCKET/NAME, got {str(index)!r}; "
             "`sleuth publish` publishes it"
         )
     options = RouterOptions(searchers=searchers, replicas=replicas)
