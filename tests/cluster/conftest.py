@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Thread
 from typing import Any
 
@@ -26,20 +27,27 @@ def s3_endpoint() -> Iterator[str]:
 @pytest.fixture
 def forgetful_s3(s3: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Return the same bucket behind a server that ignores If-None-Match, as some storages do."""
+    with moto_behind(lambda request: request.pop("HTTP_IF_NONE_MATCH", None)) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        yield s3
+
+
+@contextmanager
+def moto_behind(change: Callable[[dict[str, Any]], object]) -> Iterator[str]:
+    """Run a server of moto, whose requests are changed first; the URL."""
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
     backend = DomainDispatcherApplication(create_backend_app)
 
     def application(environ: dict[str, Any], start_response: Any) -> Any:
-        environ.pop("HTTP_IF_NONE_MATCH", None)
+        change(environ)
         return backend(environ, start_response)
 
     server = make_server("127.0.0.1", 0, application, threaded=True)
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.server_port}")
-    yield s3
+    yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
     thread.join()
     server.server_close()

@@ -326,3 +326,31 @@ def test_a_file_that_is_touched(engine: Engine, docs: Path) -> None:
     assert [item.text for item in engine.retrieve("text", filter='modified>="2020"')] == ["text"]
     assert report.documents == 2
     assert engine.index([docs]).read == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "command"),
+    [
+        ("s3://bucket/folder", "sleuth cluster index file:///FOLDER s3://bucket/folder"),
+        (Path("gs://bucket/folder"), "sleuth cluster index file:///FOLDER gs://bucket/folder"),
+        ("https://example.org/docs", "sleuth web crawl https://example.org/docs"),
+    ],
+)
+def test_an_address_names_the_command_that_reads_it(
+    engine: Engine, address: str | Path, command: str
+) -> None:
+    """Object storage and sites are no folders; a folder with such a name is one."""
+    with pytest.raises(
+        ArgumentError, match=f"paths must be files and folders of this machine, .*`{command}`"
+    ):
+        engine.index([address])
+
+
+def test_a_folder_may_be_named_like_an_address(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is there is read."""
+    (tmp_path / "s3:" / "bucket").mkdir(parents=True)
+    (tmp_path / "s3:" / "bucket" / "a.md").write_text("The tide.")
+    monkeypatch.chdir(tmp_path)
+    assert engine.index(["s3://bucket"]).added == 1

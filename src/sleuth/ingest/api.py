@@ -158,7 +158,7 @@ def roots_of(paths: Sequence[str | Path], names: FileNames) -> list[str]:
     """Return the absolute paths of files and folders.
 
     Raises:
-        ArgumentError: something else than a list of paths.
+        ArgumentError: something else than a list of paths, or an address of object storage or of the web.
     """
     if isinstance(paths, str | Path):
         raise ArgumentError(
@@ -169,6 +169,17 @@ def roots_of(paths: Sequence[str | Path], names: FileNames) -> list[str]:
     return [_absolute(path, names) for path in paths]
 
 
+def _refuse_address(path: str | Path, absolute: str) -> None:
+    """Refuse an address, and name the command that reads it; a `Path` of one has lost a slash."""
+    scheme, separator, rest = str(path).partition(":/")
+    if separator and scheme.isalnum() and len(scheme) > 1 and not os.path.lexists(absolute):
+        address = f"{scheme}://{rest.lstrip('/')}"
+        mend = f"`sleuth cluster index file:///FOLDER {address}` reads it into the index at file:///FOLDER"
+        if scheme.startswith("http"):
+            mend = f"`sleuth web crawl {address}` reads a site"
+        raise ArgumentError(f"paths must be files and folders of this machine, got {address!r}: {mend}")
+
+
 def _absolute(path: str | Path, names: FileNames) -> str:
     try:
         absolute = names.locate(path)
@@ -177,6 +188,7 @@ def _absolute(path: str | Path, names: FileNames) -> str:
         raise ArgumentError(f"paths must be of text or Paths, got {path!r}") from None
     except ValueError:  # a NUL; the walk names it
         return os.path.abspath(path)  # noqa: PTH100
+    _refuse_address(path, absolute)
     return absolute
 
 

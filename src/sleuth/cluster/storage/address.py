@@ -33,7 +33,7 @@ class Address:
         match = _PARTS.fullmatch(text)
         if match is None or match[1].lower() not in SCHEMES or not match[2].strip("/"):
             raise ArgumentError(
-                "address must be s3://BUCKET/NAME, gs://BUCKET/NAME, az://ACCOUNT/CONTAINER/NAME or file:///FOLDER, "
+                "address must be s3://BUCKET/NAME, gs://BUCKET/NAME, az://CONTAINER/NAME or file:///FOLDER, "
                 f"with @VERSION after it for one version, got {text!r}"
             )
         if "@" in match[2]:

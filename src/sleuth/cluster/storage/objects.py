@@ -40,7 +40,7 @@ class ObjectFolder:
     """A folder of object storage. Safe to share between threads.
 
     Credentials and endpoints come from the environment, as the tools of each service read them: `AWS_ACCESS_KEY_ID`,
-    `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_KEY`, ...
+    `AWS_ENDPOINT_URL`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME`, ...
 
     Attributes:
         url: of the folder.
@@ -182,10 +182,13 @@ class ObjectFolder:
 
     def _no_bucket(self) -> StorageError:
         scheme, _, rest = self.url.partition("://")
-        bucket = f"{scheme}://{rest.partition('/')[0]}"
+        kind, variables = "bucket", "its region and endpoint (AWS_REGION, AWS_ENDPOINT_URL)"
+        if scheme == "gs":
+            variables = "the account (GOOGLE_SERVICE_ACCOUNT)"
+        elif not scheme.startswith("s3"):
+            kind, variables = "container", "the account (AZURE_STORAGE_ACCOUNT_NAME)"
         return StorageError(
-            f"there is no bucket {bucket}: create it, or check its name, region and endpoint (AWS_REGION, "
-            "AWS_ENDPOINT_URL)",
+            f"there is no {kind} {scheme}://{rest.partition('/')[0]}: create it, or check its name, and {variables}",
             path=self.url,
         )
 

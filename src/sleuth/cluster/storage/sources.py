@@ -45,7 +45,7 @@ def is_remote(path: str | Path) -> bool:
     if scheme not in SCHEMES or scheme == "file" or not rest.strip("/"):
         raise ArgumentError(
             "paths must be files and folders that all machines see, or s3://BUCKET/FOLDER, gs://BUCKET/FOLDER or "
-            f"az://ACCOUNT/CONTAINER/FOLDER, got {str(path)!r}"
+            f"az://CONTAINER/FOLDER, got {str(path)!r}"
         )
     return True
 
