@@ -1,12 +1,14 @@
 """What do a build, a cold opening, a query and an update of a published index cost, by the number of passages?
 
-python -m benchmarks.cluster_scale [--passages 20000] [--rows 1] [--shards 4] [--workers N] [--embedder wordllama]
+python -m benchmarks.cluster_scale [--passages 20000] [--words 80] [--rows 1] [--shards 4] [--workers N]
+    [--embedder wordllama] [--work FOLDER]
 
-Writes files of passages of 80 words drawn from 20,000 made-up words, builds an index of them in a folder of this
-machine as `sleuth cluster index` does, opens it with an empty cache, asks it, adds one file, and changes one file in a
-hundred. With --rows, a file holds so many passages as JSON lines; without --workers, small changes are made without
-Ray.
-Prints a Markdown table.
+Writes files of passages of --words words drawn from 20,000 made-up words, builds an index of them in a folder of this
+machine as `sleuth cluster index` does, opens it with an empty cache, asks it, changes one file in a hundred, and adds
+one file. With --rows, a file holds so many passages as JSON lines; without --workers, small changes are made without
+Ray. --shards 0 measures one index on this machine instead,
+as `sleuth index` makes it.
+Prints a Markdown table. Processor seconds are those of all processes.
 """
 
 from __future__ import annotations
@@ -15,15 +17,19 @@ import argparse
 import json
 import os
 import random
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.processes import ProcessorClock
+from sleuth import Engine
 from sleuth.cluster import Cache, open_published
-from sleuth.cluster.ray import BuildReport, index_on_ray
+from sleuth.cluster.ray import index_on_ray
 
 _FILES_IN_FOLDER = 500
 _QUERIES = 200
@@ -32,8 +38,8 @@ _QUERIES = 200
 class Corpus:
     """Files of made-up words."""
 
-    def __init__(self, folder: Path, rows: int) -> None:
-        self.folder, self.rows = folder, rows
+    def __init__(self, folder: Path, rows: int, words: int) -> None:
+        self.folder, self.rows, self.length = folder, rows, words
         self.rng = random.Random(1)
         letters = "abcdefghijklmnopqrstuvwxyz"
         self.words = ["".join(self.rng.choices(letters, k=self.rng.randint(3, 9))) for _ in range(20_000)]
@@ -43,7 +49,7 @@ class Corpus:
         return self.folder / f"{number // _FILES_IN_FOLDER:04d}" / f"{number}.{suffix}"
 
     def text(self) -> str:
-        return " ".join(self.words[int(self.rng.random() ** 2 * len(self.words))] for _ in range(80))
+        return " ".join(self.words[int(self.rng.random() ** 2 * len(self.words))] for _ in range(self.length))
 
     def write(self, number: int) -> None:
         path = self.path(number)
@@ -62,7 +68,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name, value in (("passages", 20_000), ("rows", 1), ("shards", 4)):
+    for name, value in (("passages", 20_000), ("words", 80), ("rows", 1), ("shards", 4)):
         parser.add_argument(f"--{name}", type=int, default=value)
     parser.add_argument("--workers", type=int)
     parser.add_argument("--embedder", default="wordllama")
@@ -73,61 +79,92 @@ def main() -> None:
 
 
 def measure(arguments: argparse.Namespace, home: Path) -> None:
-    corpus = Corpus(home / "corpus", arguments.rows)
+    corpus, clock = Corpus(home / "corpus", arguments.rows, arguments.words), ProcessorClock()
     files = arguments.passages // arguments.rows
     for number in range(files):
         corpus.write(number)
-    address = f"file://{home / 'published'}"
+    index = home / "index"
+    address, cache = f"file://{index}", Cache(home / "cache")
+    settings = {"embedder": arguments.embedder}
 
-    def update() -> BuildReport:
-        return index_on_ray(
+    def publish() -> int:
+        report = index_on_ray(
             address,
             [corpus.folder],
             shards=arguments.shards,
             workers=arguments.workers,
-            settings={"embedder": arguments.embedder},
+            settings=settings,
         )
+        return report.added + report.updated
 
-    print(
-        f"{arguments.passages:,} passages in {files:,} files ({folder_bytes(corpus.folder) / 1e6:,.0f} MB), "
-        f"{arguments.shards} shards, embedder {arguments.embedder!r}; load {os.getloadavg()[0]:.1f}\n"
+    def index_here() -> int:
+        with Engine.open(index, create=True, settings=settings) as engine:
+            report = engine.index([corpus.folder])
+            engine.embed()
+            engine.wait()
+        return report.added + report.updated
+
+    update = publish if arguments.shards else index_here
+    open_index = (
+        partial(open_published, address, cache=cache) if arguments.shards else partial(Engine.open, index)
     )
-    print("| step | seconds | processor, s | uploaded, MB | documents |\n|---|---|---|---|---|", flush=True)
-    timed("build", update, home)
-    timed("nothing new", update, home)
-    corpus.write(files)
-    timed("one file more", update, home)
+    print(
+        f"{arguments.passages:,} passages of {arguments.words} words in {files:,} files "
+        f"({folder_bytes(corpus.folder) / 1e6:,.0f} MB), {arguments.shards or 'no'} shards, "
+        f"embedder {arguments.embedder!r}\n"
+    )
+    print(
+        "| step | seconds | processor, s | written, MB | documents | load |\n|---|---|---|---|---|---|",
+        flush=True,
+    )
+    timed("build", update, index, clock)
+    timed("nothing new", update, index, clock)
+    ask("first", open_index, corpus, clock)
+    shutil.rmtree(cache.folder, ignore_errors=True)
     for number in range(0, files, 100):
         corpus.write(number)
-    timed("1 % of the files changed", update, home)
-    cache = Cache(home / "cache")
-    started = time.perf_counter()
-    with open_published(address, cache=cache) as engine:
-        print(f"\nOpened with an empty cache in {time.perf_counter() - started:.1f} s", flush=True)
-        rng, times = random.Random(2), []
+    timed("1 % of the files changed", update, index, clock)
+    corpus.write(files)
+    timed("one file more", update, index, clock)
+    ask("last", open_index, corpus, clock)
+    if arguments.shards:
+        print(f"{cache.size() / 1e6:,.0f} MB in the cache")
+    print(f"{folder_bytes(index) / 1e6:,.0f} MB in all")
+
+
+def ask(name: str, open_index: Callable[[], Engine], corpus: Corpus, clock: ProcessorClock) -> None:
+    """Open an index twice, and ask it in between."""
+    started, processor = time.perf_counter(), clock.seconds()
+    with open_index() as engine:
+        seconds, processor_seconds = time.perf_counter() - started, clock.seconds() - processor
+        print(
+            f"\nThe {name} version opened cold in {seconds:.1f} s, {processor_seconds:.1f} s of processor",
+            flush=True,
+        )
+        rng, times, processor = random.Random(2), [], time.process_time()
         for _ in range(_QUERIES):
             query = " ".join(rng.choices(corpus.words[: len(corpus.words) // 4], k=3))
             started = time.perf_counter()
             engine.retrieve(query, 10)
             times.append((time.perf_counter() - started) * 1000)
-    print(f"Queries of three words: median {np.median(times):.1f} ms, p99 {np.percentile(times, 99):.1f} ms")
-    started = time.perf_counter()
-    with open_published(address, cache=cache):
-        print(f"Opened with a filled cache in {time.perf_counter() - started:.2f} s")
+        spent = (time.process_time() - processor) * 1000 / _QUERIES
     print(
-        f"{folder_bytes(home / 'published') / 1e6:,.0f} MB published, {cache.size() / 1e6:,.0f} MB in the cache"
+        f"Queries of three words: median {np.median(times):.1f} ms, p99 {np.percentile(times, 99):.1f} ms, "
+        f"processor {spent:.1f} ms; load {os.getloadavg()[0]:.1f}"
     )
+    started = time.perf_counter()
+    with open_index():
+        print(f"Opened once more in {time.perf_counter() - started:.2f} s\n", flush=True)
 
 
-def timed(step: str, update: Callable[[], BuildReport], home: Path) -> None:
-    store = home / "published"
-    before, started, processor = folder_bytes(store), time.perf_counter(), os.times()
-    report = update()
-    seconds, after = time.perf_counter() - started, os.times()
-    processor_seconds = sum(after[:4]) - sum(processor[:4])
-    uploaded = (folder_bytes(store) - before) / 1e6
+def timed(step: str, update: Callable[[], int], index: Path, clock: ProcessorClock) -> None:
+    before, started, processor = folder_bytes(index), time.perf_counter(), clock.seconds()
+    documents = update()
+    seconds, processor_seconds = time.perf_counter() - started, clock.seconds() - processor
+    written = (folder_bytes(index) - before) / 1e6
     print(
-        f"| {step} | {seconds:.1f} | {processor_seconds:.1f} | {uploaded:.2f} | {report.added + report.updated:,} |",
+        f"| {step} | {seconds:.1f} | {processor_seconds:.1f} | {written:.2f} | {documents:,} "
+        f"| {os.getloadavg()[0]:.1f} |",
         flush=True,
     )
 
