@@ -20,7 +20,7 @@ import pytest
 from sleuth import Engine
 from sleuth.cluster import fetch, prune, versions
 from sleuth.cluster.ray import index_on_ray
-from sleuth.cluster.storage.objects import ObjectFolder
+from sleuth.cluster.storage import objects
 from sleuth.errors import StorageError, StoreError
 from tests.cluster.conftest import moto_behind
 from tests.commands import sleuth
@@ -104,7 +104,7 @@ def _makes_container(url: str) -> bool:
     return False
 
 
-def put(folder: ObjectFolder, name: str, text: str) -> None:
+def put(folder: objects.ObjectFolder, name: str, text: str) -> None:
     folder.delete([name])
     assert folder.put(name, text.encode())
 
@@ -113,7 +113,7 @@ def test_an_index_is_built_published_and_opened_there(
     box: str, tmp_path: Path, downloads: Callable[[], list[str]]
 ) -> None:
     """Sources and versions both lie there; what changed is fetched again, and a version is fetched whole."""
-    source, address = ObjectFolder(f"{box}/corpus"), f"{box}/docs"
+    source, address = objects.ObjectFolder(f"{box}/corpus"), f"{box}/docs"
     for number in range(5):
         put(source, f"deep/{number}.md", f"# Tide {number}\n\nThe moon pulls {number} times.\n")
     settings = {"embedder": ""}
@@ -140,9 +140,9 @@ def test_an_index_is_built_published_and_opened_there(
 def downloads(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
     """Return what gives the objects that were fetched as sources since it was called last."""
     names: list[str] = []
-    download = ObjectFolder.download
+    download = objects.ObjectFolder.download
 
-    def counted(folder: ObjectFolder, name: str, path: Path, etag: str) -> None:
+    def counted(folder: objects.ObjectFolder, name: str, path: Path, etag: str) -> None:
         names.append(name)
         download(folder, name, path, etag)
 
@@ -151,7 +151,7 @@ def downloads(monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
         names.clear()
         return answer
 
-    monkeypatch.setattr(ObjectFolder, "download", counted)
+    monkeypatch.setattr(objects.ObjectFolder, "download", counted)
     return since
 
 
@@ -160,14 +160,14 @@ def test_errors_name_what_is_missing(box: str, tmp_path: Path) -> None:
     scheme = box.partition(":")[0]
     kind, variable = {"gs": ("bucket", "GOOGLE_"), "az": ("container", "AZURE_")}[scheme]
     for call in (
-        lambda: ObjectFolder(f"{scheme}://absent/docs").put("name", b""),
-        lambda: list(ObjectFolder(f"{scheme}://absent/docs").list("")),
+        lambda: objects.ObjectFolder(f"{scheme}://absent/docs").put("name", b""),
+        lambda: list(objects.ObjectFolder(f"{scheme}://absent/docs").list("")),
     ):
         with pytest.raises(StorageError, match=f"there is no {kind} {scheme}://absent: .*{variable}"):
             call()
     result = sleuth("cluster", "index", f"file://{tmp_path}/out", f"{scheme}://absent/corpus", cwd=tmp_path)
     assert result.returncode == 5, result.stderr
-    folder = ObjectFolder(f"{box}/docs")
+    folder = objects.ObjectFolder(f"{box}/docs")
     folder.check_create_only()
     put(folder, "a.txt", "first")
     with pytest.raises(StoreError, match="is not there"):
