@@ -36,6 +36,7 @@ import yaml
 
 from sleuth.errors import MissingPackageError
 from tests.commands import sleuth, sleuth_on_terminal
+from tests.waiting import free_port
 
 HOME = Path(__file__).parents[1]
 FENCE = re.compile(r"^( *)```([\w+-]*)[^\n]*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -80,7 +81,7 @@ class Machine:
 
     folder: Path
     values: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
-    port: str = field(default_factory=lambda: str(_free_port()))
+    port: str = field(default_factory=lambda: str(free_port()))
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def close(self) -> None:
@@ -292,9 +293,3 @@ def _compare(expected: str, printed: str, code: str) -> None:
     expected, printed = (re.sub(r"\b\d+\.\d+ s\b", "0.0 s", text).rstrip() for text in (expected, printed))
     is_equal = doctest.OutputChecker().check_output(f"{expected}\n", f"{printed}\n", doctest.ELLIPSIS)
     assert is_equal, f"{code}\nprinted\n{printed}\nand not\n{expected}"
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])

@@ -23,7 +23,8 @@ WORDS = {"how-to": 800, "concepts": 1500}
 PAGES = [DOCS / "start.md", *sorted(DOCS.glob("how-to/*.md")), *sorted(DOCS.glob("concepts/*.md"))]
 CRAWLING = DOCS / "how-to" / "crawl-a-site.md"
 """Its blocks need a web site: `tests/engine/test_crawling.py` runs them over a local one."""
-LETTERS = {
+FILES = {
+    "data.jsonl": '{"body": "Buckets are refilled every second."}\n{"body": "A lake has boats."}\n',
     "letters/judy.txt": "Pictures of Judy at the lake",
     "letters/judy.txt.metadata.json": '{"metadataAttributes": {"topic": "genealogy"}}',
     "letters/lake.txt": "Pictures of a lake and of boats",
@@ -64,7 +65,7 @@ def project(hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     shutil.copytree(HOME / "examples", folder / "examples")
     (folder / "src").mkdir()
     shutil.copy(HOME / "examples" / "handbook" / "bucket.py", folder / "src")
-    for name, text in LETTERS.items():
+    for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "SLEUTH_PLUGINS", "SLEUTH_INDEX", "SLEUTH_MODEL"):
@@ -94,7 +95,10 @@ def test_the_code_of_a_page_runs(path: Path, project: Path, request: pytest.Fixt
     """Each block of code runs, and prints what the page shows below it."""
     text = path.read_text("utf8")
     if "s3://bucket" in text:
-        request.getfixturevalue("s3").create_bucket(Bucket="bucket")
+        s3 = request.getfixturevalue("s3")
+        for bucket in ("bucket", "corpus"):
+            s3.create_bucket(Bucket=bucket)
+        s3.put_object(Bucket="corpus", Key="manuals/pump.md", Body=b"The pump has a valve.")
     missing = run_page(text, project)
     if missing:
         pytest.skip(f"blocks that need {', '.join(sorted(missing))} run by `make conformance`")
