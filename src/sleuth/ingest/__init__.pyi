@@ -6,6 +6,7 @@ from sleuth.ingest.chunkers import chunks_at as chunks_at
 from sleuth.ingest.chunkers import open_chunker as open_chunker
 from sleuth.ingest.chunkers import spelling_of_chunker as spelling_of_chunker
 from sleuth.ingest.hashing import content_hash as content_hash
+from sleuth.ingest.known import file_of as file_of
 from sleuth.ingest.loaders.registry import FileFormat as FileFormat
 from sleuth.ingest.moving import move_documents as move_documents
 from sleuth.ingest.names import FileNames as FileNames
@@ -32,7 +33,6 @@ from sleuth.ingest.roots import Root as Root
 from sleuth.ingest.roots import covering as covering
 from sleuth.ingest.roots import roots_in as roots_in
 from sleuth.ingest.skips import skips_in as skips_in
-from sleuth.ingest.sync import file_of as file_of
 from sleuth.ingest.updates import check_changes as check_changes
 from sleuth.ingest.updates import updated as updated
 from sleuth.ingest.validate import identify as identify
@@ -48,15 +48,16 @@ from sleuth.ingest.documents import Adder as Adder
 from sleuth.ingest.documents import State as State
 from sleuth.ingest.extraction import ExtractionError as ExtractionError
 from sleuth.ingest.extraction import Extractors as Extractors
+from sleuth.ingest.known import EXCESS_NOTE as EXCESS_NOTE
+from sleuth.ingest.known import READ_NOTE as READ_NOTE
+from sleuth.ingest.known import Excess as Excess
+from sleuth.ingest.known import KnownFile as KnownFile
+from sleuth.ingest.known import KnownFiles as KnownFiles
+from sleuth.ingest.known import is_file as is_file
 from sleuth.ingest.language import with_language as with_language
 from sleuth.ingest.options import RESERVED as RESERVED
 from sleuth.ingest.reading import Record as Record
-from sleuth.ingest.sync import EXCESS_NOTE as EXCESS_NOTE
-from sleuth.ingest.sync import READ_NOTE as READ_NOTE
-from sleuth.ingest.sync import Excess as Excess
-from sleuth.ingest.sync import KnownFile as KnownFile
 from sleuth.ingest.sync import Run as Run
-from sleuth.ingest.sync import is_file as is_file
 from sleuth.ingest.validate import prepare as prepare
 from sleuth.ingest.walking import is_gone as is_gone
 from sleuth.ingest.workers import read_file as read_file

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from sleuth.errors import ArgumentError
 from sleuth.files import IGNORE_FILES
 from sleuth.ingest.documents import Adder
+from sleuth.ingest.known import IndexedFiles, files_below
 from sleuth.ingest.moving import gone_roots
 from sleuth.ingest.names import FileNames, is_below, printable
 from sleuth.ingest.options import AUTO, ReadOptions
@@ -30,7 +31,7 @@ from sleuth.ingest.reports import (
 )
 from sleuth.ingest.roots import Options, RootReading, plan, remember, roots_in
 from sleuth.ingest.skips import RememberedSkips
-from sleuth.ingest.sync import Run, known_files
+from sleuth.ingest.sync import Run
 from sleuth.ingest.walking import WalkScope
 from sleuth.logs import logger_of
 from sleuth.types import Document
@@ -104,15 +105,16 @@ def index_paths(
         notes = snapshot.notes()
         remembered = roots_in(notes, names)
         names_read = list(map(names.name_of, roots if only is None else _below(roots, only)))
-        files = known_files(snapshot, names_read)
-    roots = present(roots, map(names.path_of, files), prune=prune)
+        indexed = (names.path_of(source) for source, _ in files_below(snapshot, names_read))
+        roots = present(roots, indexed, prune=prune)
     readings = plan(roots, remembered, options, names)
     adder: Adder[IndexReport] | None = None
     left_out = LeftOut()
     try:
         with store.writer(timeout=timeout) as writer:
             adder = Adder(writer, chunker, report)
-            run, skips = Run(adder, files, report, names), RememberedSkips(notes, names_read)
+            run = Run(adder, IndexedFiles(store, names_read), report, names)
+            skips = RememberedSkips(notes, names_read)
             remember(writer, roots, remembered, options, names)
             entries = _read(readings, run, progress, started, index=store.path, left_out=left_out, only=only)
             for entry in _until_interrupted(entries, report):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.ingest.sync import file_of
+from sleuth.ingest.known import file_of
 from sleuth.ingest.walking import is_gone
 
 if TYPE_CHECKING:

@@ -24,6 +24,7 @@ from sleuth.ingest import (
     FileEntry,
     FileNames,
     KnownFile,
+    KnownFiles,
     ReadOptions,
     Run,
     Skipped,
@@ -157,11 +158,11 @@ def _compare(
     prune: bool,
 ) -> _Comparison:
     """Walk files and folders, and compare them with those that the index has below them."""
-    files = {
-        name: file
+    files = KnownFiles(
+        (name, file)
         for name, file in listing.files.items()
         if any(is_below(name, root) for root in (*roots, *remote))
-    }
+    )
     sender = Sender(cast("Builders", None), 1, None)  # nothing is sent
     run = run_of(sender, files, settings, options)
     entries: list[FileEntry] = []

@@ -24,6 +24,7 @@ from sleuth.ingest import (
     FileNames,
     IndexReport,
     KnownFile,
+    KnownFiles,
     ReadOptions,
     Record,
     Run,
@@ -101,7 +102,7 @@ class Sender:
         """Return nothing: builders know."""
         return {}
 
-    def known_files(self, files: Sequence[PlannedFile]) -> dict[str, KnownFile]:
+    def known_files(self, files: Sequence[PlannedFile]) -> KnownFiles:
         """Return those of these files of which the index knows something, by name, with the ids of their documents."""
         sources: dict[int, list[str]] = {}
         for file in files:
@@ -112,11 +113,11 @@ class Sender:
         for answer in self._builders.results(calls):
             for source, some in answer.items():
                 ids.setdefault(source, []).extend(some)
-        return {
-            file.source: file.known(ids.get(file.source, ()))
+        return KnownFiles(
+            (file.source, file.known(ids.get(file.source, ())))
             for file in files
             if file.source in ids or file.excess
-        }
+        )
 
     def put_batch(self, batch: DocumentBatch) -> int:
         """Send the documents of a batch, with the vectors that their shards lack."""
@@ -191,9 +192,7 @@ def slow_leg(embedder: str) -> DenseLeg | None:
     return None if model is None else DenseLeg(model)
 
 
-def run_of(
-    sender: Sender, files: dict[str, KnownFile], settings: Mapping[str, Any], reading: ReadOptions
-) -> Run:
+def run_of(sender: Sender, files: KnownFiles, settings: Mapping[str, Any], reading: ReadOptions) -> Run:
     """Return what compares files with those of the index, and writes to a sender."""
     index, report = IndexSettings.from_dict(settings), IndexReport()
     adder: Adder[IndexReport] = Adder(sender, open_chunker(index), report, reading.language)  # type: ignore[arg-type]
@@ -250,8 +249,8 @@ def read_files(
                     sender.note(f"{ETAG_NOTE}{file.source}", file.etag)
             elif file.etag:
                 sender.note(f"{ETAG_NOTE}{file.source}", "")
-            elif file.file and file.source in run.files:
-                run.refused[file.source] = set(run.files[file.source].ids)
+            elif file.file and (known_file := run.files.get(file.source)):
+                run.refused[file.source] = set(known_file.ids)
         run.finish(prune=prune)
         run.adder.commit()
     except SleuthError as error:

@@ -1,0 +1,301 @@
+"""The files that an index holds, as a run compares them with those on disk."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, takewhile
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sleuth.ingest.documents import State
+from sleuth.ingest.names import is_below
+
+if TYPE_CHECKING:
+    from sleuth.store import IndexSnapshot, Store, StoredDocument
+
+EXCESS_NOTE: Final = "limits "
+"""Begins the name of the note of a file that exceeded one."""
+READ_NOTE: Final = "read "
+"""Begins the name of the note of the options that a file was read with."""
+_FEW: Final = 1_000
+"""Documents that are read together."""
+
+
+class Excess(NamedTuple):
+    """A file that exceeded a limit of reading.
+
+    Attributes:
+        state: its size and time then.
+        limits: as `ReadOptions.limits` writes them.
+        reason: which one it exceeded.
+    """
+
+    state: State
+    limits: str
+    reason: str
+
+    def to_note(self) -> str:
+        return json.dumps([*self.state, self.limits, self.reason])
+
+    @classmethod
+    def from_note(cls, note: str) -> Excess | None:
+        """Return what `to_note` wrote; None for anything else."""
+        try:
+            size, modified_ns, limits, reason = json.loads(note)
+        except ValueError:
+            return None
+        return cls(State(size, modified_ns), str(limits), str(reason))
+
+
+@dataclass(slots=True)
+class KnownFile:
+    """A file as the index knows it.
+
+    Attributes:
+        ids: of its documents.
+        size, modified_ns: when it was read; no time if reading did not finish.
+        reading: the options that it was read with, as `ReadOptions.reading` writes them.
+        excess: what it exceeded when it was last tried.
+        is_seen, is_read: whether this run has met it, and has read it or need not.
+    """
+
+    ids: Sequence[str] = ()
+    size: int = 0
+    modified_ns: int | None = None
+    reading: str = ""
+    excess: Excess | None = None
+    is_seen: bool = False
+    is_read: bool = False
+
+    @property
+    def documents(self) -> int:
+        """How many documents it has."""
+        return len(self.ids)
+
+    def own_ids(self, source: str) -> Sequence[str]:
+        """Return ids that do not begin with the name of the file, such as those of an id field."""
+        return [id for id in self.ids if not _is_named_by(id, source)]
+
+    def ids_besides(self, ids: set[str]) -> set[str]:
+        """Return the ids of its documents that are not among others."""
+        return {*self.ids} - ids
+
+
+class KnownFiles(dict[str, KnownFile]):
+    """Files by name, all in memory."""
+
+    def unseen(self) -> Iterator[tuple[str, KnownFile]]:
+        """Yield those that this run has not met."""
+        yield from ((source, file) for source, file in self.items() if not file.is_seen)
+
+
+class IndexedFiles:
+    """The files of an index in 33 bytes each, found by hashes of their names; ids are asked of the index when needed.
+
+    The hash is that of Python, which has another key in each process. So nobody can choose names with equal hashes, and
+    files that share one by chance are told apart in the next run.
+
+    Attributes:
+        names: hashes, ascending.
+        sizes, times, readings: when each was read, as of `KnownFile`; `readings` are places in `spellings`.
+        counts: of the documents of each.
+        flags: of each, as `HAS_STATE` and others.
+        own_ids, excesses: of the few files that have such, by name, as of `KnownFile`.
+    """
+
+    HAS_STATE, IS_ONE_OF_ITS_IDS, IS_SEEN, IS_READ = 1, 2, 4, 8
+
+    def __init__(self, store: Store, roots: Sequence[str]) -> None:
+        """Read which files below the named roots the index holds documents of."""
+        self._store, self._roots = store, roots
+        self._latest: tuple[str | None, IndexedFile | None] = None, None
+        self.names, self.sizes, self.times = array("Q"), array("q"), array("q")
+        self.counts, self.readings, self.flags = array("I"), array("I"), array("B")
+        self.own_ids: dict[str, list[str]] = {}
+        self.excesses: dict[str, Excess] = {}
+        numbers = {"": 0}
+        with store.reader() as snapshot:
+            notes = snapshot.notes()
+            for source, document in files_below(snapshot, roots):
+                reading = notes.get(f"{READ_NOTE}{source}", "")
+                self._add(source, document, numbers.setdefault(reading, len(numbers)))
+        self.spellings = list(numbers)
+        for name, note in notes.items():
+            source = name.removeprefix(EXCESS_NOTE)
+            excess = Excess.from_note(note) if source != name else None
+            if excess and any(is_below(source, root) for root in roots):
+                self._add(source)
+                self.excesses[source] = excess
+        if self.names:
+            self._sort()
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def _add(self, source: str, document: StoredDocument | None = None, reading: int = 0) -> None:
+        """Add a document of a file, or a file without one."""
+        name = _hash(source)
+        if not self.names or self.names[-1] != name:
+            self.names.append(name)
+            for values in (self.sizes, self.times, self.counts, self.flags):
+                values.append(0)
+            self.readings.append(reading)
+        if document is None:
+            return
+        self.counts[-1] += 1
+        if document.modified_ns is not None:
+            self.sizes[-1], self.times[-1] = document.size, document.modified_ns
+            self.flags[-1] |= self.HAS_STATE
+        if document.id == source:
+            self.flags[-1] |= self.IS_ONE_OF_ITS_IDS
+        elif not _is_named_by(document.id, source):
+            self.own_ids.setdefault(source, []).append(document.id)
+
+    def _sort(self) -> None:
+        """Order the files by hash, and join what was added of one file at several times."""
+        import numpy as np
+
+        order = np.argsort(np.asarray(self.names), kind="stable")
+        names, flags = np.asarray(self.names)[order], np.asarray(self.flags)[order]
+        firsts = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
+        states = np.maximum.reduceat(np.where(flags & self.HAS_STATE, np.arange(len(order)), 0), firsts)
+        places = order[np.maximum(states, firsts)]  # of the last document that notes the state of the file
+        counts = np.add.reduceat(np.asarray(self.counts)[order], firsts, dtype=np.uint32)
+        self.sizes, self.times, self.readings = (
+            array(values.typecode, np.asarray(values)[places].tobytes())
+            for values in (self.sizes, self.times, self.readings)
+        )
+        self.names, self.counts = array("Q", names[firsts].tobytes()), array("I", counts.tobytes())
+        self.flags = array("B", np.bitwise_or.reduceat(flags, firsts).tobytes())
+
+    def get(self, source: str) -> IndexedFile | None:
+        """Return what the index knows of a file."""
+        if source is not self._latest[0]:  # a file is asked for twice in a row
+            name = _hash(source)
+            place = bisect_left(self.names, name)
+            is_there = place < len(self.names) and self.names[place] == name
+            self._latest = source, IndexedFile(self, place, source) if is_there else None
+        return self._latest[1]
+
+    def unseen(self) -> Iterator[tuple[str, IndexedFile]]:
+        """Yield the files that this run has not met, each once."""
+        if all(flags & self.IS_SEEN for flags in self.flags):
+            return
+        with self._store.reader() as snapshot:
+            for source in chain((source for source, _ in files_below(snapshot, self._roots)), self.excesses):
+                file = self.get(source)
+                if file is not None and not file.is_seen:
+                    file.is_seen = True
+                    yield source, file
+
+    def ids_of(self, source: str) -> list[str]:
+        """Return the ids of the documents of a file, as of the last commit."""
+        begin = f"{source}#"
+        with self._store.reader() as snapshot:
+            documents = [snapshot.document(source)]
+            others = takewhile(lambda entry: entry[1].startswith(begin), snapshot.by_id(begin))
+            while keys := [key for key, _ in islice(others, _FEW)]:
+                documents += snapshot.documents_at(keys)
+        ids = [each.id for each in documents if each and is_file(each) and file_of(each) == source]
+        return ids + self.own_ids.get(source, [])
+
+
+class IndexedFile:
+    """A file of `IndexedFiles`, with the attributes of a `KnownFile`."""
+
+    __slots__ = ("_files", "_place", "_source")
+
+    def __init__(self, files: IndexedFiles, place: int, source: str) -> None:
+        self._files, self._place, self._source = files, place, source
+
+    @property
+    def ids(self) -> list[str]:
+        return self._files.ids_of(self._source)
+
+    @property
+    def documents(self) -> int:
+        return self._files.counts[self._place]
+
+    @property
+    def size(self) -> int:
+        return self._files.sizes[self._place]
+
+    @property
+    def modified_ns(self) -> int | None:
+        return self._files.times[self._place] if self._has(IndexedFiles.HAS_STATE) else None
+
+    @property
+    def reading(self) -> str:
+        return self._files.spellings[self._files.readings[self._place]]
+
+    @property
+    def excess(self) -> Excess | None:
+        return self._files.excesses.get(self._source)
+
+    @property
+    def is_seen(self) -> bool:
+        return self._has(IndexedFiles.IS_SEEN)
+
+    @is_seen.setter
+    def is_seen(self, value: bool) -> None:
+        self._set(IndexedFiles.IS_SEEN, value=value)
+
+    @property
+    def is_read(self) -> bool:
+        return self._has(IndexedFiles.IS_READ)
+
+    @is_read.setter
+    def is_read(self, value: bool) -> None:
+        self._set(IndexedFiles.IS_READ, value=value)
+
+    def _has(self, flag: int) -> bool:
+        return bool(self._files.flags[self._place] & flag)
+
+    def _set(self, flag: int, *, value: bool) -> None:
+        flags = self._files.flags[self._place]
+        self._files.flags[self._place] = flags | flag if value else flags & ~flag
+
+    def own_ids(self, source: str) -> Sequence[str]:
+        return self._files.own_ids.get(source, ())
+
+    def ids_besides(self, ids: set[str]) -> set[str]:
+        if self.documents == 1 and self._has(IndexedFiles.IS_ONE_OF_ITS_IDS) and self._source in ids:
+            return set()
+        return {*self.ids} - ids
+
+
+def files_below(snapshot: IndexSnapshot, roots: Sequence[str]) -> Iterator[tuple[str, StoredDocument]]:
+    """Yield the documents of files below these names, each once, with the names of their files."""
+    for number, root in enumerate(roots):
+        before = roots[:number]
+        for document in snapshot.documents(under=root or None):
+            source = file_of(document)
+            # Other documents may have such a source, too; and the file beside a root may be named `root#1`.
+            is_new = is_below(source, root) and not (before and any(is_below(source, one) for one in before))
+            if is_new and is_file(document):
+                yield source, document
+
+
+def is_file(document: StoredDocument) -> bool:
+    """Return whether a document was read from a file by a run, not added by a program."""
+    return document.modified_ns is not None or (
+        "path" in document.metadata and "modified" in document.metadata
+    )
+
+
+def file_of(document: StoredDocument) -> str:
+    """Return the file of a document: the source of a row is `file#row`, that of a file inside it `file#path`."""
+    source = document.source.rpartition("#")[0] if "row" in document.metadata else document.source
+    return source.removesuffix(f"#{document.metadata['member']}") if "member" in document.metadata else source
+
+
+def _hash(source: str) -> int:
+    return hash(source) & 0xFFFF_FFFF_FFFF_FFFF
+
+
+def _is_named_by(id: str, source: str) -> bool:
+    """Return whether an id is the name of a file, or begins with it and a hash sign."""
+    return id == source or (id.startswith(f"{source}#") and len(id) > len(source) + 1)
