@@ -6,7 +6,7 @@ import tracemalloc
 from pathlib import Path
 
 from sleuth import Document, Engine
-from sleuth.ingest.known import IndexedFiles
+from sleuth.ingest import IndexedFiles
 from sleuth.store import Store
 
 
@@ -18,7 +18,7 @@ def held(folder: Path, count: int) -> int:
             for name in (f"a/folder/with/a/long/name/to/be/held/{n}/{n * 7919}.md" for n in range(count))
         )
     with Store.open(folder) as store:
-        IndexedFiles(store, [""])  # what the first call imports is none of its bytes
+        IndexedFiles(store, [""])  # the first call imports
         tracemalloc.start()
         try:
             before, _ = tracemalloc.get_traced_memory()

@@ -51,6 +51,7 @@ from sleuth.ingest.extraction import Extractors as Extractors
 from sleuth.ingest.known import EXCESS_NOTE as EXCESS_NOTE
 from sleuth.ingest.known import READ_NOTE as READ_NOTE
 from sleuth.ingest.known import Excess as Excess
+from sleuth.ingest.known import IndexedFiles as IndexedFiles
 from sleuth.ingest.known import KnownFile as KnownFile
 from sleuth.ingest.known import KnownFiles as KnownFiles
 from sleuth.ingest.known import is_file as is_file

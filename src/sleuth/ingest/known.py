@@ -96,7 +96,7 @@ class IndexedFiles:
     """The files of an index in 33 bytes each, found by hashes of their names; ids are asked of the index when needed.
 
     The hash is that of Python, which has another key in each process. So nobody can choose names with equal hashes, and
-    files that share one by chance are told apart in the next run.
+    files that share one by chance differ in the next run.
 
     Attributes:
         names: hashes, ascending.
