@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, takewhile
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.ingest.documents import State
@@ -111,7 +111,8 @@ class IndexedFiles:
     def __init__(self, store: Store, roots: Sequence[str]) -> None:
         """Read which files below the named roots the index holds documents of."""
         self._store, self._roots = store, roots
-        self._latest: tuple[str | None, IndexedFile | None] = None, None
+        self._source: str | None = None
+        self._file: IndexedFile | None = None
         self.names, self.sizes, self.times = array("Q"), array("q"), array("q")
         self.counts, self.readings, self.flags = array("I"), array("I"), array("B")
         self.own_ids: dict[str, list[str]] = {}
@@ -173,12 +174,12 @@ class IndexedFiles:
 
     def get(self, source: str) -> IndexedFile | None:
         """Return what the index knows of a file."""
-        if source is not self._latest[0]:  # a file is asked for twice in a row
+        if source is not self._source:  # a file is asked for twice in a row
             name = _hash(source)
             place = bisect_left(self.names, name)
             is_there = place < len(self.names) and self.names[place] == name
-            self._latest = source, IndexedFile(self, place, source) if is_there else None
-        return self._latest[1]
+            self._source, self._file = source, IndexedFile(self, place, source) if is_there else None
+        return self._file
 
     def unseen(self) -> Iterator[tuple[str, IndexedFile]]:
         """Yield the files that this run has not met, each once."""
@@ -195,10 +196,9 @@ class IndexedFiles:
         """Return the ids of the documents of a file, as of the last commit."""
         begin = f"{source}#"
         with self._store.reader() as snapshot:
-            documents = [snapshot.document(source)]
-            others = takewhile(lambda entry: entry[1].startswith(begin), snapshot.by_id(begin))
-            while keys := [key for key, _ in islice(others, _FEW)]:
-                documents += snapshot.documents_at(keys)
+            documents, keys = [snapshot.document(source)], _keys_below(snapshot, begin)
+            while some := list(islice(keys, _FEW)):
+                documents += snapshot.documents_at(some)
         ids = [each.id for each in documents if each and is_file(each) and file_of(each) == source]
         return ids + self.own_ids.get(source, [])
 
@@ -290,6 +290,14 @@ def file_of(document: StoredDocument) -> str:
     """Return the file of a document: the source of a row is `file#row`, that of a file inside it `file#path`."""
     source = document.source.rpartition("#")[0] if "row" in document.metadata else document.source
     return source.removesuffix(f"#{document.metadata['member']}") if "member" in document.metadata else source
+
+
+def _keys_below(snapshot: IndexSnapshot, begin: str) -> Iterator[int]:
+    """Yield the keys of documents whose ids begin so, and are longer."""
+    for key, id in snapshot.by_id(begin):
+        if not id.startswith(begin):
+            return
+        yield key
 
 
 def _hash(source: str) -> int:
