@@ -617,6 +617,56 @@ def test_namespaces_parts_and_extensions_of_csharp(storage: CodeStorage, tmp_pat
     assert target is not None and target.definition.file.path == "Core/Shapes.cs"
 
 
+def test_lambdas_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
+    """`this` and `it` in a lambda are what it is called on, or what the function declares that takes it."""
+    use = """package a
+class Use(val writer: Writer, val items: List<Item>, val names: List<String>) {
+  fun emit(text: String) {}
+  fun direct() { emit("mine") }
+  fun scoped() = with(writer) {
+    emit("} {")
+    if (true) { indent() }
+  }
+  fun chained() = make()
+      .apply { emit("x") }
+  fun ran() { writer.run { indent() } }
+  fun built() = build("name") { emit("x") }
+  fun nested() = build("name") {
+    items.forEach { indent() }
+  }
+  fun each() { items.forEach { it.show() } }
+  fun named() { items.filter { true }.map { item -> item.show() } }
+  fun let() { writer.let { it.indent() } }
+  fun block() { walk { it.show() } }
+  fun first() { if (!items.first().show()) emit("mine") }
+  fun extended() { names.joined() }
+  fun after() { with(writer) { indent() }; emit("mine") }
+}
+"""
+    files = {
+        "kotlin/a/Writer.kt": "package a\nclass Writer {\n  fun emit(text: String) {}\n  fun indent() {}\n}\nfun make(): Writer = Writer()\nfun build(name: String, block: Writer.() -> Unit) {}\n",
+        "kotlin/a/Item.kt": "package a\nclass Item {\n  fun show(): Boolean = true\n}\nclass Far {\n  fun show() {}\n  fun indent() {}\n}\nfun walk(block: (Item) -> Unit) {}\nfun Collection<String>.joined() = 1\nfun Far.joined() = 1\n",
+        "kotlin/a/Use.kt": use,
+    }
+    snapshot = open_project(storage, tmp_path / "lambdas", files)
+    file = snapshot.file("kotlin/a/Use.kt")
+    lines = use.split("\n")
+    for use_of_name in snapshot.detail(file).references:
+        if use_of_name.name in ("emit", "indent", "show", "joined"):
+            target = resolver_of(snapshot).resolve(file, use_of_name)
+            is_own = "mine" in lines[use_of_name.line - 1] and use_of_name.name == "emit"
+            owner = {
+                "emit": "Use." if is_own else "Writer.",
+                "indent": "Writer.",
+                "show": "Item.",
+                "joined": "",
+            }
+            assert target is not None, lines[use_of_name.line - 1]
+            assert target.definition.symbol.qualified == owner[use_of_name.name] + use_of_name.name
+            assert target.confidence >= CERTAIN
+            assert target.definition.symbol.line != 11
+
+
 def test_overloads_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
     """Arguments with names, defaults and lambdas choose the overload; what a function extends is `this` in it."""
     source = """package shop

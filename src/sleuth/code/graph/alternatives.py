@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from sleuth.code.graph.csharp import is_extension
-from sleuth.code.graph.inference import Inference, NameResolver, Site
+from sleuth.code.graph.inference import Inference
 from sleuth.code.graph.kotlin import extended_type
 from sleuth.code.graph.modules import package_folder
 from sleuth.code.graph.overloads import (
@@ -20,6 +20,7 @@ from sleuth.code.graph.overloads import (
     takes,
     value_of,
 )
+from sleuth.code.graph.types import NameResolver, Site
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
 

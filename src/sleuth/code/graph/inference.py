@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final
 
 from sleuth.code.graph.bindings import names_itself
 from sleuth.code.graph.expressions import (
@@ -24,8 +23,10 @@ from sleuth.code.graph.expressions import (
     type_name,
     type_parameters,
 )
-from sleuth.code.graph.kotlin import extended_type
+from sleuth.code.graph.kotlin import extended_type, returned_by
+from sleuth.code.graph.lambdas import Lambdas
 from sleuth.code.graph.overloads import simple_name
+from sleuth.code.graph.types import NameResolver, Site, Type
 from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
@@ -63,53 +64,6 @@ _LEVELS: Final = 4
 """How many classes up the arguments of a base are looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """A definition that a name means, and how sure that is, in (0, 1]."""
-
-    definition: Definition
-    confidence: float
-
-
-class Site(NamedTuple):
-    """Where an expression or a type stands: names in it mean what they mean there."""
-
-    file: FileRow
-    symbol: int
-    line: int
-
-
-class Type(NamedTuple):
-    """A type as it is written, or the class that it is.
-
-    Attributes:
-        text: as written; "" where `owner` is the class and nothing says its arguments.
-        receiver: the type of the object whose member has this type. It tells what the type parameters of the
-            class at `site` stand for.
-    """
-
-    text: str
-    site: Site
-    owner: Definition | None = None
-    receiver: Type | None = None
-
-
-class NameResolver(Protocol):
-    """What resolves names; see `Resolver`."""
-
-    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
-        """Return the definition that a reference means."""
-
-    def member(self, owner: Definition, name: str, role: str) -> Resolved | None:
-        """Return a member of a class, or of its bases, that a use in a role can mean."""
-
-    def bases(self, owner: Definition) -> list[Definition]:
-        """Return the classes that a class inherits from."""
-
-    def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
-        """Return what extends the type of an object from outside of its class."""
-
-
 class Inference:
     """Infers classes at one snapshot."""
 
@@ -117,6 +71,7 @@ class Inference:
         self._snapshot = snapshot
         self._names = names
         self._local = threading.local()
+        self.lambdas = Lambdas(snapshot, self, names)
 
     def type_of(self, expression: str, site: Site, depth: int = _DEPTH) -> Type | None:
         """Return the type of an expression; None where nothing says it."""
@@ -283,6 +238,12 @@ class Inference:
             if inferred is None:
                 return None
             part = self._part(inferred, step, depth) or self._extended(inferred, step, site, depth)
+            if part is None and site.file.language == "kotlin":
+                part = (
+                    inferred._replace(text=returned)
+                    if (returned := returned_by(inferred.text, step.name))
+                    else None
+                )
             passes = step.name in _PASSING.get(site.file.language, ())
             inferred = inferred if part is None and passes else part
         return inferred
@@ -341,7 +302,11 @@ class Inference:
                 return inferred
         if binding is not None:
             inferred = self._bound(binding, site.file, depth)
-            return self._stepped(self._called(inferred, depth) if step.is_called else inferred, step)
+            if inferred is not None:
+                return self._stepped(self._called(inferred, depth) if step.is_called else inferred, step)
+        inferred = self.lambdas.parameter(site.file, site.line, step.name)
+        if inferred is not None or binding is not None:
+            return self._stepped(inferred, step)
         return self._named(step, "", site, depth)
 
     def is_bound(self, name: str, site: Site) -> bool:

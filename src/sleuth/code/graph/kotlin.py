@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from sleuth.code.graph.expressions import split_outside, type_parameters
+from sleuth.code.graph.expressions import element_of, split_outside, type_parameters
 from sleuth.code.graph.modules import package_folder
 from sleuth.code.graph.overloads import simple_name
 from sleuth.code.parsing.kinds import CONTAINERS
@@ -16,6 +16,29 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Definition
 
 _ANYTHING: Final = ("Any",)
+_COLLECTION: Final = ("Collection", "Iterable")
+_STANDARD_BASES: Final = {
+    "Collection": ("Iterable",),
+    "List": _COLLECTION,
+    "Set": _COLLECTION,
+    "MutableCollection": _COLLECTION,
+    "MutableList": ("List", "MutableCollection", *_COLLECTION),
+    "MutableSet": ("Set", "MutableCollection", *_COLLECTION),
+    "MutableMap": ("Map",),
+    "String": ("CharSequence",),
+    "StringBuilder": ("CharSequence", "Appendable"),
+}
+"""Bases of the language's own types."""
+_ELEMENT_NAMES: Final = """
+first firstOrNull last lastOrNull single singleOrNull get getOrNull elementAt find random removeAt next maxBy minBy
+"""
+_ELEMENT: Final = frozenset(_ELEMENT_NAMES.split())
+_SAME_NAMES: Final = """
+filter filterNot sorted sortedBy sortedWith reversed asReversed take drop takeWhile dropWhile distinct toList toSet
+toMutableList toMutableSet plus minus orEmpty asSequence asIterable onEach iterator
+"""
+_SAME: Final = frozenset(_SAME_NAMES.split())
+"""Functions of the language's collections that return an element, and those that return such a collection again."""
 
 
 def is_of_companion(detail: Detail, owner: Definition, symbol: Symbol) -> bool:
@@ -49,7 +72,7 @@ def extensions(
         and (extended := extended_type(each.symbol.signature, each.symbol.name))
         and (
             not receiver
-            or simple_name(extended) in {*receiver, *_ANYTHING}
+            or simple_name(extended) in {*receiver, *_STANDARD_BASES.get(receiver[0], ()), *_ANYTHING}
             or _extends_parameter(each, extended)
         )
     ]
@@ -60,6 +83,14 @@ def extended_type(signature: str, name: str) -> str:
     head, bracket, _ = signature.partition(f".{name}(")
     before = split_outside(head.replace("->", "⇒"), " ")
     return before[-1] if bracket and len(before) > 1 else ""
+
+
+def returned_by(collection: str, name: str) -> str:
+    """Return the type that a function of the language's collections returns for one of a type; "" if it is unknown."""
+    element = element_of(collection)
+    if not element or name in _SAME:
+        return collection if element else ""
+    return element if name in _ELEMENT else ""
 
 
 def _is_imported(definition: Definition, detail: Detail) -> bool:

@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING
 from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import is_variable, may_mean
 from sleuth.code.graph.imported import MODULES, REEXPORTS, Imported
-from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference, Resolved, Site, Type
+from sleuth.code.graph.inference import BARE_MEMBERS, OWN_OBJECT, Inference
 from sleuth.code.graph.kotlin import extensions
 from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
+from sleuth.code.graph.types import Resolved, Site, Type
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition
@@ -214,7 +215,8 @@ class Resolver:
 
     def _bare(self, file: FileRow, reference: Reference) -> Resolved | None:
         return (
-            self._in_scope(file, reference)
+            self._of_lambda(file, reference)
+            or self._in_scope(file, reference)
             or self._brought_in(file, reference.name)
             or self._nearby(file, reference)
             or self._globally(file, reference.name)
@@ -299,11 +301,23 @@ class Resolver:
     def _of_extended(self, file: FileRow, reference: Reference) -> Resolved | None:
         """Return a member of the type that the function around a use extends."""
         extended = self._inference.extended_around(Site(file, reference.symbol, reference.line))
-        owner = self._inference.class_of(extended)
-        member = None if owner is None else self.member(owner, reference.name, reference.role)
-        if member is not None or extended is None:
+        return self._of_type(file, reference, extended)
+
+    def _of_lambda(self, file: FileRow, call: Reference) -> Resolved | None:
+        """Return a member of what is `this` in a lambda of Kotlin around a call."""
+        if file.language != "kotlin" or call.role != "call":
+            return None
+        receivers = self._inference.lambdas.receivers(file, call.line, call.name)
+        members = (self._of_type(file, call, receiver) for receiver in receivers)
+        return next((member for member in members if member is not None), None)
+
+    def _of_type(self, file: FileRow, use: Reference, receiver: Type | None) -> Resolved | None:
+        """Return a member of a type, or what extends it."""
+        owner = self._inference.class_of(receiver)
+        member = None if owner is None else self.member(owner, use.name, use.role)
+        if member is not None or receiver is None:
             return member
-        return self.extension(reference, file, extended)
+        return self.extension(use, file, receiver)
 
     def _globally(self, file: FileRow, name: str) -> Resolved | None:
         candidates = [d for d in self._names.named(name) if d.symbol.kind != "attribute"]

@@ -324,6 +324,8 @@ class Detail:
         qualifier = (
             short_text(self.source[before : before + row.qualifier_size]) if row.qualifier_size else ""
         )
+        if self.language == "kotlin":  # its grammar reads `!a.b()` as `(!a).b()`
+            qualifier = qualifier.lstrip("!-+")
         return Reference(
             self.text(row.name, row.name + row.name_size), qualifier, ROLES[row.role], row.line, row.symbol
         )

@@ -1,0 +1,58 @@
+"""What names and expressions mean: a definition with a confidence, or a type at a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from sleuth.code.parsing.detail import Reference
+    from sleuth.code.snapshots.record import FileRow
+    from sleuth.code.snapshots.snapshot import Definition
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A definition that a name means, and how sure that is, in (0, 1]."""
+
+    definition: Definition
+    confidence: float
+
+
+class Site(NamedTuple):
+    """Where an expression or a type stands: names in it mean what they mean there."""
+
+    file: FileRow
+    symbol: int
+    line: int
+
+
+class Type(NamedTuple):
+    """A type as it is written, or the class that it is.
+
+    Attributes:
+        text: as written; "" where `owner` is the class and nothing says its arguments.
+        receiver: the type of the object whose member has this type. It tells what the type parameters of the
+            class at `site` stand for.
+    """
+
+    text: str
+    site: Site
+    owner: Definition | None = None
+    receiver: Type | None = None
+
+
+class NameResolver(Protocol):
+    """What resolves names; see `Resolver`."""
+
+    def resolve(self, file: FileRow, reference: Reference) -> Resolved | None:
+        """Return the definition that a reference means."""
+
+    def member(self, owner: Definition, name: str, role: str) -> Resolved | None:
+        """Return a member of a class, or of its bases, that a use in a role can mean."""
+
+    def bases(self, owner: Definition) -> list[Definition]:
+        """Return the classes that a class inherits from."""
+
+    def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
+        """Return what extends the type of an object from outside of its class."""
