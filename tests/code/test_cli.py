@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from sleuth import default_embedder, open_code
 from tests.code.conftest import SHOP, Git, write
 from tests.commands import sleuth
 
@@ -51,11 +52,28 @@ def test_search(place: Path) -> None:
     assert len(result["hits"]) <= 2
     prompt = run(place, "search", "ledger", "--budget", "200").stdout
     assert prompt.startswith("### File: shop/ledger.py")
-    assert run(place, "index", "--vectors").returncode == 0
     hybrid = answer(place, "search", "ledger", "--strategy", "hybrid")
     assert [part["status"] for part in hybrid["parts"]] == ["ok", "ok"]
     piped = run(place, "search", "-", "--json", stdin="newest order")
     assert json.loads(piped.stdout)["hits"][0]["file_path"] == "shop/latest.py"
+
+
+def test_vectors_are_made_with_the_index(tmp_path: Path) -> None:
+    """`index` makes the vectors of every file; with `--no-vectors` the first hybrid search makes them."""
+
+    def files() -> tuple[int, int]:
+        with open_code(tmp_path / ".sleuth") as storage:
+            (repository,) = storage.repositories()
+            rows = storage.open_snapshot(repository, storage.snapshot(repository)).files
+            keys = [row.key for row in rows if row.chunks]
+            return len(storage.vectors(default_embedder().fingerprint, keys)), len(keys)
+
+    Git(tmp_path).commit(dict(SHOP))
+    assert run(tmp_path, "index", ".", "--no-vectors").returncode == 0
+    assert files()[0] == 0
+    assert run(tmp_path, "index", ".").returncode == 0
+    count, total = files()
+    assert count == total > 0
 
 
 def test_categories_are_left_out(place: Path) -> None:

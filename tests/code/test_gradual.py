@@ -79,7 +79,7 @@ def test_files_that_a_question_is_about_come_first(folder: Path, tmp_path: Path,
         run = FirstRun(storage, folder)
         run.words = ("function_59",)
         path_sets: list[set[str]] = []
-        check = run._check
+        check = run.check
 
         def after_the_first_part(*counts: int) -> None:
             check(*counts)
@@ -92,7 +92,7 @@ def test_files_that_a_question_is_about_come_first(folder: Path, tmp_path: Path,
                 (hit,) = SnapshotRetriever(storage, repository).retrieve("function_59", 1)
                 assert hit.metadata["path"] == "tests/module_59.py"
 
-        run._check = after_the_first_part  # type: ignore[method-assign]
+        run.check = after_the_first_part  # type: ignore[method-assign]
         run.run()
     assert len(path_sets) == 1
     assert {path for path in path_sets[0] if path.startswith("tests/")} == {"tests/module_59.py"}
@@ -102,14 +102,14 @@ def test_a_stopped_run_is_continued(folder: Path, tmp_path: Path, parts: list[An
     """After a stop the newest snapshot is a part; the next run reads only the other files."""
     with open_code(tmp_path / "index", create=True) as storage:
         run = FirstRun(storage, folder)
-        check = run._check
+        check = run.check
 
         def stop_after_the_first_part(*counts: int) -> None:
             if parts:
                 run.stop()
             check(*counts)
 
-        run._check = stop_after_the_first_part  # type: ignore[method-assign]
+        run.check = stop_after_the_first_part  # type: ignore[method-assign]
         with pytest.raises(StoppedError):
             run.run()
         (repository,) = storage.repositories()

@@ -40,6 +40,7 @@ from sleuth.engine.backends import BackendKind as BackendKind
 from sleuth.engine.backends import register_backend as register_backend
 from sleuth.engine.codebase import check_code as check_code
 from sleuth.engine.codebase import code_status as code_status
+from sleuth.engine.codebase import embed_code as embed_code
 from sleuth.engine.codebase import embedder_for as embedder_for
 from sleuth.engine.codebase import has_code as has_code
 from sleuth.engine.codebase import repair_code as repair_code

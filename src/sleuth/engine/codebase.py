@@ -23,7 +23,9 @@ from sleuth.lexical import FieldSpec, LexicalLeg
 from sleuth.store import CODE, Finding, Repair
 
 if TYPE_CHECKING:
-    from sleuth.code import CodeRequest
+    from collections.abc import Callable
+
+    from sleuth.code import CodeIndexReport, CodeRequest
     from sleuth.code.snapshots import CodeStatus
     from sleuth.protocols import Embedder
 
@@ -119,6 +121,23 @@ def default_embedder() -> Embedder:
     if not has_wordllama():
         raise missing_wordllama()
     return CodeEmbedder()
+
+
+def embed_code(
+    storage: CodeStorage, report: CodeIndexReport, progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Make the vectors that a search needs of what was indexed; none where searches are by words alone.
+
+    Args:
+        progress: called with the files done so far and in total; what it raises ends the call.
+    """
+    from sleuth.code.search import embed_missing
+
+    embedder = embedder_for()
+    if embedder is not None:
+        repository = storage.repository(report.repository)
+        snapshot = storage.snapshot(repository, report.snapshot)
+        embed_missing(storage.open_snapshot(repository, snapshot), embedder, progress)
 
 
 def embedder_for(request: CodeRequest | None = None) -> Embedder | None:

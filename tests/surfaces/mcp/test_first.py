@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from sleuth import index_path, open_code
+from sleuth import default_embedder, index_path, open_code
 from sleuth.code.snapshots import gradual
 from sleuth.surfaces.mcp import Workspace, first
 from tests.surfaces.project import git
@@ -69,14 +69,14 @@ def test_answers_grow_until_the_index_is_complete(
     """The first answer says how much is covered and what is not; a later one has everything and says nothing."""
     monkeypatch.setattr(gradual, "_FIRST", 1_500)
     run_is_held = [True]
-    check = gradual.FirstRun._check
+    check = gradual.FirstRun.check
 
     def held(run: gradual.FirstRun, *counts: int) -> None:
         check(run, *counts)
         if run.coverage().percent and not counts:
             wait_until(lambda: not run_is_held[0])
 
-    monkeypatch.setattr(gradual.FirstRun, "_check", held)
+    monkeypatch.setattr(gradual.FirstRun, "check", held)
     answer = call(workspace, "search", query="TokenBucket refill seconds rate")
     run_is_held[0] = False
     assert {result["path"] for result in answer["results"]} == {"src/bucket.py"}
@@ -87,6 +87,30 @@ def test_answers_grow_until_the_index_is_complete(
     answer = call(workspace, "search", query="a burst takes what there is")
     assert answer["results"][0]["path"] == "docs/limits.md"
     assert "indexing" not in answer
+
+
+def test_no_call_waits_for_vectors(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While vectors are made, words answer and a note says so; then every file has its vectors."""
+    is_held = [True]
+    embedded = first.FirstIndex._embedded
+
+    def held(run: first.FirstIndex, done: int, files: int) -> None:
+        embedded(run, done, files)
+        wait_until(lambda: not is_held[0])
+
+    monkeypatch.setattr(first.FirstIndex, "_embedded", held)
+    call(workspace, "search", query="how are tokens refilled")
+    wait_until(lambda: "vectors" in workspace.indexing)
+    answer = call(workspace, "search", query="how are tokens refilled")
+    assert answer["results"][0]["path"] == "src/bucket.py"
+    assert answer["indexing"].startswith("100 %, words alone answer until all files have vectors: ")
+    is_held[0] = False
+    wait_until(lambda: not workspace.indexing)
+    (snapshot,) = workspace.snapshots()
+    keys = [file.key for file in snapshot.files if file.chunks]
+    assert set(snapshot.storage.vectors(default_embedder().fingerprint, keys)) == set(keys)
+    monkeypatch.setattr("sleuth.code.search.vectors._embed", None)  # a search has nothing to embed
+    assert "failures" not in call(workspace, "search", query="how are tokens refilled")
 
 
 @pytest.mark.parametrize("reason", ["home", "parent of home", "temporary", "large"])
@@ -157,7 +181,7 @@ def test_a_closed_server_stops_indexing(workspace: Workspace, monkeypatch: pytes
     """Closing during the first run ends it; the next server completes the index."""
     monkeypatch.setattr(gradual, "_FIRST", 100)
     begun: list[gradual.FirstRun] = []
-    check = gradual.FirstRun._check
+    check = gradual.FirstRun.check
 
     def slow(run: gradual.FirstRun, *counts: int) -> None:
         begun.append(run)
@@ -165,7 +189,7 @@ def test_a_closed_server_stops_indexing(workspace: Workspace, monkeypatch: pytes
         check(run, *counts)
 
     with monkeypatch.context() as patch:
-        patch.setattr(gradual.FirstRun, "_check", slow)
+        patch.setattr(gradual.FirstRun, "check", slow)
         patch.setattr(first, "WAIT", 0.01)
         call(workspace, "search", query="tokens")
         wait_until(lambda: len(begun) > 1)

@@ -27,5 +27,6 @@ from sleuth.code.search.retriever import search_functions as search_functions
 from sleuth.code.search.signals import best_of as best_of
 from sleuth.code.search.similarity import Similar as Similar
 from sleuth.code.search.vectors import chunk_vectors as chunk_vectors
+from sleuth.code.search.vectors import embed_missing as embed_missing
 
 __all__: list[str]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 _BATCH = 512
+_FILES = 200
+"""Files whose vectors are committed together."""
 _MAX_CHARACTERS = 4_000
 _guard = threading.Lock()
 
@@ -62,13 +64,10 @@ def chunk_vectors(
 def _load(
     snapshot: Snapshot, provider: EmbeddingProvider, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-    storage = snapshot.storage
     files = [(i, row) for i, row in enumerate(snapshot.files) if row.chunks]
-    vectors_by_key = storage.vectors(name, [row.key for _, row in files])
+    vectors_by_key = snapshot.storage.vectors(name, [row.key for _, row in files])
     missing = [row for _, row in files if row.key not in vectors_by_key]
-    for start in range(0, len(missing), 200):
-        fresh = _embed(snapshot, provider, missing[start : start + 200])
-        storage.add_vectors(name, fresh)
+    for fresh in _make(snapshot, provider, missing):
         vectors_by_key.update(fresh)
     if not files:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
@@ -76,6 +75,37 @@ def _load(
     places = np.concatenate([np.arange(row.chunks) for _, row in files])
     matrix = np.concatenate([vectors_by_key[row.key] for _, row in files]).astype(np.float32)
     return positions, places, unit(matrix)
+
+
+def embed_missing(
+    snapshot: Snapshot, provider: EmbeddingProvider, progress: Callable[[int, int], None] | None = None
+) -> None:
+    """Make the vectors that a snapshot does not have yet, so that no search waits for them.
+
+    Args:
+        progress: called with the files done so far and in total; what it raises ends the call.
+    """
+    name, missing = fingerprint(provider), []
+    files = [row for row in snapshot.files if row.chunks]
+    for start in range(0, len(files), _FILES):
+        some = files[start : start + _FILES]
+        vectors = snapshot.storage.vectors(name, [row.key for row in some])
+        missing += [row for row in some if row.key not in vectors]
+    count = 0
+    for fresh in _make(snapshot, provider, missing):
+        count += len(fresh)
+        if progress is not None:
+            progress(count, len(missing))
+
+
+def _make(
+    snapshot: Snapshot, provider: EmbeddingProvider, rows: Sequence[FileRow]
+) -> Iterator[dict[int, NDArray[np.float16]]]:
+    """Yield new vectors of files, by key, as soon as they are stored."""
+    for start in range(0, len(rows), _FILES):
+        fresh = _embed(snapshot, provider, rows[start : start + _FILES])
+        snapshot.storage.add_vectors(fingerprint(provider), fresh)
+        yield fresh
 
 
 def _embed(

@@ -23,6 +23,7 @@ from sleuth.code.snapshots.lookup import newest_completed
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.record import Repository, SnapshotInfo
+    from sleuth.code.snapshots.report import CodeIndexReport
     from sleuth.code.snapshots.storage import CodeStorage
 
 SECONDS: Final = 600.0
@@ -86,8 +87,11 @@ class FirstRun:
         """End the run soon, with what is committed so far."""
         self._is_stopped = True
 
-    def run(self) -> None:
+    def run(self) -> CodeIndexReport:
         """Index growing parts of the folder, then all of it as an ordinary run, and delete the snapshots of the parts.
+
+        Returns:
+            What the ordinary run did.
 
         Raises:
             StoppedError: stopped, or out of time.
@@ -101,10 +105,11 @@ class FirstRun:
         self._repository = repository
         self._index_parts(source, repository)
         del source  # with the contents that it holds
-        index_path(storage, root, progress=self._check, timeout=SECONDS)
+        report = index_path(storage, root, progress=self.check, timeout=SECONDS)
         snapshots = storage.snapshots(repository.id)
         if any(map(is_partial, snapshots)):
             storage.prune(repository.id, keep=[each.id for each in snapshots if not is_partial(each)])
+        return report
 
     def coverage(self) -> Coverage:
         """Return what the newest snapshot covers of the files that were listed."""
@@ -121,7 +126,8 @@ class FirstRun:
         )
         return Coverage(len(self._paths), dict(missing.most_common()))
 
-    def _check(self, *_: int) -> None:
+    def check(self, *_: int) -> None:
+        """Raise `StoppedError` if the run was stopped or has used its time."""
         if self._is_stopped:
             raise StoppedError("it was stopped")
         if time.monotonic() > self._deadline:
@@ -137,14 +143,14 @@ class FirstRun:
         covered = [file for file in files if file not in new]
         size = _FIRST
         while True:
-            self._check()
+            self.check()
             waiting = _ordered(source, waiting, self.words)
             count = _first_of(source, waiting, size)
             if count == len(waiting):
                 return
             covered, waiting = covered + waiting[:count], waiting[count:]
             part = _PartialSource(source, sorted(covered))
-            index_source(storage, part, progress=self._check, timeout=SECONDS)
+            index_source(storage, part, progress=self.check, timeout=SECONDS)
             size *= 3
 
 

@@ -15,7 +15,7 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.code_clones import pull, push
 from sleuth.surfaces.cli.code_graph import path, similar, tests, unused
 from sleuth.surfaces.cli.code_history import check_messages, history, search_messages
-from sleuth.surfaces.cli.code_index import IndexRun, embed_snapshot, forget_snapshots, print_report
+from sleuth.surfaces.cli.code_index import IndexRun, forget_snapshots, print_report
 from sleuth.surfaces.cli.common import IndexOption, JsonOption, TimeoutOption, print_json
 from sleuth.surfaces.cli.hits import print_hits
 from sleuth.surfaces.cli.options import request_of, takes
@@ -83,8 +83,9 @@ def index(
         bool, typer.Option("--watch", help="Index again after every save, until Ctrl-C.")
     ] = False,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="Make the vectors now instead of at the first hybrid search.")
-    ] = False,
+        bool,
+        typer.Option("--vectors/--no-vectors", help="Make the vectors now, or at the first hybrid search."),
+    ] = True,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes that parse.")] = None,
     again: Annotated[
         bool,
@@ -111,11 +112,10 @@ def index(
     with open_code(index_folder(index), create=True) as storage:
         if again:
             forget_snapshots(storage, path, submodules=submodules)
-        run = IndexRun(storage, path, workers=workers, timeout=timeout, submodules=submodules)
+        run = IndexRun(
+            storage, path, workers=workers, timeout=timeout, submodules=submodules, vectors=vectors
+        )
         report = run.index(rev, quiet=json)
-        for each in report.all():
-            if vectors:
-                embed_snapshot(storage, each)
         print_report(report, json=json)
         if watch:
             snapshots = {each.path: each.snapshot for each in report.all()}

@@ -15,16 +15,6 @@ if TYPE_CHECKING:
     from sleuth.code import CodeIndexReport, CodeStorage
 
 
-def embed_snapshot(storage: CodeStorage, report: CodeIndexReport) -> None:
-    """Make the vectors of a snapshot with the default embedder."""
-    from sleuth.code.search import chunk_vectors
-    from sleuth.engine import default_embedder
-
-    repository = storage.repository(report.repository)
-    snapshot = storage.snapshot(repository, report.snapshot)
-    chunk_vectors(storage.open_snapshot(repository, snapshot), default_embedder())
-
-
 def forget_snapshots(storage: CodeStorage, path: Path, *, submodules: bool) -> None:
     """Forget all snapshots of the repository at a path, and of its submodules, so that every file is parsed again."""
     from sleuth.code.repository import source_at
@@ -46,12 +36,14 @@ class IndexRun:
     workers: int | None
     timeout: float
     submodules: bool
+    vectors: bool
 
     def index(self, rev: str | None, *, quiet: bool) -> CodeIndexReport:
         """Index behind a progress bar."""
         from rich.progress import Progress
 
         from sleuth.code.snapshots import History
+        from sleuth.engine import embed_code
 
         err = console(stderr=True)
         with Progress(console=err, transient=True, disable=quiet or not err.is_terminal) as bar:
@@ -60,14 +52,17 @@ class IndexRun:
             def show(description: str, done: int, total: int) -> None:
                 bar.update(task, description=description, completed=done, total=total)
 
-            return self._index(
+            report = self._index(
                 revision=rev,
                 progress=partial(show, "parsing"),
                 history=History(progress=partial(show, "commits")),
             )
+            for each in report.all() if self.vectors else ():
+                embed_code(self.storage, each, partial(show, "vectors"))
+            return report
 
     def index_changed(self, changed: Collection[str] | None) -> CodeIndexReport:
-        """Index again where nothing but these absolute paths changed, or anything for None."""
+        """Index again where nothing but these absolute paths changed, or anything for None; a search makes vectors."""
         return self._index(changed=changed)
 
     def _index(self, **options: Any) -> CodeIndexReport:

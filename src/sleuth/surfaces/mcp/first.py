@@ -43,6 +43,7 @@ class FirstIndex:
         self._done: Event | None = None
         self._run: FirstRun | None = None
         self._failure = ""
+        self._vectors = ""
         self._words: tuple[str, ...] = ()
         self._is_closed = False
 
@@ -71,7 +72,7 @@ class FirstIndex:
             return self._failure
         if self._done is None or self.is_over:
             return ""
-        return _progress(self._run.coverage() if self._run is not None else None)
+        return self._vectors or _progress(self._run.coverage() if self._run is not None else None)
 
     def close(self, seconds: float = 10.0) -> None:
         """Stop, and wait until nothing is written any more."""
@@ -84,6 +85,7 @@ class FirstIndex:
     def _index(self) -> None:
         from sleuth.code.repository import why_too_large
         from sleuth.code.snapshots import FirstRun, StoppedError
+        from sleuth.engine import embed_code
 
         command = f"`sleuth code index {self._root}` indexes it"
         try:
@@ -92,16 +94,27 @@ class FirstIndex:
                     f"not started: {self._root} is not indexed unasked, because {reason}; {command}"
                 )
                 return
-            run = FirstRun(self._open(), self._root)
+            storage = self._open()
+            run = FirstRun(storage, self._root)
             run.words = self._words
             self._run = run
             if not self._is_closed:
-                run.run()
+                embed_code(storage, run.run(), self._embedded)
         except StoppedError as error:
             self._failure = f"stopped at {run.coverage().percent} %, because {error}; {command}"
         except (SleuthError, OSError) as error:
             elsewhere = f"`sleuth mcp --root {self._root} --index FOLDER` keeps the index elsewhere"
             self._failure = f"not possible: {error}; {elsewhere}"
+
+    def _embedded(self, count: int, files: int) -> None:
+        """Note how many files have vectors.
+
+        Raises:
+            StoppedError: the run was stopped, or has used its time.
+        """
+        self._vectors = f"100 %, words alone answer until all files have vectors: {count:,} of {files:,}"
+        if self._run is not None:
+            self._run.check()
 
 
 def preload_code_modules() -> None:
@@ -128,7 +141,7 @@ def _progress(coverage: Coverage | None) -> str:
     ]
     rest = len(folders) - _FOLDERS
     first = ", ".join(folders[:_FOLDERS]) + (f" and {rest} more folders" if rest > 0 else "")
-    return f"{coverage.percent} %, not yet covered: {first}; ask again soon"
+    return f"{coverage.percent} %, not yet covered: {first}; words alone answer until then, ask again soon"
 
 
 def why_unfit(root: Path) -> str:

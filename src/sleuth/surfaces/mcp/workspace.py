@@ -205,7 +205,8 @@ class Workspace:
         if at is not None or self.repositories():
             snapshots, storage = self.snapshots_at(at), self.code()
             if storage is not None:
-                embedder = embedder_for()
+                is_first = self._first is not None and not self._first.is_over
+                embedder = None if is_first else embedder_for()  # the first run makes the vectors
                 retrievers |= {
                     f"code:{s.repository.path}": SnapshotRetriever(
                         storage, s.repository.id, s.info.id, embedder=embedder
