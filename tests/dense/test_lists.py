@@ -58,6 +58,13 @@ def view_of(data: SegmentData, live: NDArray[np.bool_] | None = None) -> Segment
     return SegmentView("s", np.arange(N, dtype=np.int64), None, bits, data.arrays, data.meta)
 
 
+def read_lists(patched: pytest.MonkeyPatch, probes: int) -> None:
+    """Let a search read so many lists, even where all codes take no longer."""
+    patched.setattr(lists, "PROBES", probes)
+    patched.setattr(lists, "SPREAD_OF_MATCHING", 0)
+    patched.setattr(lists, "READ_APART", 0)
+
+
 def plain(data: SegmentData) -> SegmentData:
     """The same segment without its lists."""
     arrays = {name: array for name, array in data.arrays.items() if not name.startswith(lists.PREFIX)}
@@ -170,7 +177,7 @@ def test_reading_all_lists_finds_what_reading_all_codes_finds(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With every list read, a row that is in two lists is found once, with the same score."""
-    monkeypatch.setattr(lists, "PROBES", N)
+    read_lists(monkeypatch, N)
     by_lists, scanned = searchers
     for query in range(40):
         expected, hits = scanned.search(str(query), 10), by_lists.search(str(query), 10)
@@ -183,7 +190,7 @@ def test_the_nearest_lists_hold_nearly_all_of_the_best(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fifth of the lists holds nine in ten of the best ten, and what is found has its exact score."""
-    monkeypatch.setattr(lists, "PROBES", 20)
+    read_lists(monkeypatch, 20)
     by_lists, scanned = searchers
     same = 0
     for query in range(100):
@@ -198,7 +205,7 @@ def test_exact_search_reads_everything(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`exact` finds the true best, however few lists a search reads."""
-    monkeypatch.setattr(lists, "PROBES", 1)
+    read_lists(monkeypatch, 1)
     by_lists, scanned = searchers
     few = everything = 0
     for query in range(20):
@@ -209,17 +216,61 @@ def test_exact_search_reads_everything(
     assert few < 20 * 50
 
 
-def test_a_filter_that_few_rows_match_reads_all_codes(
-    searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("matching", [0, 1, N // 100, N // 10, N // 2, N])
+@pytest.mark.parametrize(("segments", "dead"), [(1, 0.0), (1, 0.2), (2, 0.2)])
+def test_a_filter_by_lists_finds_what_every_row_scored_finds(
+    matching: int,
+    segments: int,
+    dead: float,
+    searchers: tuple[DenseSearcher, DenseSearcher],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Below half of the rows all codes are read; above it lists are, and no other row is found."""
-    monkeypatch.setattr(lists, "PROBES", 1)
+    """With every list read, filters of any share give the ranking of the exact products of rows that match and live."""
+    monkeypatch.setattr("sleuth.dense.search.SPARSE", N + 1)
+    read_lists(monkeypatch, N)
+    random = np.random.default_rng(matching)
+    masks = [np.zeros(N, bool) for _ in range(segments)]
+    lives = [random.random(N) >= dead for _ in range(segments)]
+    for mask in masks:
+        mask[random.permutation(N)[:matching]] = True
     by_lists, scanned = searchers
-    third, most = np.arange(N) % 3 == 0, np.arange(N) % 10 != 0
+    listed, other = by_lists._segments[0], scanned._segments[0]
+    views = [SegmentView("s", listed.keys, None, pack(lives[0]), listed.arrays, listed.meta)]
+    if segments == 2:  # the same rows once more, without lists
+        keys = np.arange(N, 2 * N, dtype=np.int64)
+        views.append(SegmentView("t", keys, None, pack(lives[1]), other.arrays, other.meta))
+    searcher = DenseSearcher(by_lists.leg, views)
+    is_match = np.concatenate(masks) & np.concatenate(lives)
+    halves = np.tile(listed.arrays["vectors"], (segments, 1)).view(np.uint16)
     for query in range(20):
-        expected = scanned.search(str(query), 10, allowed=[pack(third)])
-        assert by_lists.search(str(query), 10, allowed=[pack(third)]).keys.tolist() == expected.keys.tolist()
-        assert most[by_lists.search(str(query), 10, allowed=[pack(most)]).keys].all()
+        scores = np.where(is_match, codes.dots(halves, searcher.ask(str(query))), -2)
+        expected = np.argsort(-scores, kind="stable")[: min(10, np.count_nonzero(is_match))]
+        depth = None if segments == 1 else 2 * N
+        hits = searcher.search(str(query), 10, allowed=[pack(mask) for mask in masks], depth=depth)
+        assert hits.keys.tolist() == expected.tolist()
+        assert hits.scores.tolist() == scores[expected].tolist()
+
+
+@pytest.mark.parametrize("is_near", [False, True])
+def test_a_narrow_filter_reads_more_lists(
+    is_near: bool,
+    searchers: tuple[DenseSearcher, DenseSearcher],
+    embedder: Clustered,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The best of a tenth of the rows are found as often as those of all, also where these lie in one direction."""
+    monkeypatch.setattr("sleuth.dense.search.SPARSE", N + 1)
+    monkeypatch.setattr(lists, "PROBES", 25)
+    monkeypatch.setattr(lists, "READ_APART", 0)
+    by_lists, _ = searchers
+    values = embedder.rows[:, 0] if is_near else np.random.default_rng(4).random(N)
+    mask = values > np.quantile(values, 0.9)
+    same = 0
+    for query in range(100):
+        best = by_lists.search(str(query), 10, allowed=[pack(mask)], exact=True)
+        hits = by_lists.search(str(query), 10, allowed=[pack(mask)])
+        same += len(set(best.keys.tolist()) & set(hits.keys.tolist()))
+    assert same >= 950
 
 
 def test_deleted_rows_of_lists_are_not_found(
@@ -227,7 +278,7 @@ def test_deleted_rows_of_lists_are_not_found(
 ) -> None:
     """A row that is not live stays in its lists and is never a hit."""
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
-    monkeypatch.setattr(lists, "PROBES", N)
+    read_lists(monkeypatch, N)
     live = np.arange(N) % 4 != 0
     searcher = DenseSearcher(DenseLeg(embedder), [view_of(segment_data, live)])
     for query in range(20):
@@ -238,7 +289,7 @@ def test_many_rows_are_found_by_all_codes(
     searchers: tuple[DenseSearcher, DenseSearcher], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A request for more rows than `LISTED_K` gets all of them, independent of the lists."""
-    monkeypatch.setattr(lists, "PROBES", 1)
+    read_lists(monkeypatch, 1)
     by_lists, _ = searchers
     assert len(by_lists.search("1", 3_000, depth=3_000)) == 3_000
 
@@ -306,21 +357,24 @@ def test_rows_beyond_a_segment_are_not_read(
 ) -> None:
     """Where lists name rows that are not there, the kernel passes them by."""
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
-    monkeypatch.setattr(lists, "PROBES", N)
+    read_lists(monkeypatch, N)
     crafted = np.full_like(segment_data.arrays["list_rows"], N)
     crafted[::5] = 1
     data = SegmentData({**segment_data.arrays, "list_rows": crafted}, segment_data.meta)
     assert DenseSearcher(DenseLeg(embedder), [view_of(data)]).search("1", 10).keys.tolist() == [1]
 
 
-def test_more_lists_than_were_measured_have_more_read(
-    segment_data: SegmentData, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Four times as many lists as the measured ones have twice as many read; never more than there are."""
+def test_how_many_lists_are_read(segment_data: SegmentData, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four times as many lists as the measured ones have twice as many read, as has a filter of a 32nd of the rows; no
+    lists are read where all codes take no longer.
+    """
     row_lists = lists_of(segment_data)
-    monkeypatch.setattr(lists, "PROBES", 30)
-    assert row_lists.probes == 30
-    monkeypatch.setattr(lists, "MOST_MEASURED", len(row_lists.centres) / 4)
-    assert row_lists.probes == 60
-    monkeypatch.setattr(lists, "PROBES", 10 * N)
-    assert row_lists.probes == len(row_lists.centres)
+    count = len(row_lists.centres)
+    monkeypatch.setattr(lists, "PROBES", count // 9)
+    assert row_lists.probes(N, N) == count // 9
+    assert row_lists.probes(N // 32, N // 32 * 32) == 2 * (count // 9)
+    assert row_lists.probes(1, N) == 0
+    monkeypatch.setattr(lists, "MOST_MEASURED", count / 4)
+    assert row_lists.probes(N, N) == 2 * (count // 9)
+    monkeypatch.setattr(lists, "PROBES", count // 4 + 1)
+    assert row_lists.probes(N, N) == 0

@@ -20,6 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(lists, "LISTED_FROM", 400)
     monkeypatch.setattr(lists, "ROWS_OF_A_LIST", N // 20)
     monkeypatch.setattr(lists, "PROBES", N)
+    monkeypatch.setattr(lists, "READ_APART", 0)
     monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     with Engine.open(tmp_path / "index", create=True) as engine:
         engine.add(
@@ -38,6 +39,14 @@ def test_lists_find_what_exact_search_finds(folder: Path) -> None:
                 engine.retrieve(query, 5, legs=["dense"], exact=sure) for sure in (False, True)
             )
             assert [(item.id, item.score) for item in by_lists] == [(item.id, item.score) for item in exact]
+            for days in ("day:<0", "day:7", "day:<6", "day:<60", "day:<300", "day:<600"):
+                by_lists, exact = (
+                    engine.retrieve(query, 5, legs=["dense"], filter=days, exact=sure)
+                    for sure in (False, True)
+                )
+                assert [(item.id, item.score) for item in by_lists] == [
+                    (item.id, item.score) for item in exact
+                ]
         engine.delete(filter="day:<100")
         days = [item.metadata["day"] for item in engine.retrieve("the harbour opens", 20, legs=["dense"])]
         assert min(days) >= 100

@@ -193,6 +193,7 @@ def test_crafted_arrays(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(lists, "LISTED_FROM", 100)
         monkeypatch.setattr(lists, "ROWS_OF_A_LIST", 20)
         monkeypatch.setattr(lists, "PROBES", 4)
+        monkeypatch.setattr(lists, "READ_APART", 0)
         monkeypatch.setattr("sleuth.dense.search.EXACT_BELOW", 0)
     case = subject(name)
     own = case.rows

@@ -308,12 +308,13 @@ cdef int read_lists(given, Lists* lists, size_t bytes, size_t columns) except -1
     return 0
 
 
-cdef int scan_lists(const Query* q, given, const Part* part, const float[::1] query, uint32_t number, Exact* x,
-                    Candidates* c) except -1:
+cdef int scan_lists(const Query* q, given, size_t probes, const Part* part, const float[::1] query, uint32_t number,
+                    Exact* x, Candidates* c) except -1:
     """Add the rows of one segment that may answer and are in the lists that promise most. Releases the GIL."""
     cdef Lists lists
+    cdef size_t count
     read_lists(given, &lists, q.bytes, query.shape[0])
-    cdef size_t probes = min(lists.count, <size_t> given.probes), count
+    probes = min(lists.count, probes)
     cdef Candidates near
     cdef Run* runs = <Run*> malloc((probes + 1) * sizeof(Run))
     cdef float* products = <float*> malloc(lists.count * sizeof(float))
@@ -408,8 +409,7 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
         few: where no more rows than this may answer, all are scored.
         exact: whether scores are exact; otherwise they are estimates.
         width: bits of the widest registers to use, where the machine has them.
-        lists: for each segment its `lists.ClusterLists` or None. Where half of its rows or more may answer, only the lists
-            that promise most are read.
+        lists: for each segment its `lists.ClusterLists`, which says how many of them are read, or None.
         near: the margin for rows of lists.
 
     Returns:
@@ -424,6 +424,7 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
     cdef Exact x
     cdef size_t n = len(parts), total = 0
     cdef uint32_t number
+    cdef size_t probes
     cdef int64_t i
     cdef Part* places
     cdef const uint16_t[:, ::1] wide
@@ -453,10 +454,11 @@ def scan(const uint8_t[:, ::1] table, float step, float shift, list parts, const
         if found.at == NULL or x.scores == NULL:
             raise MemoryError
         for number in range(<uint32_t> n):
-            nearest = lists[number] if lists is not None and total > few else None
-            if nearest is not None and 2 * places[number].members >= places[number].n:
+            nearest = lists[number] if lists is not None and total > few and places[number].members else None
+            probes = 0 if nearest is None else nearest.probes(places[number].members, places[number].n)
+            if probes:
                 set_margin(&x, &found, near)
-                scan_lists(&q, nearest, &places[number], query, number, &x, &found)
+                scan_lists(&q, nearest, probes, &places[number], query, number, &x, &found)
                 set_margin(&x, &found, margin)
                 continue
             with nogil:

@@ -33,6 +33,11 @@ PROBES = 1_400
 """Lists that a search reads. As many hold the same share of the best rows, of 2,000,000 rows and of 5,000,000."""
 MOST_MEASURED = 1 << 15
 """Lists for which that was measured. Of four times as many, a search reads twice as many."""
+SPREAD_OF_MATCHING = 0.2
+"""Where a filter matches a share of the rows, the inverse of the share to this power times as many lists are read.
+The best rows that match lie farther from the query, in more lists (docs/measured/filters.md has the recall)."""
+READ_APART = 4
+"""What reading a list costs, in lists of rows that a scan reads: it holds half as many rows again, in short runs."""
 NO_ROW = np.uint32(0xFFFFFFFF)
 """Stands for a row where a list does not fill its last block."""
 
@@ -77,11 +82,18 @@ class ClusterLists(NamedTuple):
     centre_codes: NDArray[np.uint8]
     centre_factors: NDArray[np.float32]
 
-    @property
-    def probes(self) -> int:
-        """How many lists a search reads."""
+    def probes(self, matching: int, rows: int) -> int:
+        """Return how many lists a search reads; 0 where reading all codes takes no longer.
+
+        Args:
+            matching: rows of the segment that may answer, 1 or more.
+            rows: all of its rows.
+        """
         count = len(self.centres)
-        return min(count, math.ceil(PROBES * math.sqrt(max(1, count / MOST_MEASURED))))
+        probes = math.ceil(
+            PROBES * math.sqrt(max(1, count / MOST_MEASURED)) * (rows / matching) ** SPREAD_OF_MATCHING
+        )
+        return probes if READ_APART * probes < count else 0
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays of a segment that hold the lists, by name."""

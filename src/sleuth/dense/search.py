@@ -53,8 +53,11 @@ MOST_DEPTH = 20_000
 """Rows scored exactly at most: reached only where k is large or nothing is near the query."""
 EXACT_BELOW = 2048
 """Rows that are all scored exactly: faster than estimating first."""
-SPARSE = 96
-"""Where fewer than one row in so many may answer, all are scored exactly: estimates come for whole blocks of 64."""
+SPARSE = 48
+"""Where fewer than one row in so many may answer, all are scored exactly: estimates come for whole blocks of 64, and
+reading a vector takes as long as the codes of so many rows."""
+MOST_EXACT = 40_000
+"""The most rows for that: lists take no longer than the vectors of so many, in 2,000,000 rows and in 5,000,000."""
 POOL_DEPTH = 5
 """Rows that are scored exactly for each hit of a pool, whose near end decides a fused ranking."""
 STEPS = 31
@@ -149,7 +152,8 @@ class DenseSearcher(LegSearcher[Vector]):
         if allowed is not None:
             parts = [(*self._arrays[i], self._mask(i, allowed[i])) for i in self._by_size]
         table, step, least, error = codes.steps(vector, STEPS)
-        few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), self._rows // SPARSE)
+        narrow = min(self._rows // SPARSE, MOST_EXACT)
+        few = self._rows if request.exact else max(EXACT_BELOW, 2 * max(k, depth or 0), narrow)
         margin = near = -1.0
         if depth is None:
             margin = margin_of(self._spread, error, len(vector))

@@ -52,8 +52,9 @@ cdef extern from "blockmax.h" nogil:
     float score_one(const Term*, int, uint32_t)
     int popcount "__builtin_popcountll"(uint64_t)
 
-# Rows are looked up one by one where fewer than one in so many may answer.
-cdef uint64_t FEW_ROWS = 64
+# Rows are looked up one by one where fewer than one in so many may answer, and where that is less work than visiting
+# blocks: bounds of all blocks take as long as looking up a row in 500, and the blocks of a hit as long as 16 rows.
+cdef uint64_t FEW_ROWS = 64, FEW_BLOCKS = 500, FEW_VISITS = 16
 # Terms of sparse fields are apart where they have at most one posting for so many rows.
 cdef uint64_t APART = 16
 
@@ -209,7 +210,7 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
         s.top.ties = &ties[0]
     if path != "auto":
         s.path = PATHS[path]
-    elif rows * FEW_ROWS < n:
+    elif rows * FEW_ROWS < n and rows < n // FEW_BLOCKS + FEW_VISITS * s.top.k:
         s.path = FEW
     else:
         s.path = ALL if s.top.k * 8 > n else BLOCKS
