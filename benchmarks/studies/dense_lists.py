@@ -5,8 +5,8 @@ python -m benchmarks.studies.dense_lists --work FOLDER [--rows 2000000 5000000] 
 Rows are windows of 20 words and then of 60 over the test collections, and of 40 words over the text files of this
 machine, under WordLlama; queries are those of the collections. FOLDER keeps the vectors. Truth is the exact product.
 Searches take turns of 50 queries: with the lists that the index makes, for several numbers of lists that are read, and
-with all codes. Prints Markdown tables of recall@10 and of CPU times. Takes 3 GB of disk and 4 GB of memory at 5,000,000
-rows.
+with all codes; and under filters. Prints Markdown tables of recall@10 and of CPU times. Takes 3 GB of disk and 4 GB of
+memory at 5,000,000 rows.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ PROBES = (800, 1000, 1200, lists.PROBES, 1600)
 K = 10
 TURN = 50
 """Queries that one way answers before the next."""
+SHARES = (0.5, 0.1, 0.05, 0.02, 0.01)
+"""Of rows that a filter matches, at random or in one direction of space."""
 
 
 def windows(words: list[str], size: int) -> Iterator[str]:
@@ -110,7 +112,6 @@ class Searches:
             DenseSearcher(leg, [SegmentView("segment", keys, None, None, arrays, data.meta)])
             for arrays in (data.arrays, plain)
         )
-        self.matching = pack(np.random.default_rng(2).random(n) < 0.52)
 
     def ways(self) -> dict[str, Callable[[Vectors], NDArray[np.int64]]]:
         """How a query can be answered, by name."""
@@ -155,14 +156,30 @@ def compare(searches: Searches, queries: Vectors, best: NDArray[np.intp]) -> Non
 
 
 def filtered(searches: Searches, rows: Rows, queries: Vectors) -> None:
-    """Print the recall where a filter matches about as few rows as lists are read for."""
-    matching = np.flatnonzero(
-        np.unpackbits(searches.matching.view(np.uint8), count=len(rows), bitorder="little")
+    """Print recall and times under filters, as an index searches and by all codes."""
+    random = np.random.default_rng(2)
+    direction = random.standard_normal(rows.shape[1], np.float32)
+    batches = range(0, len(rows), BATCH)
+    nearness = np.concatenate(
+        [rows[first : first + BATCH].astype(np.float32) @ direction for first in batches]
     )
-    best = matching[truth(rows[matching], queries)]
-    key_lists = [searches.listed.search(query, K, allowed=[searches.matching]).keys for query in queries]
-    same = sum(len(np.intersect1d(*pair)) for pair in zip(key_lists, best, strict=True))
-    print(f"\nWhere a filter matches 52 % of the rows: {same / best.size:.4f}\n")
+    print("| rows that match | recall@10 | all codes | ms, median | all codes |\n|---|---|---|---|---|")
+    for kind, values in (("", random.random(len(rows), np.float32)), (", in one direction", nearness)):
+        for share in SHARES:
+            mask = values > np.quantile(values, 1 - share)
+            matching = np.flatnonzero(mask)
+            best, allowed = matching[truth(rows[matching], queries)], [pack(mask)]
+            cells: dict[str, list[str]] = {"hits": [], "ms": []}
+            for searcher in (searches.listed, searches.scanned):
+                seconds, same = [], 0
+                for query, expected in zip(queries, best, strict=True):
+                    begin = time.thread_time()
+                    keys = searcher.search(query, K, allowed=allowed).keys
+                    seconds.append(time.thread_time() - begin)
+                    same += len(np.intersect1d(keys, expected))
+                cells["hits"].append(f"{same / best.size:.4f}")
+                cells["ms"].append(f"{1000 * float(np.median(seconds)):.2f}")
+            print(f"| {share:.0%}{kind} | {' | '.join(cells['hits'] + cells['ms'])} |", flush=True)
 
 
 def main() -> None:

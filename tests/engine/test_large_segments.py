@@ -39,9 +39,9 @@ def test_lists_find_what_exact_search_finds(folder: Path) -> None:
                 engine.retrieve(query, 5, legs=["dense"], exact=sure) for sure in (False, True)
             )
             assert [(item.id, item.score) for item in by_lists] == [(item.id, item.score) for item in exact]
-            for days in ("day:<0", "day:7", "day:<6", "day:<60", "day:<300", "day:<600"):
+            for condition in ("day:<0", "day:7", "day:<6", "day:<60", "day:<300", "day:<600"):
                 by_lists, exact = (
-                    engine.retrieve(query, 5, legs=["dense"], filter=days, exact=sure)
+                    engine.retrieve(query, 5, legs=["dense"], filter=condition, exact=sure)
                     for sure in (False, True)
                 )
                 assert [(item.id, item.score) for item in by_lists] == [
