@@ -92,6 +92,7 @@ class Machine:
             process.wait(60)
             if process.stdout:
                 process.stdout.close()
+        self.processes.clear()
 
 
 def blocks(text: str) -> Iterator[Block]:
@@ -119,6 +120,8 @@ def run_page(text: str, folder: Path) -> set[str]:
             missing |= absent
             if absent:
                 continue
+            if "sleuth.cluster.ray" in block.code:
+                machine.close()  # one Ray at a time: two start too slowly on a busy machine
             try:
                 run_block(block, machine)
             except MissingPackageError as error:
@@ -256,7 +259,6 @@ def _start(words: list[str], output: str | None, machine: Machine) -> None:
     """Start a command that goes on until the page ends, and wait for its first line or for its answer."""
     if words[0] == "serve":
         machine.close()
-        machine.processes.clear()
         words = [*words, "--port", machine.port]
     process = subprocess.Popen(
         [sys.executable, "-m", "sleuth", *words], cwd=machine.folder, text=True, start_new_session=True,
