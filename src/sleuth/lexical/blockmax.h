@@ -201,6 +201,18 @@ WIDE static uint64_t reaching(const float *bounds, uint64_t n, float threshold, 
     return found;
 }
 
+/* Rows of a set. */
+WIDE static uint64_t count_rows(const uint64_t *set, uint64_t words) {
+    uint64_t rows = 0;
+    for (uint64_t i = 0; i < words; i++) rows += (uint64_t)__builtin_popcountll(set[i]);
+    return rows;
+}
+
+/* Leaves out blocks none of whose rows may answer; the mask has two bytes for each. */
+WIDE static void leave_out(float *restrict bounds, const uint8_t *restrict mask, uint64_t blocks) {
+    for (uint64_t b = 0; b < blocks; b++) bounds[b] = mask[2 * b] | mask[2 * b + 1] ? bounds[b] : -1;
+}
+
 /* Bounds of all blocks; `room` of them, a multiple of 16, those beyond the segment below 0. */
 static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
     const uint64_t tile = 4096;
@@ -224,9 +236,7 @@ static void add_bounds(Search *s, uint64_t blocks, uint64_t room) {
         }
     }
     for (uint64_t b = blocks; b < room; b++) bounds[b] = -1;
-    if (s->mask)
-        for (uint64_t b = 0; b < blocks; b++)
-            if (!(uint16_t)(s->mask[b >> 2] >> (b & 3) * 16)) bounds[b] = -1;
+    if (s->mask) leave_out(bounds, (const uint8_t *)s->mask, blocks);
 }
 
 /* The terms that may be in a block. */

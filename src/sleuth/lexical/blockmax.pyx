@@ -50,11 +50,11 @@ cdef extern from "blockmax.h" nogil:
     uint64_t regions_of(uint32_t n)
     uint64_t search_parts(Search*, int, uint64_t, Hit*, Hit**, Hit*, const Areas*)
     float score_one(const Term*, int, uint32_t)
-    int popcount "__builtin_popcountll"(uint64_t)
+    uint64_t count_rows(const uint64_t*, uint64_t)
 
 # Rows are looked up one by one where fewer than one in so many may answer, and where that is less work than visiting
-# blocks: bounds of all blocks take as long as looking up a row in 500, and the blocks of a hit as long as 16 rows.
-cdef uint64_t FEW_ROWS = 64, FEW_BLOCKS = 500, FEW_VISITS = 16
+# blocks: bounds of all blocks take as long as looking up a row in 1000, and the blocks of a hit as long as 16 rows.
+cdef uint64_t FEW_ROWS = 64, FEW_BLOCKS = 1000, FEW_VISITS = 16
 # Terms of sparse fields are apart where they have at most one posting for so many rows.
 cdef uint64_t APART = 16
 
@@ -190,7 +190,6 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
     cdef const uint32_t[::1] ties
     cdef const uint64_t[::1] mask
     cdef uint64_t n = keys.shape[0], rows = n
-    cdef int64_t word
     s.part = segment[0]
     s.n = <uint32_t>n
     s.terms = s.sparse = out
@@ -202,9 +201,7 @@ cdef int _read_part(Search* s, Term* out, list terms, tuple segment, list masks,
     if masks[s.part] is not None:
         mask = masks[s.part]
         s.mask = &mask[0]
-        rows = 0
-        for word in range(mask.shape[0]):
-            rows += popcount(mask[word])
+        rows = count_rows(s.mask, mask.shape[0])
     if segment[2] is not None:
         ties = segment[2]
         s.top.ties = &ties[0]
