@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
 
 CHUNKS_PER_FILE = 3
-_APART = 10
-"""Chunks of different files that come before the second chunk of any (docs/measured/code.md has the table)."""
+_SHARE = 0.4
+"""What the second chunk of a file counts, beside the first chunks of others (docs/measured/code.md has the table)."""
 _IN_DEPTH = ("report", "trace")
 """Kinds of queries that tell of one fault, whose fix often changes several chunks of a file."""
 _FURTHER = 0.999
@@ -51,7 +51,7 @@ def keyword_search(
         pool: the chunks of so many files are looked at, and of files that tie with the last. The best `pool` chunks are
             among them, since the first chunk of a file has the score of the file. A file gives three chunks; if all
             files together give fewer than `pool`, the others follow. Unless the query reports a fault, the second and
-            third chunks stand below the first ones of ten files.
+            third chunks count less.
     """
     file_ranking = rank_files(snapshot, query, allowed.files, meaning)
     order = np.argsort(-file_ranking.scores, kind="stable")
@@ -70,36 +70,30 @@ def keyword_search(
         further += pieces[CHUNKS_PER_FILE:]
     best = ordered(snapshot, best)
     if query.kind not in _IN_DEPTH:
-        best = _apart(best)
+        best = ordered(snapshot, list(_apart(best)))
     if further and len(best) < pool:
-        least = best[-1].score
-        best += ordered(snapshot, [_below(piece, least) for piece in further])
+        least = _FURTHER * best[-1].score
+        below = "below the first chunks of other files"
+        best += ordered(snapshot, [_lowered(piece, min(piece.score, least), below) for piece in further])
     return best
 
 
-def _apart(pieces: Sequence[Piece]) -> list[Piece]:
-    """Put the second chunk of each file `_APART` places below its place among second chunks, the third twice as low."""
+def _apart(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Lower the second chunk of each file to `_SHARE` of its score, the third to the square of that."""
     depths: Counter[int] = Counter()  # by file
-    ranks: Counter[int] = Counter()  # by depth
-    places: list[tuple[int, int]] = []
     for piece in pieces:
         depth = depths[piece.file]
-        places.append((ranks[depth] + _APART * depth, depth))
         depths[piece.file] += 1
-        ranks[depth] += 1
-    result: list[Piece] = []
-    for at in sorted(range(len(pieces)), key=places.__getitem__):
-        piece = pieces[at]
-        is_too_high = bool(result) and piece.score > result[-1].score
-        result.append(_below(piece, result[-1].score) if is_too_high else piece)
-    return result
+        score = piece.score * _SHARE**depth
+        yield (
+            _lowered(piece, score, f"score * {_SHARE} for each better chunk of the file") if depth else piece
+        )
 
 
-def _below(piece: Piece, score: float) -> Piece:
-    """Rank a chunk behind one of another file that has a lower score."""
-    lowered = min(piece.score, _FURTHER * score)
-    why = Explanation("keyword", lowered, "below the first chunks of other files", {}, (piece.explanation,))
-    return replace(piece, score=lowered, explanation=why)
+def _lowered(piece: Piece, score: float, formula: str) -> Piece:
+    """Give a chunk a lower score, with the reason."""
+    why = Explanation("keyword", score, formula, {}, (piece.explanation,))
+    return replace(piece, score=score, explanation=why)
 
 
 def _chunks_by_file(

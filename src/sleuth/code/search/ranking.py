@@ -33,6 +33,7 @@ WEIGHTS: dict[str, float] = {
     "size": 0.74,
     "folder": 0.90,
     "phrases": 2.08,
+    "stem": 0.25,
 }
 
 MEANING = 1.5

@@ -7,6 +7,8 @@ compounds       neighbouring words of the query written as one identifier (`lead
 defines         identifiers of the query that are defined here, the rarer the better
 told            those of the prose alone: code that is pasted names much that is the reader's own
 named           paths, modules, qualified names and stack frames of the query that mean this file
+stem            all words of its name are in the title, or are short forms of words there; the root of 1 by the files of
+                that name, and not scaled
 size            long files are changed more often: log of their lines, where anything else speaks for them
 folder          the other files of its folder are good too
 phrases         neighbouring words of the title stand together in it; of the best files by all else. Its best file has
@@ -26,6 +28,7 @@ from numpy.typing import NDArray
 
 from sleuth.code.search.phrases import READ, phrase_scores
 from sleuth.code.search.query import Query, parts_of
+from sleuth.code.search.stems import Stems
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
@@ -83,6 +86,7 @@ class Signals:
         self._keep("defines", self._defines({name: query.names[name] for name in query.plain_names}))
         self._keep("told", self._defines(query.told_names))
         self._keep("named", named(snapshot, query))
+        self._keep("stem", snapshot.shared(Stems).scores(query.title, self._n), is_scaled=False)
         self._keep("size", np.log1p(snapshot.line_counts))
 
     def read(self, query: Query, scores: Scores) -> None:
@@ -98,10 +102,10 @@ class Signals:
         self.values["phrases"] *= root
         self.peaks["phrases"] = float(root)
 
-    def _keep(self, name: str, scores: Scores) -> None:
+    def _keep(self, name: str, scores: Scores, *, is_scaled: bool = True) -> None:
         if self._allowed is not None:
             scores = np.where(self._allowed, scores, np.float32(0))
-        peak = float(scores.max())
+        peak = float(scores.max()) if is_scaled else 1.0
         self.peaks[name] = peak
         self.values[name] = (scores / peak if peak > 0 else scores).astype(np.float32)
 
