@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,38 @@ def test_lists_do_not_depend_on_how_many_rows_are_read_at_once(
     pieces, _ = lists.list_rows(embedder.rows.astype(np.float16), Scratch(tmp_path))
     for name, array in pieces.arrays().items():
         assert array.tobytes() == segment_data.arrays[name].tobytes()
+
+
+def test_rows_that_are_put_into_lists_take_no_memory_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """60,000 more rows take less than half a byte each: what is known of all rows is in files."""
+    for name, value in {"_BATCH": 512, "_ROWS": 2048}.items():
+        monkeypatch.setattr(lists, name, value)
+    monkeypatch.setattr(scratch, "ROOM", 1000)
+    random = np.random.default_rng(5)
+    centres = unit(random.standard_normal((400, 8))).astype(np.float16)
+
+    def peak(n: int) -> int:
+        rows = unit(random.standard_normal((n, 8))).astype(np.float16)
+        tracemalloc.start()
+        try:
+            assert sum(map(len, lists.assign(rows, centres, Scratch(tmp_path)))) >= n
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(2_000)  # imports
+    assert peak(80_000) - peak(20_000) < 30_000
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000])
+def test_the_median_is_that_of_numpy(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of positive and negative numbers, equal ones among them, without a copy of all."""
+    monkeypatch.setattr(lists, "_ROWS", 64)
+    values = np.random.default_rng(n).standard_normal(n).astype(np.float32)
+    for some in (values, values.round(1), -np.abs(values)):
+        assert lists._median(some) == np.median(some)
 
 
 def test_the_centre_of_a_list_is_the_middle_of_its_rows(

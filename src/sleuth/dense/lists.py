@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sleuth.dense import codes
 from sleuth.dense.encoding import BLOCK, encode, spread_of
-from sleuth.store import IN_MEMORY, Scratch, let_go, zeros
+from sleuth.store import IN_MEMORY, Scratch, let_go
 from sleuth.vectors import unit
 
 Halves = NDArray[np.float16]
@@ -49,11 +49,11 @@ _SAMPLED = 80
 """Rows of the sample for each group."""
 _ROUNDS = 6
 _BATCH = 1 << 14
-_GATHERED = 16
+_GATHERED = 8
 """Rows that are read at a time where they lie apart: the system maps up to 2 MB around each."""
-_GROUP_BYTES = 1 << 25
+_GROUP_BYTES = 1 << 24
 """Most bytes of a group whose rows are held in single precision."""
-_CLUSTERS = 64
+_CLUSTERS = 16
 """Clusters whose rows are added up at a time."""
 _PRODUCTS = 1 << 20
 """Products that are made at a time."""
@@ -112,19 +112,21 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
 
     The error is the root mean square of the difference between a row and its code, per dimension.
     """
-    centres = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST), scratch)
+    clusters = cluster(vectors, max(1, len(vectors) // ROWS_OF_A_LIST), scratch)
     signs, factors, places = (scratch.growing(kind) for kind in (np.uint8, np.float32, np.uint32))
-    begins = np.zeros(len(centres) + 1, np.uint32)
-    scales = np.zeros(len(centres), np.float32)
+    middles = scratch.growing(np.float16)
+    begins = np.zeros(len(clusters) + 1, np.uint32)
+    scales = np.zeros(len(clusters), np.float32)
     left_out, listed = 0.0, 0
-    for i, members in enumerate(assign(vectors, centres, scratch)):
+    for i, members in enumerate(assign(vectors, clusters, scratch)):
         rows_of_list = _gather(vectors, members, np.float16)
+        centre = clusters[i]
         if len(members):
             middle = rows_of_list.mean(axis=0, dtype=np.float32)
-            centres[i] = unit(middle[None])[0]
-            scales[i] = middle @ centres[i].astype(np.float32)
+            centre = unit(middle[None])[0].astype(np.float16)
+            scales[i] = middle @ centre.astype(np.float32)
         blocks, factor, residual = codes.encode(
-            rows_of_list.view(np.uint16), scales[i] * centres[i].astype(np.float32)
+            rows_of_list.view(np.uint16), scales[i] * centre.astype(np.float32)
         )
         left_out += spread_of(residual, rows_of_list.size) ** 2 * len(members)
         listed += len(members)
@@ -132,8 +134,10 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
         signs.append(blocks.ravel())
         factors.append(factor)
         places.append(np.append(members, np.full(-len(members) % BLOCK, NO_ROW)).astype(np.uint32))
+        middles.append(centre)
+    centres = middles.array().reshape(clusters.shape)
     signs_by_block = signs.array().reshape(-1, -(-vectors.shape[1] // 8), BLOCK)
-    _, centre_codes, centre_factors, _ = encode(centres.view(np.uint16))
+    _, centre_codes, centre_factors, _ = encode(centres.view(np.uint16), scratch)
     lists = ClusterLists(
         signs_by_block, factors.array(), places.array(), begins, centres, scales, centre_codes, centre_factors
     )
@@ -146,18 +150,27 @@ def cluster(vectors: Halves, count: int, scratch: Scratch = IN_MEMORY) -> Halves
     groups = round(math.sqrt(count))
     sample = np.sort(random.choice(len(vectors), min(len(vectors), _SAMPLED * groups), replace=False))
     tops = _k_means(_gather(vectors, sample, np.float32), groups, random)
-    owners = zeros(len(vectors), np.uint16)
+    owners_by_row, centres = scratch.growing(np.uint16), scratch.growing(np.float16)
     for start in range(0, len(vectors), _BATCH):
-        owners[start : start + _BATCH] = _nearest(vectors[start : start + _BATCH], tops)
+        owners_by_row.append(_nearest(vectors[start : start + _BATCH], tops))
         let_go(vectors)
-    parts = []
+    owners = owners_by_row.array()
     for group in range(groups):
-        members = np.flatnonzero(owners == group)
+        members = _places(owners, group)
         share = round(count * len(members) / len(vectors))
         if len(members):
             rows = _rows_of_group(vectors, members, scratch)
-            parts.append(_k_means(rows, max(1, share), random).astype(np.float16))
-    return np.concatenate(parts)
+            centres.append(_k_means(rows, max(1, share), random))
+    return centres.array().reshape(-1, vectors.shape[1])
+
+
+def _places(owners: NDArray[np.uint16], group: int) -> NDArray[np.int64]:
+    """Return the rows of a group, in order."""
+    places = []
+    for first in range(0, len(owners), _ROWS):
+        places.append(first + np.flatnonzero(owners[first : first + _ROWS] == group))
+        let_go(owners)
+    return np.concatenate(places)
 
 
 def _rows_of_group(vectors: Halves, members: NDArray[np.integer[Any]], scratch: Scratch) -> Halves | Vectors:
@@ -186,9 +199,9 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
         for target, values in zip(growing, (owners[:, 0], owners[:, 1], nearness), strict=True):
             target.append(values)
         let_go(vectors)
+    let_go(centres)
     nearest, second, products = (target.array() for target in growing)
-    middle = np.median(products)
-    let_go(products)
+    middle = _median(products)
     sizes = np.zeros(len(centres), np.int64)
     for first in range(0, len(vectors), _ROWS):
         some = slice(first, first + _ROWS)
@@ -202,6 +215,30 @@ def assign(vectors: Halves, centres: Halves, scratch: Scratch = IN_MEMORY) -> It
         last = max(first + 1, int(np.searchsorted(ends, ends[first] + _ROWS)))
         yield from _members(nearest, second, products, middle, range(first, min(last, len(centres))))
         first = last
+
+
+def _median(values: NDArray[np.float32]) -> np.float32:
+    """Return the median of finite numbers as `np.median` does, without a copy of them."""
+    middle: np.float32 = np.median([_nth(values, (len(values) - 1) // 2), _nth(values, len(values) // 2)])
+    return middle
+
+
+def _nth(values: NDArray[np.float32], place: int) -> np.float32:
+    """Return the value at a place in ascending order: byte by byte of its bits, which are put in order of values."""
+    bits = 0
+    for shift in (24, 16, 8, 0):
+        counts = np.zeros(256, np.int64)
+        for first in range(0, len(values), _ROWS):
+            some = values[first : first + _ROWS].view(np.uint32)
+            ordered = np.where(some >> 31, ~some, some | np.uint32(1 << 31)) >> shift
+            counts += np.bincount(ordered[ordered >> 8 == bits] & 0xFF, minlength=256)
+            let_go(values)
+        ends = np.cumsum(counts)
+        byte = int(np.searchsorted(ends, place, side="right"))
+        place -= int(ends[byte] - counts[byte])
+        bits = bits << 8 | byte
+    value: np.float32 = np.uint32(bits ^ (1 << 31) if bits >> 31 else ~bits & 0xFFFFFFFF).view(np.float32)
+    return value
 
 
 def _members(
