@@ -128,10 +128,10 @@ def test_rows_that_are_put_into_lists_take_no_memory_each(
         monkeypatch.setattr(lists, name, value)
     monkeypatch.setattr(scratch, "ROOM", 1000)
     random = np.random.default_rng(5)
-    centres = unit(random.standard_normal((400, 8))).astype(np.float16)
+    centres = unit(random.standard_normal((400, 8), np.float32)).astype(np.float16)
 
     def peak(n: int) -> int:
-        rows = unit(random.standard_normal((n, 8))).astype(np.float16)
+        rows = unit(random.standard_normal((n, 8), np.float32)).astype(np.float16)
         tracemalloc.start()
         try:
             assert sum(map(len, lists.assign(rows, centres, Scratch(tmp_path)))) >= n

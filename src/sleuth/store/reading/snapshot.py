@@ -30,7 +30,7 @@ from sleuth.store.record.layout import (
     has_checksum,
     select_in,
 )
-from sleuth.store.record.scan import batches_between, rows_between
+from sleuth.store.record.scan import batches_between, read_once, rows_between
 from sleuth.store.record.values import Counts, Row, StoredDocument
 from sleuth.types import Chunk, RetrievedItem
 
@@ -247,8 +247,12 @@ class IndexSnapshot:
             "OR substr(coalesce(source, id), 1, length(?1) + 1) IN (?1 || '/', ?1 || '#') ORDER BY key",
             (root,),
         )
-        salt = self._connection.salt
-        return (_document(DocumentRow._make(row), salt) for row in rows)
+        return self._each_once(rows)
+
+    def _each_once(self, rows: Iterable[tuple[Any, ...]]) -> Iterator[StoredDocument]:
+        with read_once(self._connection):
+            salt = self._connection.salt
+            yield from (_document(DocumentRow._make(row), salt) for row in rows)
 
     def document_keys(self) -> NDArray[np.int64]:
         """Keys of all documents, ascending, shape (documents,).

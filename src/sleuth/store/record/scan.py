@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 
 import numpy as np
@@ -147,18 +148,28 @@ def _documents_by_id(connection: sqlite3.Connection, first: int, last: int) -> I
         "SELECT group_concat(key), max(id) FROM "
         f"(SELECT key, id FROM documents {how} WHERE id >= ? AND key BETWEEN ? AND ? ORDER BY id LIMIT ?)"
     )
-    connection.execute("PRAGMA cache_size = -2048")  # each page is read once
     least = ""
-    while True:
-        # A row that is stepped to costs three times what it costs in a list, and gives the interpreter's lock away.
-        keys, greatest = connection.execute(gathered, (least, first, last, _PAGE)).fetchone()
-        page = np.fromstring(keys, np.int64, sep=",") if keys else np.zeros(0, np.int64)
-        if len(page):
-            yield page
-        if len(page) < _PAGE:
+    with read_once(connection):
+        while True:
+            # A row that is stepped to costs three times what it costs in a list, and gives the interpreter's lock away.
+            keys, greatest = connection.execute(gathered, (least, first, last, _PAGE)).fetchone()
+            page = np.fromstring(keys, np.int64, sep=",") if keys else np.zeros(0, np.int64)
+            if len(page):
+                yield page
+            if len(page) < _PAGE:
+                return
+            least = f"{greatest}\0"
+
+
+@contextmanager
+def read_once(connection: sqlite3.Connection) -> Iterator[None]:
+    """Keep few pages of the database in memory, since the block reads each once."""
+    connection.execute("PRAGMA cache_size = -2048")
+    try:
+        yield
+    finally:
+        with suppress(sqlite3.Error):  # the connection was closed before its reader was
             connection.execute(f"PRAGMA cache_size = -{CACHE}")
-            return
-        least = f"{greatest}\0"
 
 
 def pairs(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
