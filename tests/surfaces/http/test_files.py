@@ -11,6 +11,7 @@ import pytest
 
 from sleuth import Engine
 from sleuth.surfaces.http import add_key
+from tests.waiting import wait_until
 
 from .conftest import Local, make_index, serving
 
@@ -150,3 +151,60 @@ def test_the_asynchronous_client(served: tuple[Local, dict[str, str]]) -> None:
             return file.status
 
     assert asyncio.run(upload()) == "completed"
+
+
+def test_a_scoped_name_is_a_vector_store(served: tuple[Local, dict[str, str]]) -> None:
+    """A created store holds what is attached to it, and is searched, listed and deleted apart from the index."""
+    with client_of(served) as client:
+        store = client.vector_stores.create(name="zoo")
+        assert (store.id, store.name, store.status) == ("sleuth:zoo", "zoo", "completed")
+        assert client.vector_stores.retrieve(store.id).file_counts.total == 0
+        for name, text in (("gnu.md", "Gnus graze."), ("emu.md", "Emus graze."), ("yak.md", "Yaks graze.")):
+            client.files.create(file=(name, text.encode()), purpose="assistants")
+        for name in ("gnu.md", "emu.md"):
+            attached = client.vector_stores.files.create_and_poll(
+                name, vector_store_id=store.id, poll_interval_ms=50
+            )
+            assert (attached.status, attached.vector_store_id) == ("completed", store.id)
+        both = client.vector_stores.create(name="birds", file_ids=["emu.md"])
+        assert both.status == "in_progress"
+        wait_until(lambda: client.vector_stores.retrieve(both.id).file_counts.total == 1)
+        assert [hit.file_id for hit in client.vector_stores.search(both.id, query="graze")] == ["emu.md"]
+        assert {hit.file_id for hit in client.vector_stores.search(store.id, query="graze")} == {
+            "gnu.md",
+            "emu.md",
+        }
+        assert len(list(client.vector_stores.search("sleuth", query="graze"))) >= 3
+        assert [file.id for file in client.vector_stores.files.list(store.id)] == ["emu.md", "gnu.md"]
+        assert {"sleuth", "sleuth:birds", "sleuth:zoo"} == {each.id for each in client.vector_stores.list()}
+        response = client.responses.create(
+            model="sleuth",
+            input="Who grazes?",
+            tools=[{"type": "file_search", "vector_store_ids": [both.id]}],
+            include=["file_search_call.results"],
+        )
+        (search,) = [each for each in response.output if each.type == "file_search_call"]
+        assert [each.file_id for each in search.results or ()] == ["emu.md"]
+        assert client.vector_stores.files.delete("emu.md", vector_store_id=store.id).deleted
+        with pytest.raises(openai.NotFoundError):
+            client.vector_stores.files.retrieve("emu.md", vector_store_id=store.id)
+        assert client.vector_stores.files.retrieve("emu.md", vector_store_id=both.id).status == "completed"
+        assert client.vector_stores.delete(store.id).deleted
+        assert "sleuth:zoo" not in {each.id for each in client.vector_stores.list()}
+        assert {"gnu.md", "emu.md", "yak.md"} <= {file.id for file in client.files.list()}
+        assert len(client.vector_stores.create().id) > len("sleuth:")
+
+
+def test_names_that_are_no_vector_store(served: tuple[Local, dict[str, str]]) -> None:
+    """Other names are unknown, a name must be one of a path, and the index is not deleted."""
+    with client_of(served) as client:
+        for name in ("other", "sleuth:", "other:zoo", "sleuth:a\x01b"):
+            with pytest.raises(openai.NotFoundError, match="the vector store must be"):
+                client.vector_stores.retrieve(name)
+        for name in ("", "a/b", "a\nb"):
+            with pytest.raises(openai.UnprocessableEntityError, match="name must be"):
+                client.vector_stores.create(name=name)
+        with pytest.raises(openai.PermissionDeniedError, match="the index is not deleted"):
+            client.vector_stores.delete("sleuth")
+        with pytest.raises(openai.UnprocessableEntityError):
+            client.vector_stores.create(name="x", expires_after={"anchor": "last_active_at", "days": 1})

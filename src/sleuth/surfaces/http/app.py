@@ -34,6 +34,7 @@ from sleuth.surfaces.http import (
     rerank,
     search,
     status,
+    stores,
 )
 from sleuth.surfaces.http.gate import Gate
 from sleuth.surfaces.http.openapi import describe
@@ -55,6 +56,7 @@ ROUTERS = tuple(
         jobs,
         code,
         status,
+        stores,
         openai,
         files,
         embeddings,

@@ -15,12 +15,14 @@ from starlette.responses import Response, StreamingResponse
 
 from sleuth.answer import citation_marks
 from sleuth.errors import ArgumentError, SleuthError
+from sleuth.filters import all_of, any_of
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
-from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, check_store, file_values
+from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, file_values
 from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import CurrentCall
+from sleuth.surfaces.http.stores import scope_of
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
@@ -263,10 +265,10 @@ async def responses(body: ResponsesRequest, request: Request, call: CurrentCall)
     tool = (
         body.tools[0] if body.tools else FileSearch(type="file_search", vector_store_ids=[call.service.name])
     )
-    for store in tool.vector_store_ids:
-        check_store(store, call)
+    scopes = [scope_of(store, call) for store in tool.vector_store_ids]
+    scope = None if None in scopes else any_of(*(each for each in scopes if each is not None))
     messages = [Message(role="user", content=body.input)] if isinstance(body.input, str) else body.input
-    tree = tool.filters.tree() if tool.filters else None
+    tree = all_of(scope, tool.filters.tree() if tool.filters else None)
     question = _asked(messages, k=tool.max_num_results, filter=tree, sources=["docs"], passages=True)
     writing = Writing(question, call)
     if body.stream:

@@ -5,22 +5,35 @@ A file is known by its name. What OpenAI's clients poll are jobs: one reads the 
 
 from __future__ import annotations
 
+import secrets
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from fastapi import APIRouter, File, Form, UploadFile
+from fastapi import APIRouter, File, Form, Query, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
-from sleuth.filters import Compare
+from sleuth.filters import Compare, matches
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.documents import Upload, file_name, upload_job
 from sleuth.surfaces.http.jobs import job_of, start_job
-from sleuth.surfaces.http.openai import VectorStoreFile, check_store
+from sleuth.surfaces.http.openai import VectorStoreFile
 from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.surfaces.http.stores import (
+    KEY,
+    MOST_NAME,
+    VectorStoreObject,
+    detach,
+    is_name,
+    list_of,
+    name_in,
+    names_of,
+    scope_of,
+    store_object,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,6 +101,27 @@ class FileBatch(BaseModel):
     vector_store_id: str
 
 
+class VectorStoreRequest(BaseModel):
+    """A scoped name in the index."""
+
+    name: str | None = Field(
+        default=None,
+        max_length=MOST_NAME,
+        description="Part of the id after the name of the index; random where it is left out.",
+        examples=["handbook"],
+    )
+    file_ids: list[Annotated[str, Field(min_length=1, max_length=4096)]] = Field(
+        default=[],
+        max_length=2000,
+        description="Uploaded files or documents to attach.",
+        examples=[["limits.md"]],
+    )
+    metadata: dict[str, str] | None = Field(
+        default=None, description="Accepted, and not kept.", examples=[{"team": "support"}]
+    )
+    expires_after: None = Field(default=None, description="Vector stores do not expire.", examples=[None])
+
+
 class DeletedFile(BaseModel):
     """A file whose documents are deleted."""
 
@@ -107,6 +141,29 @@ async def upload_file(
     job = await upload_job([Upload(name, file.file)], {}, call)
     await call.service.jobs.wait(job.id, min(_WAIT, call.remaining / 2))
     return json_response(_file_object(name, await job_of(job.id, call)) | {"bytes": file.size or 0})
+
+
+class FileList(BaseModel):
+    """Documents as files, in order of id."""
+
+    object: Literal["list"]
+    data: list[FileObject]
+    first_id: str | None
+    last_id: str | None
+    has_more: bool
+
+
+@router.get("/v1/files", response_model=FileList, responses=PROBLEMS)
+async def list_files(
+    call: CurrentCall,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
+    after: Annotated[str | None, Query(max_length=4096)] = None,
+    purpose: Annotated[str | None, Query(max_length=100, description="Accepted, and ignored.")] = None,
+) -> Response:
+    """Return the documents of the index as files, in order of id."""
+    page = await call.read(call.engine.list_documents, after=after, limit=limit)
+    data = [_file_object(document.id, None) | {"bytes": document.size} for document in page.documents]
+    return json_response(list_of(data, has_more=page.after is not None))
 
 
 @router.get("/v1/files/{file_id:path}", response_model=FileObject, responses=PROBLEMS | MISSING)
@@ -134,14 +191,30 @@ def delete_file_of(file_id: str, call: Call) -> None:
         raise _unknown(file_id)
 
 
+@router.post("/v1/vector_stores", response_model=VectorStoreObject, responses=PROBLEMS)
+async def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> Response:
+    """Return a scoped name in the index as a vector store, and attach files to it."""
+    call.require("write")
+    name = secrets.token_hex(8) if body.name is None else body.name.strip()
+    if not is_name(name):
+        raise ArgumentError(
+            f"name must be 1 to {MOST_NAME} printable characters without a slash, got {body.name!r}"
+        )
+    store = f"{call.service.name}:{name}"
+    if body.file_ids:
+        await attach([Attachment(file_id=id) for id in body.file_ids], store, call)
+    return json_response(await call.read(store_object, store, call, is_whole=not body.file_ids))
+
+
 @router.post(
     "/v1/vector_stores/{vector_store_id}/files", response_model=VectorStoreFile, responses=PROBLEMS | MISSING
 )
 async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall) -> Response:
     """Attach an uploaded file, once it is read; its documents get the attributes."""
-    check_store(vector_store_id, call)
+    scope_of(vector_store_id, call)
     await call.read(_known, body.file_id, call, "upload")
-    return json_response(_store_file(body.file_id, await _attach([body], call), (), call))
+    job = await attach([body], vector_store_id, call)
+    return json_response(_store_file(body.file_id, job, (), vector_store_id))
 
 
 @router.get(
@@ -151,10 +224,11 @@ async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall)
 )
 async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
     """Return a file of the vector store, and whether it is read."""
-    check_store(vector_store_id, call)
-
+    scope = scope_of(vector_store_id, call)
     job, stored = await call.read(_known, file_id, call, "upload", "attach")
-    return json_response(_store_file(file_id, job, stored.passages, call))
+    if scope is not None and stored.passages and not matches(scope, stored.passages[0].metadata):
+        raise _unknown(file_id)
+    return json_response(_store_file(file_id, job, stored.passages, vector_store_id))
 
 
 @router.delete(
@@ -163,9 +237,20 @@ async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCal
     responses=PROBLEMS | MISSING,
 )
 async def delete_vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
-    """Delete a document; its text leaves the disk."""
-    check_store(vector_store_id, call)
-    await call.write(delete_file_of, file_id, call)
+    """Delete a document of the index, whose text leaves the disk; take it out of a scoped vector store."""
+    scope = scope_of(vector_store_id, call)
+
+    def take_out() -> None:
+        stored = _stored(file_id, call)
+        if not stored.passages or not matches(scope, stored.passages[0].metadata):
+            raise _unknown(file_id)
+        metadata = stored.passages[0].metadata
+        detach(((id, metadata) for id in stored.ids), name_in(vector_store_id, call), call)
+
+    if scope is None:
+        await call.write(delete_file_of, file_id, call)
+    else:
+        await call.write(take_out)
     return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
 
 
@@ -174,11 +259,12 @@ async def delete_vector_store_file(vector_store_id: str, file_id: str, call: Cur
 )
 async def attach_batch(vector_store_id: str, body: FileBatchRequest, call: CurrentCall) -> Response:
     """Attach several uploaded files."""
-    check_store(vector_store_id, call)
+    scope_of(vector_store_id, call)
     attachments = [Attachment(file_id=id, attributes=body.attributes) for id in body.file_ids or ()]
     if bool(attachments) is bool(body.files):
         raise ArgumentError("file_ids or files must name at least one file, and not both")
-    return json_response(_batch(await _attach(attachments or body.files or (), call), call))
+    job = await attach(attachments or body.files or (), vector_store_id, call)
+    return json_response(_batch(job, vector_store_id))
 
 
 @router.get(
@@ -188,9 +274,9 @@ async def attach_batch(vector_store_id: str, body: FileBatchRequest, call: Curre
 )
 async def file_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -> Response:
     """Return how far a batch of files is."""
-    check_store(vector_store_id, call)
+    scope_of(vector_store_id, call)
     call.require("read")
-    return json_response(_batch(await job_of(batch_id, call), call))
+    return json_response(_batch(await job_of(batch_id, call), vector_store_id))
 
 
 @router.post(
@@ -200,14 +286,15 @@ async def file_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -> 
 )
 async def cancel_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -> Response:
     """Attach no more files of a batch; those that are read stay."""
-    check_store(vector_store_id, call)
+    scope_of(vector_store_id, call)
     call.require("write")
     await call.service.jobs.cancel(await job_of(batch_id, call))
-    return json_response(_batch(await job_of(batch_id, call), call))
+    return json_response(_batch(await job_of(batch_id, call), vector_store_id))
 
 
-async def _attach(attachments: Sequence[Attachment], call: Call) -> RecordedJob:
-    """Start the job that waits for uploaded files and gives their documents attributes."""
+async def attach(attachments: Sequence[Attachment], store: str, call: Call) -> RecordedJob:
+    """Start the job that waits for uploaded files, and gives their documents attributes and the name of the store."""
+    store_name = name_in(store, call)
 
     def attach_one(number: int, tell: Tell) -> Mapping[str, Any]:
         name, attributes, late = attachments[number].file_id, attachments[number].attributes, call.of_job()
@@ -216,9 +303,12 @@ async def _attach(attachments: Sequence[Attachment], call: Call) -> RecordedJob:
             raise Refusal(
                 503, "QueueFullError", f"{name!r} is not read yet", {"retry-after": str(RETRY_SECONDS)}
             )
-        ids = [] if upload is not None and upload.error else _stored(name, late).ids
-        if ids and attributes:
-            late.engine.update(attributes, ids, timeout=late.remaining)
+        stored = _StoredFile() if upload is not None and upload.error else _stored(name, late)
+        ids, values = stored.ids, dict[str, Any](attributes or {})
+        if ids and store_name:
+            values[KEY] = list(dict.fromkeys([*names_of(stored.passages[0].metadata), store_name]))
+        if ids and values:
+            late.engine.update(values, ids, timeout=late.remaining)
         tell(number + 1, len(attachments))
         return {"ids": ids, "skipped": [] if ids else [{"name": name, "reason": _why(name, upload)}]}
 
@@ -300,7 +390,7 @@ def _file_object(name: str, job: RecordedJob | None) -> dict[str, Any]:
 
 
 def _store_file(
-    name: str, job: RecordedJob | None, passages: Sequence[RetrievedItem], call: Call
+    name: str, job: RecordedJob | None, passages: Sequence[RetrievedItem], store: str
 ) -> dict[str, Any]:
     why = _why(name, job) if job is not None else ""
     status = "completed" if job is None else _STATES.get(job.status, job.status)
@@ -311,13 +401,13 @@ def _store_file(
         "created_at": int(job.created_at) if job is not None else 0,
         "status": "failed" if why else status,
         "usage_bytes": sum(len(item.text.encode()) for item in passages),
-        "vector_store_id": call.service.name,
+        "vector_store_id": store,
         "attributes": {k: v for k, v in metadata.items() if isinstance(v, str | int | float | bool)},
         "last_error": {"code": "unsupported_file", "message": why} if why else None,
     }
 
 
-def _batch(job: RecordedJob, call: Call) -> dict[str, Any]:
+def _batch(job: RecordedJob, store: str) -> dict[str, Any]:
     total, failed = job.total or 0, len(job.skipped)
     status = _STATES.get(job.status, job.status)
     rest = total - job.done
@@ -335,5 +425,5 @@ def _batch(job: RecordedJob, call: Call) -> dict[str, Any]:
         "created_at": int(job.created_at),
         "status": status,
         "file_counts": counts,
-        "vector_store_id": call.service.name,
+        "vector_store_id": store,
     }

@@ -1,4 +1,4 @@
-"""What clients of OpenAI's API ask of the index: vector stores and files."""
+"""What clients of OpenAI's API ask of a vector store: searches, and the files in it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
-from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or
+from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or, all_of
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Remarks, json_response
-from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.scores import scored_page
-from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.surfaces.http.service import CurrentCall
+from sleuth.surfaces.http.stores import list_of, scope_of
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
@@ -26,18 +26,6 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 
 QueryText = Annotated[str, Field(max_length=MOST_QUERY)]
-
-
-def check_store(name: str, call: Call) -> None:
-    """Refuse a vector store that is not the index.
-
-    Raises:
-        Refusal: 404.
-    """
-    if name != call.service.name:
-        raise Refusal(
-            404, "UnknownStoreError", f"the vector store must be {call.service.name!r}, got {name!r}"
-        )
 
 
 class ComparisonFilter(BaseModel):
@@ -119,8 +107,8 @@ class VectorStorePage(Remarks):
 async def search_vector_store(
     vector_store_id: str, body: VectorStoreSearchRequest, call: CurrentCall
 ) -> Response:
-    """Search the index as a vector store; it has the name of its folder."""
-    check_store(vector_store_id, call)
+    """Search a vector store: the index, by the name of its folder, or a scoped name in it."""
+    scope = scope_of(vector_store_id, call)
     queries = [body.query] if isinstance(body.query, str) else body.query
     tree = body.filters.tree() if body.filters else None
     options = body.ranking_options or RankingOptions()
@@ -128,7 +116,7 @@ async def search_vector_store(
         scored_page,
         " ".join(queries),
         body.max_num_results,
-        tree,
+        all_of(scope, tree),
         call,
         least=options.score_threshold or 0.0,
     )
@@ -154,69 +142,6 @@ def file_values(item: RetrievedItem) -> dict[str, Any]:
 
 def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
     return {**file_values(item), "score": score, "content": [{"type": "text", "text": item.text}]}
-
-
-class VectorStoreObject(BaseModel):
-    """The index as a vector store."""
-
-    id: str = Field(examples=["sleuth"])
-    object: Literal["vector_store"]
-    created_at: int
-    name: str
-    status: Literal["completed"]
-    file_counts: dict[str, int]
-    usage_bytes: int
-    metadata: dict[str, str]
-
-
-class VectorStoreList(BaseModel):
-    """The one vector store of the server."""
-
-    object: Literal["list"]
-    data: list[VectorStoreObject]
-    first_id: str
-    last_id: str
-    has_more: bool
-
-
-def _store_object(call: Call) -> dict[str, Any]:
-    """Return the index as a vector store; a key with a filter counts its own documents."""
-    documents = call.engine.count().documents
-    counts = {"in_progress": 0, "completed": documents, "failed": 0, "cancelled": 0, "total": documents}
-    return {
-        "id": call.service.name,
-        "object": "vector_store",
-        "created_at": 0,
-        "name": call.service.name,
-        "status": "completed",
-        "file_counts": counts,
-        "usage_bytes": 0,
-        "metadata": {},
-    }
-
-
-@router.get("/v1/vector_stores", response_model=VectorStoreList, responses=PROBLEMS)
-async def vector_stores(call: CurrentCall) -> Response:
-    """Return the vector stores: the index."""
-    store = await call.read(_store_object, call)
-    return json_response(
-        {
-            "object": "list",
-            "data": [store],
-            "first_id": store["id"],
-            "last_id": store["id"],
-            "has_more": False,
-        }
-    )
-
-
-@router.get(
-    "/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=PROBLEMS | MISSING
-)
-async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
-    """Return the index as a vector store."""
-    check_store(vector_store_id, call)
-    return json_response(await call.read(_store_object, call))
 
 
 class VectorStoreFile(BaseModel):
@@ -268,16 +193,8 @@ async def vector_store_files(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     after: Annotated[str | None, Query(max_length=4096)] = None,
 ) -> Response:
-    """Return the documents of the index in order of id."""
-    check_store(vector_store_id, call)
-    page = await call.read(call.engine.list_documents, after=after, limit=limit)
+    """Return the documents of a vector store in order of id."""
+    scope = scope_of(vector_store_id, call)
+    page = await call.read(call.engine.list_documents, filter=scope, after=after, limit=limit)
     data = [_file_object(document, vector_store_id) for document in page.documents]
-    return json_response(
-        {
-            "object": "list",
-            "data": data,
-            "first_id": data[0]["id"] if data else None,
-            "last_id": data[-1]["id"] if data else None,
-            "has_more": page.after is not None,
-        }
-    )
+    return json_response(list_of(data, has_more=page.after is not None))

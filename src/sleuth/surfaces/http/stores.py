@@ -1,0 +1,183 @@
+"""Vector stores as OpenAI's clients know them: the index, and scoped names in it.
+
+The index is a vector store with the name of its folder. `INDEX:NAME` is one, too: the documents whose metadata key
+`vector_store` holds NAME. Nothing else is kept of it, so that a name without documents is an empty store.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+from starlette.responses import Response
+
+from sleuth.filters import Compare, Filter
+from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.service import Call, CurrentCall
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
+
+KEY = "vector_store"
+"""Metadata key: names of the scoped vector stores that a document is in."""
+MOST_NAME = 100
+_MOST_STORES = 1_000
+
+
+class VectorStoreObject(BaseModel):
+    """The index, or the documents of a scoped name, as a vector store."""
+
+    id: str = Field(examples=["sleuth"])
+    object: Literal["vector_store"]
+    created_at: int
+    name: str
+    status: Literal["in_progress", "completed"]
+    file_counts: dict[str, int]
+    usage_bytes: int
+    metadata: dict[str, str]
+
+
+class VectorStoreList(BaseModel):
+    """The index, and the scoped names that documents have."""
+
+    object: Literal["list"]
+    data: list[VectorStoreObject]
+    first_id: str | None
+    last_id: str | None
+    has_more: bool
+
+
+class DeletedVectorStore(BaseModel):
+    """A scoped name that no document has any more."""
+
+    id: str
+    object: Literal["vector_store.deleted"]
+    deleted: Literal[True]
+
+
+def list_of(data: Sequence[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
+    """Return objects as a list of OpenAI's API."""
+    return {
+        "object": "list",
+        "data": data,
+        "first_id": data[0]["id"] if data else None,
+        "last_id": data[-1]["id"] if data else None,
+        "has_more": has_more,
+    }
+
+
+def scope_of(store: str, call: Call) -> Filter | None:
+    """Return the filter of a vector store; None for the index, which is all of it.
+
+    Raises:
+        Refusal: 404.
+    """
+    index = call.service.name
+    if store == index:
+        return None
+    name = store.removeprefix(f"{index}:")
+    if name == store or not is_name(name):
+        raise Refusal(
+            404, "UnknownStoreError", f"the vector store must be {index!r} or '{index}:NAME', got {store!r}"
+        )
+    return Compare(KEY, "eq", name)
+
+
+def is_name(name: str) -> bool:
+    return 0 < len(name) <= MOST_NAME and name.isprintable() and name == name.strip() and "/" not in name
+
+
+def name_in(store: str, call: Call) -> str:
+    """Return the scoped name of a vector store that `scope_of` accepts; "" for the index."""
+    return "" if store == call.service.name else store.removeprefix(f"{call.service.name}:")
+
+
+def names_of(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the scoped names that a document has."""
+    value = metadata.get(KEY)
+    return [str(name) for name in (value if isinstance(value, list) else [value] if value else [])]
+
+
+def detach(documents: Iterable[tuple[str, Mapping[str, Any]]], name: str, call: Call) -> None:
+    """Take documents out of a scoped vector store; they stay in the index.
+
+    Args:
+        documents: their ids and metadata.
+    """
+    ids_by_rest: dict[tuple[str, ...], list[str]] = {}
+    for id, metadata in documents:
+        rest = tuple(other for other in names_of(metadata) if other != name)
+        ids_by_rest.setdefault(rest, []).append(id)
+    for rest, ids in ids_by_rest.items():
+        call.engine.update({KEY: list(rest) or None}, ids, timeout=call.remaining)
+
+
+def store_object(store: str, call: Call, *, is_whole: bool = True) -> dict[str, Any]:
+    """Return a vector store; a key with a filter counts its own documents.
+
+    Args:
+        is_whole: False while files are being attached.
+
+    Raises:
+        Refusal: 404.
+    """
+    documents = call.engine.count(scope_of(store, call)).documents
+    counts = {"in_progress": 0, "completed": documents, "failed": 0, "cancelled": 0, "total": documents}
+    return {
+        "id": store,
+        "object": "vector_store",
+        "created_at": 0,
+        "name": name_in(store, call) or store,
+        "status": "completed" if is_whole else "in_progress",
+        "file_counts": counts,
+        "usage_bytes": 0,
+        "metadata": {},
+    }
+
+
+@router.get("/v1/vector_stores", response_model=VectorStoreList, responses=PROBLEMS)
+async def vector_stores(call: CurrentCall) -> Response:
+    """Return the vector stores: the index, and the scoped names that documents have."""
+
+    def read() -> list[dict[str, Any]]:
+        index = call.service.name
+        names = sorted(str(facet.value) for facet in call.engine.facets(KEY, limit=_MOST_STORES)[KEY])
+        stores = [index, *(f"{index}:{name}" for name in names if is_name(name))]
+        return [store_object(store, call) for store in stores]
+
+    return json_response(list_of(await call.read(read), has_more=False))
+
+
+@router.get(
+    "/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=PROBLEMS | MISSING
+)
+async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
+    """Return the index, or a scoped name in it, as a vector store."""
+    return json_response(await call.read(store_object, vector_store_id, call))
+
+
+@router.delete(
+    "/v1/vector_stores/{vector_store_id}", response_model=DeletedVectorStore, responses=PROBLEMS | MISSING
+)
+async def delete_vector_store(vector_store_id: str, call: CurrentCall) -> Response:
+    """Take all documents out of a scoped vector store; they stay in the index. The index itself is not deleted."""
+    scope = scope_of(vector_store_id, call)
+    if scope is None:
+        raise Refusal(
+            403,
+            "ScopeError",
+            "the index is not deleted over HTTP; POST /v1/documents/delete deletes documents",
+        )
+
+    def empty() -> None:
+        while documents := call.engine.list_documents(filter=scope, limit=1000).documents:
+            pairs = ((document.id, document.metadata) for document in documents)
+            detach(pairs, name_in(vector_store_id, call), call)
+
+    await call.write(empty)
+    return json_response({"id": vector_store_id, "object": "vector_store.deleted", "deleted": True})
