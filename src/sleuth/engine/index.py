@@ -108,6 +108,7 @@ class StoreBackend:
             "record_bytes": status.record_bytes,
             "format": status.format,
             "version": status.version,
+            "changed_at": status.changed_at,
             "settings": dict(status.settings),
             "words_only": self.words_only,
             "reranker": self.default_reranker,

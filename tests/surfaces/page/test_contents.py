@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import time
+from datetime import UTC, datetime
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -207,6 +210,18 @@ def test_code_has_facets_as_documents_have(tmp_path: Path) -> None:
     assert set(nothing) == {"folder"}
 
 
+def test_the_last_change_is_that_of_the_documents(tmp_path: Path) -> None:
+    """It is when documents were committed last, whatever else is written into the folder of the index."""
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
+        engine.add([Document("Margays climb.", {"source": "a.md"})])
+        assert engine.status()["changed_at"] <= time.time()
+    with serving(tmp_path / ".sleuth", extensions=extensions()) as server:
+        (tmp_path / ".sleuth" / "jobs").mkdir(exist_ok=True)
+        os.utime(tmp_path / ".sleuth", (4e9, 4e9))
+        page = server.client.get("/contents").text
+    assert f"<dt>last change</dt><dd>{datetime.now(UTC):%Y}" in page
+
+
 def test_what_was_skipped_is_listed_with_reasons(tmp_path: Path) -> None:
     """Files that could not be read are listed, some on each page; a key with a filter sees none."""
     (tmp_path / "docs").mkdir()
@@ -286,6 +301,7 @@ def test_the_reference_of_the_api_has_every_operation(look: Any, site: str) -> N
     names = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
     assert set(page.locator(".operation summary code").all_inner_texts()) == names
     operation = page.locator(".operation", has_text="POST /v1/ask").first
+    assert "Answer a question from the passages" in operation.locator("summary").inner_text()
     operation.locator("summary").click()
     assert "history" in operation.locator("td code").all_inner_texts()
     assert "429" in operation.locator("li code").all_inner_texts()

@@ -69,6 +69,7 @@ class ShardedStore:
             tombstones=sum(part.tombstones for part in parts),
             settings=self.settings,
             holder=next((part.holder for part in parts if part.holder), None),
+            changed_at=max((part.changed_at for part in parts if part.changed_at is not None), default=None),
             damage=tuple(
                 f"{name}: {text}"
                 for name, part in zip(self.names, parts, strict=True)

@@ -68,6 +68,7 @@ def status(
         settings=settings,
         holder=read_holder(path / opening.LOCK),
         damage=damage,
+        changed_at=mark.written_at(path),
     )
 
 

@@ -41,6 +41,13 @@ def write(folder: Path, version: int, salt: int | None = None, names: Names = DO
             os.close(fd)
 
 
+def written_at(folder: Path, names: Names = DOCUMENTS) -> float | None:
+    """Return when a commit was noted last, in seconds since 1970; None where none was."""
+    with suppress(OSError):
+        return (folder / names.mark).stat().st_mtime
+    return None
+
+
 def read(folder: Path, names: Names = DOCUMENTS) -> Mark:
     """Return what was noted last; version 0 where nothing was.
 

@@ -128,6 +128,7 @@ class Status(NamedTuple):
         version: grows by one with every commit that changed rows.
         record_bytes: of the SQLite database and its log.
         holder: who holds the writer's lock (pid, host, command, since), or None.
+        changed_at: when the last commit was, in seconds since 1970; None where that is unknown.
     """
 
     path: str
@@ -140,3 +141,4 @@ class Status(NamedTuple):
     settings: Mapping[str, Any]
     holder: Mapping[str, Any] | None = None
     damage: tuple[str, ...] = ()
+    changed_at: float | None = None

@@ -170,8 +170,8 @@ def state_of_index(call: Call, state: PageState, skip_page: int) -> dict[str, An
     skips: list[tuple[str, str]] = []
     if sees_whole_index:
         facts.append(("version", f"{values['version']:,}"))
-        with suppress(OSError):
-            moment = datetime.fromtimestamp(engine.path.stat().st_mtime, UTC)
+        if values.get("changed_at") is not None:
+            moment = datetime.fromtimestamp(values["changed_at"], UTC)
             facts.append(("last change", f"{moment:%Y-%m-%d %H:%M} UTC"))
         legs = [
             (name, leg["passages"], leg["segments"], leg["bytes"]) for name, leg in values["legs"].items()

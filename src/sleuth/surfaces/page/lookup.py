@@ -120,7 +120,8 @@ def stale_files(call: Call) -> int:
 
 def _counts(call: Call) -> Mapping[str, int]:
     count = call.engine.count()
-    return {"documents": count.documents, "passages": count.passages}
+    files = sum(len(snapshot.files) for snapshot in snapshots_of(call))
+    return {"documents": count.documents, "passages": count.passages, "files": files}
 
 
 def _answer(call: Call, state: PageState) -> AnswerView:

@@ -60,7 +60,7 @@ def _operation(document: Mapping[str, Any], method: str, path: str, values: Mapp
     return Operation(
         method.upper(),
         path,
-        str(values.get("summary", "")),
+        _first_sentence(str(values.get("description", ""))),
         _prose(values.get("description", "")),
         [
             _field(
@@ -93,6 +93,10 @@ def _field(name: str, schema: Mapping[str, Any], description: str, is_required: 
     examples = schema.get("examples") or ()
     example = json.dumps(examples[0], ensure_ascii=False) if examples else ""
     return ApiField(name, _type(schema), _prose(description), is_required, example)
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition("\n")[0].partition(". ")[0].rstrip(".").replace("`", "")
 
 
 def _prose(text: Any) -> Markup:
