@@ -42,7 +42,6 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
     "text/borders.py": [
         {
             "piece": r"\S{1,8}+",
-            "tokens": 400,
             "abbreviation": r"(?<!\b[A-Z]\.)",
             "start": "[A-Z]",
             "fence": "```",

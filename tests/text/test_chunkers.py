@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import Chunker, count_tokens
+from sleuth.text import Chunker, borders, count_tokens
+from sleuth.text.steps import after_blanks, after_tokens
 from sleuth.types import Chunk, Document
 from tests.examples import examples
 
@@ -106,6 +107,18 @@ def test_count_tokens_of_plain_text(text: str) -> None:
         is None
     ):
         assert count_tokens(text) == sum(-(-len(word) // 8) for word in text.split())
+
+
+@settings(max_examples=examples(100))
+@given(texts, st.integers(0, 60), st.integers(1, 60))
+def test_steps_are_those_of_patterns(text: str, position: int, tokens: int) -> None:
+    position = min(position, len(text))
+    piece = (borders._piece_dense if borders.is_dense(text) else borders._piece).pattern
+    window = re.compile(rf"(?:{piece}\s{{0,{borders.BLANK_RUN}}}+){{1,{tokens}}}+").match(text, position)
+    assert after_tokens(text, position, tokens) == (window.end() if window else position)
+    blanks = re.compile(r"\s*").match(text, position)
+    assert blanks is not None
+    assert after_blanks(text, position) == blanks.end()
 
 
 def test_count_tokens_of_dense_scripts() -> None:
@@ -293,7 +306,7 @@ def test_pages() -> None:
 
 def test_short_pages_are_not_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """A page that is shorter than a quarter of a chunk is cut without looking at what follows it."""
-    monkeypatch.setattr("sleuth.text.chunkers._step", lambda *_: pytest.fail("it was measured"))
+    monkeypatch.setattr("sleuth.text.chunkers.after_tokens", lambda *_: pytest.fail("it was measured"))
     pages = [f"page {i} has words" for i in range(300)]
     chunks = Chunker(400, 0).split(Document("\f".join(pages)))
     assert [(chunk.text, chunk.page) for chunk in chunks] == [(page, i) for i, page in enumerate(pages, 1)]

@@ -11,11 +11,13 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sleuth.text.steps import after_blanks
+
 WORD_PIECE = 8
 """Visible characters in a token at most: English then has about 1.25 tokens a word, as subword vocabularies do."""
 
 BLANK_RUN = 200
-"""Blanks within a chunk at most; a longer run is a border."""
+"""Blanks within a chunk at most; a longer run is a border. The kernel `steps` knows both numbers."""
 
 _DENSE = "\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
 _dense_sign = re.compile(f"[{_DENSE}]")
@@ -37,12 +39,6 @@ def count_tokens(text: str) -> int:
     the count of subword tokenizers.
     """
     return len((_piece_dense if is_dense(text) else _piece).findall(text))
-
-
-def window(tokens: int, *, dense: bool) -> re.Pattern[str]:
-    """Return a pattern that matches the next `tokens` tokens, or fewer before a very long run of blanks or the end."""
-    piece = _PIECE_DENSE if dense else _PIECE
-    return re.compile(rf"(?:{piece}\s{{0,{BLANK_RUN}}}+){{1,{tokens}}}+")
 
 
 _ABBREVIATION = (
@@ -74,13 +70,7 @@ def sentence_of(text: str) -> re.Pattern[str]:
 
 
 blank_line = re.compile(r"\n[ \t\r\f]{0,200}\n")
-_blanks = re.compile(r"\s*+")
 _top_level = re.compile(r"\n[ \t\r\f]{0,200}\n(?=[^\s)}\]])")
-
-
-def skip_blanks(text: str, position: int) -> int:
-    """Return the first visible character at or after `position`, or the length of `text`."""
-    return _blanks.match(text, position).end()  # type: ignore[union-attr]  # it matches nothing, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +138,7 @@ def _outline(text: str, headings: list[_Heading], blocks: list[tuple[int, int]])
         paths.append(" > ".join(above.title for above in path))
     return Outline(
         tuple(heading.start for heading in headings),
-        tuple(skip_blanks(text, heading.below) for heading in headings),
+        tuple(after_blanks(text, heading.below) for heading in headings),
         tuple(paths),
         tuple(blocks),
     )

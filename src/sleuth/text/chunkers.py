@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from sleuth.errors import ArgumentError
 from sleuth.files import CODE, MARKDOWN
 from sleuth.text import borders
-from sleuth.text.borders import EMPTY, Outline, count_tokens, skip_blanks
+from sleuth.text.borders import EMPTY, Outline, count_tokens
+from sleuth.text.steps import after_blanks, after_tokens
 from sleuth.types import Chunk, Document
 
 __all__ = ["Chunker", "count_tokens"]
@@ -103,12 +103,11 @@ class Chunker:
         cutter = _PassageCutter(
             text,
             scan(text) if scan else EMPTY,
-            _windows(self.size, self.overlap, borders.is_dense(text)),
+            self.size,
             borders.sentence_of(text),
             code=kind in CODE,
             overlap=self.overlap,
             paged=kind == "pdf" or (kind not in CODE and "\f" in text),
-            short=self.size // 4,
         )
         return cutter.chunks()
 
@@ -134,51 +133,24 @@ def _single(text: str) -> list[Chunk]:
 
 def _text_start(text: str, position: int) -> int:
     """Return where the text after the blanks at `position` starts, with the indentation of its line."""
-    end = skip_blanks(text, position)
+    end = after_blanks(text, position)
     line = 1 + max(text.rfind("\n", max(position - 1, 0), end), text.rfind("\f", max(position - 1, 0), end))
     if line == 0 and position != 0:
         return end
     return line if end - line <= borders.BLANK_RUN else end
 
 
-@dataclass(frozen=True, slots=True)
-class _Windows:
-    """Patterns that step over tokens: a quarter of a chunk, the next quarter, the rest, a tail, an overlap."""
-
-    quarter: re.Pattern[str]
-    half: re.Pattern[str]
-    rest: re.Pattern[str]
-    tail: re.Pattern[str]
-    overlap: re.Pattern[str]
-
-
-@lru_cache(maxsize=64)
-def _windows(size: int, overlap: int, dense: bool) -> _Windows:
-    parts = (size // 4, size // 2 - size // 4, size - size // 2, size // 8, max(overlap, 1))
-    return _Windows(*(borders.window(part, dense=dense) for part in parts))
-
-
-def _step(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position
-
-
 @dataclass(slots=True)
 class _PassageCutter:
-    """One pass over one text.
-
-    Attributes:
-        short: characters that a quarter of a chunk holds at least, as a token takes one or more.
-    """
+    """One pass over one text."""
 
     text: str
     outline: Outline
-    windows: _Windows
+    size: int
     sentence: re.Pattern[str]
     code: bool
     overlap: int
     paged: bool
-    short: int
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield the chunks of the text, in order; each begins in the overlap with the one before, if there is one.
@@ -190,12 +162,12 @@ class _PassageCutter:
         page, page_end = 1, self._page_end(0)
         line, last = 1, 0
         last_end = 0
-        position = skip_blanks(text, 0)
+        position = after_blanks(text, 0)
         start = _text_start(text, 0)
         while position < len(text):
             while position >= page_end:
                 page, page_end = page + 1, self._page_end(page_end + 1)
-            fresh = skip_blanks(text, max(last_end, position))
+            fresh = after_blanks(text, max(last_end, position))
             end, within = self._next_cut(position, fresh, page_end)
             body = text[start:end].rstrip()
             line += text.count("\n", last, start)
@@ -214,7 +186,7 @@ class _PassageCutter:
             back = self._overlap_start(position, end) if within and self.overlap and not self.code else end
             last_end = end
             start = _text_start(text, back)
-            position = skip_blanks(text, back)
+            position = after_blanks(text, back)
 
     def _page_end(self, position: int) -> int:
         page_break = self.text.find("\f", position) if self.paged else -1
@@ -222,15 +194,15 @@ class _PassageCutter:
 
     def _next_cut(self, position: int, fresh: int, page_end: int) -> tuple[int, bool]:
         """Return where the chunk from `position` ends, beyond `fresh`, and whether that is within a section."""
-        if page_end - position <= self.short:  # many short pages would each be measured against a whole chunk
+        text, size = self.text, self.size
+        if page_end - position <= size // 4:  # many short pages would each be measured against a whole chunk
             return page_end, False
-        text, windows = self.text, self.windows
-        quarter = _step(windows.quarter, text, position)
+        quarter = after_tokens(text, position, size // 4)
         low = max(quarter, fresh + 1)
         limit = min(page_end, self.outline.heading_after(low, len(text)))
-        half = _step(windows.half, text, quarter)
-        high = _step(windows.rest, text, half)
-        if skip_blanks(text, _step(windows.tail, text, high)) >= limit:
+        half = after_tokens(text, quarter, size // 2 - size // 4)
+        high = after_tokens(text, half, size - size // 2)
+        if after_blanks(text, after_tokens(text, high, size // 8)) >= limit:
             return limit, False
         return self._best(low, max(half, low), high), True
 
@@ -270,9 +242,9 @@ class _PassageCutter:
         # With one blank after each, `overlap` tokens take at most so many characters.
         low = max(position + 1, end - self.overlap * (borders.WORD_PIECE + 1))
         for match in self.sentence.finditer(text, low, end):
-            start = skip_blanks(text, match.end())
+            start = after_blanks(text, match.end())
             if start >= end:
                 break
-            if _step(self.windows.overlap, text, start) >= end and outline.kept_at(start) is None:
+            if after_tokens(text, start, self.overlap) >= end and outline.kept_at(start) is None:
                 return start if outline.heading_after(start, len(text)) >= end else end
         return end
