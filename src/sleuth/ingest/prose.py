@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from typing import Final
 
 from sleuth.files import CODE
@@ -18,6 +19,9 @@ _MOSTLY: Final = 0.8
 _LEAST: Final = 4_000
 """Characters of a text that is a dump or minified; shorter ones cost little."""
 _FEW_LETTERS: Final = 0.3
+_ASCII_LETTERS: Final = string.ascii_letters.encode()
+_ASCII_BLANKS: Final = bytes(code for code in range(128) if chr(code).isspace())
+_beyond_ascii = re.compile(r"[^\x00-\x7f]+")
 _WINDOWS: Final = 8
 _WINDOW: Final = 2_000
 """Windows of a text, and characters of each, that are looked at: a manual may begin with a table of contents."""
@@ -113,8 +117,10 @@ def _is_dump(text: str, kind: str) -> bool:
 
 
 def _has_few_letters(text: str) -> bool:
-    signs = "".join(text.split())
-    return sum(map(str.isalpha, signs)) < _FEW_LETTERS * len(signs)
+    ascii_signs = text.encode("ascii", "ignore").translate(None, _ASCII_BLANKS)
+    letters = len(ascii_signs) - len(ascii_signs.translate(None, _ASCII_LETTERS))
+    others = "" if text.isascii() else "".join("".join(_beyond_ascii.findall(text)).split())
+    return letters + sum(map(str.isalpha, others)) < _FEW_LETTERS * (len(ascii_signs) + len(others))
 
 
 def _why_not_worth_reading(sample: str, kind: str) -> str:
@@ -134,9 +140,11 @@ def _why_not_worth_reading(sample: str, kind: str) -> str:
 
 def _is_list(lines: list[str]) -> bool:
     """Return whether nearly all lines that are not blank are one short word."""
-    words = [line.strip() for line in lines if line.strip()]
+    words = list(filter(None, map(str.strip, lines)))
+    if len(words) <= _LIST:
+        return False
     single = sum(len(word) <= 40 and " " not in word and "\t" not in word for word in words)
-    return len(words) > _LIST and single > 0.97 * len(words)
+    return single > 0.97 * len(words)
 
 
 def why_no_rows(sample: bytes, kind: str) -> str:
@@ -173,18 +181,17 @@ def _is_numbers(sample: bytes) -> bool:
 
 def without_base64(text: str) -> str:
     """Return a text in which runs of base64 are `[base64]`, with the same lines."""
-    return _base64.sub(_replacement, text) if _has_long_run(text) else text
-
-
-def _has_long_run(text: str) -> bool:
-    """Return whether so many characters stand without a blank that they may be base64: looks at few of them."""
-    start = 0
+    parts: list[str] = []
+    done = start = 0
     while start + _SHORTEST <= len(text):
         blank = text.rfind(" ", start, start + _SHORTEST)
-        if blank < 0:
-            return True
+        if blank < 0:  # a run of base64 may stand before the next blank
+            blank = text.find(" ", start + _SHORTEST)
+            blank = len(text) if blank < 0 else blank
+            parts += (text[done:start], _base64.sub(_replacement, text[start:blank]))
+            done = blank
         start = blank + 1
-    return False
+    return "".join([*parts, text[done:]]) if parts else text
 
 
 def _replacement(match: re.Match[str]) -> str:

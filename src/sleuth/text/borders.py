@@ -226,11 +226,14 @@ def scan_rest(text: str) -> Outline:
 
 
 def _rest_kept(lines: str) -> list[tuple[int, int]]:
-    spans = [(match.start(), match.end() - 1) for match in _rest_directive.finditer(lines)]
-    spans += [
-        (lines.rfind("\n", 0, match.start()), match.end() - 1) for match in _rest_literal.finditer(lines)
-    ]
-    spans += [(match.start(), match.end() - 1) for match in _rest_grid.finditer(lines)]
+    spans: list[tuple[int, int]] = []
+    if "::" in lines:
+        spans += [(match.start(), match.end() - 1) for match in _rest_directive.finditer(lines)]
+        spans += [
+            (lines.rfind("\n", 0, match.start()), match.end() - 1) for match in _rest_literal.finditer(lines)
+        ]
+    if "\n+" in lines or "\n|" in lines:
+        spans += [(match.start(), match.end() - 1) for match in _rest_grid.finditer(lines)]
     blocks: list[tuple[int, int]] = []
     end_of_last = 0
     for start, end in sorted(spans):

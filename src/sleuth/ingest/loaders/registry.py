@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import cache
 from importlib import import_module
+from time import gmtime
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import ArgumentError, LoadError
@@ -24,6 +25,9 @@ from sleuth.types import Document
 
 logger = logger_of("ingest")
 
+_FIRST_SECOND: Final = -62_135_596_800
+"""Of the year 1, counted from 1970; the next is the last one of the year 9999."""
+_LAST_SECOND: Final = 253_402_300_799
 GROUP: Final = "sleuth.loaders"
 """Entry points of this group name a `FileFormat`."""
 
@@ -208,11 +212,8 @@ def common_metadata(entry: FileEntry, kind: str) -> dict[str, Any]:
 
 def iso_time(nanoseconds: int) -> str:
     """Return a time in ISO 8601, UTC, to the second; years outside 1 to 9999 become the nearest of them."""
-    from datetime import UTC, datetime, timedelta
-
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
-    try:
-        time = epoch + timedelta(seconds=nanoseconds // 1_000_000_000)
-    except OverflowError:
-        time = datetime(9999 if nanoseconds > 0 else 1, 1, 1, tzinfo=UTC)
-    return time.replace(tzinfo=None, microsecond=0).isoformat() + "Z"
+    seconds = nanoseconds // 1_000_000_000
+    if not _FIRST_SECOND <= seconds <= _LAST_SECOND:
+        return f"{'9999' if seconds > 0 else '0001'}-01-01T00:00:00Z"
+    year, month, day, hour, minute, second, *_ = gmtime(seconds)
+    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z"
