@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import Chunker, borders, count_tokens
-from sleuth.text.steps import after_blanks, after_tokens
+from sleuth.text import Chunker, borders, count_tokens, steps
 from sleuth.types import Chunk, Document
 from tests.examples import examples
 
@@ -115,10 +114,10 @@ def test_steps_are_those_of_patterns(text: str, position: int, tokens: int) -> N
     position = min(position, len(text))
     piece = (borders._piece_dense if borders.is_dense(text) else borders._piece).pattern
     window = re.compile(rf"(?:{piece}\s{{0,{borders.BLANK_RUN}}}+){{1,{tokens}}}+").match(text, position)
-    assert after_tokens(text, position, tokens) == (window.end() if window else position)
+    assert steps.after_tokens(text, position, tokens) == (window.end() if window else position)
     blanks = re.compile(r"\s*").match(text, position)
     assert blanks is not None
-    assert after_blanks(text, position) == blanks.end()
+    assert steps.after_blanks(text, position) == blanks.end()
 
 
 def test_count_tokens_of_dense_scripts() -> None:
