@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-import sleuth
-from sleuth.errors import ArgumentError, SleuthError
-from sleuth.surfaces.http import METADATA, Call, Extension, Key, Refusal, Service, call_of, passage_url
-from sleuth.surfaces.mcp.server import build_server
-from sleuth.surfaces.mcp.tools import Tools
-from sleuth.surfaces.mcp.workspace import Workspace
+from sleuth.surfaces.http import METADATA, Extension, Service
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
-
-    from sleuth.surfaces.mcp.server import Context
+    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH = "/mcp"
 METADATA_PATHS = (METADATA, f"{METADATA}{PATH}")
-T = TypeVar("T")
 
 
 def mcp_extension() -> Extension:
-    """MCP at `/mcp`. Each request stands alone, so any worker may answer it."""
-    managers: list[StreamableHTTPSessionManager] = []
+    """MCP at `/mcp`. Each request stands alone, so any worker may answer it.
+
+    The first request loads the SDK, which takes a third of what a server takes to start.
+    """
+    endpoints: list[_Endpoint] = []
 
     def install(app: FastAPI, service: Service) -> None:
-        managers.append(_session_manager(service))
-        app.router.routes.append(Route(PATH, endpoint=_Endpoint(managers[0])))
+        endpoints.append(_Endpoint(service))
+        app.router.routes.append(Route(PATH, endpoint=endpoints[0]))
         if service.tokens is not None:
             metadata = service.tokens.metadata
             for path in METADATA_PATHS:
@@ -42,7 +37,7 @@ def mcp_extension() -> Extension:
 
     @asynccontextmanager
     async def lifespan() -> AsyncIterator[None]:
-        async with managers[0].run():
+        async with endpoints[0].running():
             yield
 
     return Extension(install, public=METADATA_PATHS, lifespan=lifespan)
@@ -51,62 +46,41 @@ def mcp_extension() -> Extension:
 class _Endpoint:
     """What Starlette calls as an application, not as a function of a request."""
 
-    def __init__(self, manager: StreamableHTTPSessionManager) -> None:
-        self._manager = manager
+    def __init__(self, service: Service) -> None:
+        self._service = service
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._manager.handle_request(scope, receive, send)
+        self._is_asked.set()
+        manager = await asyncio.shield(self._manager)  # a client that leaves does not end it for others
+        await manager.handle_request(scope, receive, send)
 
-
-def _session_manager(service: Service) -> StreamableHTTPSessionManager:
-    """Return the manager of MCP sessions for a service, whose tools see only what the key of a caller may see.
-
-    An error becomes an ArgumentError with the text that this caller may read.
-    """
-    has_documents = "docs" in service.settings.sources
-    workspaces: dict[tuple[str, ...], Workspace] = {}
-
-    def workspace_of(key: Key) -> Workspace:
-        workspace = workspaces.get(key.code)
-        if workspace is None:
-            workspace = workspaces[key.code] = Workspace(
-                service.engine.path,
-                refresh=False,
-                engine=service.engine if has_documents else None,
-                documents=has_documents,
-                offers=service.offers_repository,
-                within=key.code or None,
-            )
-            service.resources.callback(workspace.close)
-        return workspace
-
-    def tools_of(context: Context) -> Tools:
-        call = _call(context)
-        return Tools(
-            workspace_of(call.key),
-            allowed=call.key.filter,
-            code=call.key.sees_code,
-            url_of=partial(passage_url, str(_request(context).base_url)),
-            rerankers=call.service.settings.rerank,
-            span=call.retrieval_span,
-        )
-
-    async def run(context: Context, function: Callable[..., T], /, *args: Any) -> T:
-        call = _call(context)
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer requests for the length of a block."""
+        self._is_asked = asyncio.Event()
+        self._manager: asyncio.Future[StreamableHTTPSessionManager] = asyncio.Future()
+        sessions = asyncio.create_task(self._run())
         try:
-            return await call.read(function, *args)
-        except (SleuthError, Refusal) as error:
-            raise ArgumentError(str(call.refusal_of(error).detail)) from error
+            yield
+        finally:
+            sessions.cancel()
+            with suppress(asyncio.CancelledError):
+                await sessions
 
-    server = build_server(tools_of, version=sleuth.__version__, run=run)
-    return StreamableHTTPSessionManager(
-        server, json_response=True, stateless=True, max_request_body_size=service.settings.max_body
-    )
+    async def _run(self) -> None:
+        """Run the manager of sessions from the first request on, in a task that begins and ends it."""
+        await self._is_asked.wait()
+        try:
+            manager = await self._service.warming.run(_load, self._service)
+        except Exception as error:  # noqa: BLE001 - raised again in each request
+            self._manager.set_exception(error)
+            return
+        async with manager.run():
+            self._manager.set_result(manager)
+            await asyncio.Event().wait()  # until the server ends
 
 
-def _request(context: Context) -> Any:
-    return context.request
+def _load(service: Service) -> StreamableHTTPSessionManager:
+    from sleuth.surfaces.mcp.sessions import session_manager
 
-
-def _call(context: Context) -> Call:
-    return call_of(_request(context))
+    return session_manager(service)
