@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,6 +90,24 @@ def test_folded_results_are_the_best_of_their_value(engine: Engine) -> None:
     assert sum(item.folded + 1 for item in folded) == 200
     grown = engine.retrieve("bucket token", collapse="kind", expand="document", explain=True)
     assert [(item.id, item.folded) for item in grown] == [(item.id, item.folded) for item in folded]
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_folded_results_may_repeat_each_other(tmp_path: Path, several: bool) -> None:
+    """Each value has its best passage, also where that is a copy of another one."""
+    with Engine.open(tmp_path / "index", create=True, embedder=None) as index:
+        index.add(
+            Document(
+                f"Walruses rest on the ice of the bay {'and sleep ' * (n % 2)}.",
+                {"source": f"{n}.md", "team": n % 4},
+            )
+            for n in range(8)
+        )
+        parts = {"docs": index.unhooked, "other": index.scoped("team:9").unhooked}
+        engine: Engine | Sources = Sources(parts, engine=index) if several else index
+        folded = engine.retrieve("walruses", collapse="team", filter="team>=0")
+        assert sorted((item.metadata["team"], item.folded) for item in folded) == [(n, 1) for n in range(4)]
+        assert len(engine.retrieve("walruses", filter="team>=0")) == 5
 
 
 def test_a_scope_arranges_its_own_passages(engine: Engine) -> None:

@@ -189,9 +189,13 @@ class SearchRequest(BaseRequest):
     def variety(self) -> dict[str, Any]:
         """Return the options that say which hits a list shows, as `sleuth.compose.choose` takes them.
 
-        In a sorted list no hit moves down because its document has others.
+        In a sorted list no hit moves down because its document has others. In a folded list each value has its best
+        hit, also where that repeats the text of another.
         """
-        return {"all_copies": self.all_copies, "per_document": 0 if self.sort else self.per_document}
+        return {
+            "all_copies": self.all_copies or self.collapse is not None,
+            "per_document": 0 if self.sort else self.per_document,
+        }
 
     def unarranged(self) -> Self:
         """Return the request without its arrangement: what finds the candidates."""

@@ -119,6 +119,7 @@ class Sources(Answering):
     def _fuse(self, request: SearchRequest) -> Ranking:
         names = self._names(request.sources)
         reranking = arrangement = None
+        variety, k = request.variety(), request.k
         if names != ["docs"]:
             _check_shared(request, names)
             if request.rerank is not None:
@@ -128,7 +129,6 @@ class Sources(Answering):
                 request = replace(request, rerank="")  # no source reranks its own hits
             if (arrangement := request.arrangement) is not None:
                 request = request.unarranged()  # the hits of all are arranged together
-        variety, k = request.variety(), request.k
         if len(names) > 1:  # the hits of all are chosen together
             request, k = replace(request, **WITHOUT_VARIETY), 2 * k
         retrievers = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
