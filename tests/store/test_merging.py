@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.store import IN_MEMORY, Store
-from sleuth.store.catalogue import merging
+from sleuth.store.catalogue import WriterLock, merging
 from sleuth.store.record import scan
 from tests.examples import examples
 from tests.store.passages import put_passages
@@ -95,8 +95,16 @@ def test_deleted_rows_leave_segments_and_tombstones(store: Store) -> None:
     assert list((store.path / "segments").iterdir()) == []
 
 
-def test_a_busy_writer_publishes_merges_of_its_process(store: Store) -> None:
-    """A merge that finishes while a writer holds the lock is published by its next commit."""
+def test_a_busy_writer_publishes_merges_of_its_process(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A merge that finishes while a writer holds the lock is published by its next commit, and asks for no lock."""
+    timeouts: list[float] = []
+    acquire = WriterLock.acquire
+
+    def noted(lock: WriterLock, timeout: float) -> None:
+        timeouts.append(timeout)
+        acquire(lock, timeout)
+
+    monkeypatch.setattr(WriterLock, "acquire", noted)
     with store.writer() as writer:
         for i in range(200):
             put(writer, f"d{i}", "x")
@@ -104,6 +112,7 @@ def test_a_busy_writer_publishes_merges_of_its_process(store: Store) -> None:
             while i % 50 == 49 and store._merges._thread and not store._merges._ready:
                 threading.Event().wait(0.001)
         assert store.status().legs[0].segments < 150
+        assert timeouts == [10.0]
     store.wait()
     assert store.status().legs[0].segments <= merging.TINY + 1
     assert len(read(store)) == 200

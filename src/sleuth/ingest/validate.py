@@ -92,7 +92,8 @@ def _named(document: Document) -> str | None:
     if not isinstance(metadata, (dict, Mapping)):  # most are dicts, which is the fast check
         raise ArgumentError(f"metadata must be a mapping, got {metadata!r}{in_document(id)}")
     if id is None:
-        id = plain_value(metadata.get("source"))
+        id = metadata.get("source")
+        id = id if type(id) is str else plain_value(id)
     if not isinstance(text, str):
         raise ArgumentError(f"page_content must be a string, got {text!r}{in_document(id)}")
     if id is not None and (not isinstance(id, str) or not id.strip()):

@@ -303,8 +303,9 @@ class Store:
 
     def _publish_now(self) -> None:
         """Publish finished merges, unless somebody else writes: then they will, or it is tried again."""
-        with suppress(IndexLockedError), self._writing(0.05, sweep=False) as writer:
-            writer.commit()
+        if not self._database.is_being_written:  # else the commit of this process publishes them
+            with suppress(IndexLockedError), self._writing(0.05, sweep=False) as writer:
+                writer.commit()
 
     def _checkpoint(self, *, force: bool = False) -> None:
         """Copy the log into the record: where it is long, or holds text that was deleted."""

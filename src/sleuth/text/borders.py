@@ -205,7 +205,7 @@ _rest_literal = re.compile(rf"::[ \t]*+\n[ \t]*+(?=\n[ \t]){_BODY}")
 _rest_grid = re.compile(r"\n[+|][^\n]*+(?:\n[+|][^\n]*+)++")
 
 
-def scan_rest(text: str) -> Outline:
+def scan_rest(text: str, *, with_blocks: bool = True) -> Outline:
     """Headings, directives, literal blocks and grid tables of reStructuredText; levels in order of first use."""
     levels: dict[tuple[str, bool], int] = {}
     headings: list[_Heading] = []
@@ -222,7 +222,7 @@ def scan_rest(text: str) -> Outline:
         level = levels.setdefault((match["mark"], overlined), len(levels) + 1)
         start = over if overlined else above
         headings.append(_Heading(start, match.end() - 1, level, title.replace("`", "")))
-    return _outline(text, headings, _rest_kept(lines))
+    return _outline(text, headings, _rest_kept(lines) if with_blocks else [])
 
 
 def _rest_kept(lines: str) -> list[tuple[int, int]]:

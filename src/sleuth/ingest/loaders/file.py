@@ -62,6 +62,8 @@ class FileBytes:
 
     def read(self) -> bytes:
         """Return all bytes."""
+        if len(self.head) < HEAD_BYTES:
+            return self.head
         self.stream.seek(0)
         return self.stream.read()
 

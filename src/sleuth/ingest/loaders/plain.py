@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from sleuth.errors import LoadError
@@ -46,7 +47,7 @@ def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
 def load_rest(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole file, titled by its first heading."""
     text, metadata = file.text()
-    title = _title(scan_rest, text)
+    title = _title(partial(scan_rest, with_blocks=False), text)
     yield document(file, text, {**({"title": title} if title else {}), **metadata})
 
 
@@ -66,4 +67,6 @@ def _title(scan: Callable[[str], Outline], text: str) -> str:
         whole_lines = text if len(text) <= span else text[: text.rfind("\n", 0, span) + 1]
         if paths := scan(whole_lines).paths:
             return _blank_ends.sub(" ", paths[0])
+        if len(text) <= span:
+            break
     return ""

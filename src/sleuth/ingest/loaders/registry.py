@@ -113,9 +113,9 @@ def load(
         kind = kind_of(entry.source, head, options.loaders)
         file = FileBytes(entry, stream, head, kind, extractors, load_inside)
         common = common_metadata(entry, file.kind)
-        in_process = is_built_in(file.kind, options.loaders) and _is_read_apart(file)
-        loader = load_large if in_process else loader_of(file.kind, options.loaders)
-        judged = is_built_in(file.kind, options.loaders) and not options.all
+        built_in = is_built_in(file.kind, options.loaders)
+        loader = load_large if built_in and _is_read_apart(file) else loader_of(file.kind, options.loaders)
+        judged = built_in and not options.all
         if judged and (why := why_left_out(entry.source, file.kind)):
             raise LoadError(entry.source, f"{why}; --all reads it", kind="no prose")
         for item in loader(file, options):

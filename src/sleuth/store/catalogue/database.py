@@ -172,6 +172,11 @@ class Database:
             self._locks.remove(lock)
             lock.release()
 
+    @property
+    def is_being_written(self) -> bool:
+        """Whether a writer of this object holds the lock."""
+        return bool(self._locks)
+
     def sweep(self, connection: Connection) -> None:
         """Remove the segments that a crash or a merge left behind; for the writer, outside of a transaction."""
         with record.translated(self.path):
