@@ -404,6 +404,7 @@ def test_how_many_lists_are_read(segment_data: SegmentData, monkeypatch: pytest.
     row_lists = lists_of(segment_data)
     count = len(row_lists.centres)
     monkeypatch.setattr(lists, "PROBES", count // 9)
+    monkeypatch.setattr(lists, "SPREAD_OF_MATCHING", 0.2)
     assert row_lists.probes(N, N) == count // 9
     assert row_lists.probes(N // 32, N // 32 * 32) == 2 * (count // 9)
     assert row_lists.probes(1, N) == 0
