@@ -35,7 +35,7 @@ MOST_MEASURED = 1 << 15
 """Lists for which that was measured. Of four times as many, a search reads twice as many."""
 SPREAD_OF_MATCHING = 0.3
 """Where a filter matches a share of the rows, the inverse of the share to this power times as many lists are read.
-The best rows that match lie farther from the query, in more lists (docs/decisions/lists-of-clusters.md has the recall)."""
+The best rows that match lie farther from the query, in more lists (docs/decisions/lists-of-clusters.md)."""
 READ_APART = 4
 """What reading a list costs, in lists of rows that a scan reads: it holds half as many rows again, in short runs."""
 NO_ROW = np.uint32(0xFFFFFFFF)
