@@ -49,9 +49,9 @@ _SAMPLED = 80
 """Rows of the sample for each group."""
 _ROUNDS = 6
 _BATCH = 1 << 14
-_GATHERED = 8
+_GATHERED = 16
 """Rows that are read at a time where they lie apart: the system maps up to 2 MB around each."""
-_GROUP_BYTES = 1 << 24
+_GROUP_BYTES = 1 << 25
 """Most bytes of a group whose rows are held in single precision."""
 _CLUSTERS = 16
 """Clusters whose rows are added up at a time."""
