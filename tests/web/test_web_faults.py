@@ -7,6 +7,7 @@ import os
 import threading
 from collections.abc import Iterator
 from time import monotonic
+from typing import NamedTuple
 
 import pytest
 
@@ -77,19 +78,31 @@ def test_nothing_leaks_in_many_calls(faults: FaultServer) -> None:
 
     with TavilyServer([page(number) for number in range(5)]) as server:
         asyncio.run(storm(server, 50))  # pools and lazy imports come into being
-        settle()
-        threads, descriptor_count = threading.active_count(), descriptors()
+        before = settle()
         asyncio.run(storm(server, examples(1000)))
-        settle(descriptor_count)
-        assert threading.active_count() <= threads
-        assert descriptors() <= descriptor_count
+        after = settle(before)
+        assert after.threads <= before.threads
+        assert after.descriptors <= before.descriptors
 
 
-def settle(descriptor_count: int = 0) -> None:
-    """Wait until the servers have closed their side; slow ones notice with their next byte, a second later."""
+class Usage(NamedTuple):
+    """What this process has: threads, and open descriptors."""
+
+    threads: int
+    descriptors: int
+
+    def is_within(self, most: Usage) -> bool:
+        return self.threads <= most.threads and self.descriptors <= most.descriptors
+
+
+def settle(most: Usage | None = None) -> Usage:
+    """Return what this process has once the servers have ended their side, at most that much if it ever comes to it.
+
+    Slow ones notice with their next byte, a second later; on a busy machine their threads end after their sockets.
+    """
     until = monotonic() + 60.0
-    last = -1
-    while monotonic() < until and not (
-        last == (last := descriptors()) and (not descriptor_count or last <= descriptor_count)
-    ):
+    last, now = None, Usage(threading.active_count(), descriptors())
+    while monotonic() < until and (now != last or (most is not None and not now.is_within(most))):
         threading.Event().wait(0.3)
+        last, now = now, Usage(threading.active_count(), descriptors())
+    return now
