@@ -17,6 +17,8 @@ from sleuth.store.catalogue import building
 from tests.store.words import SumsLeg, faults, put
 
 RECORD, PAGE = "record.sqlite", 8192
+SIGN = 1 << 31
+"""Checksums are stored as numbers with a sign."""
 
 
 def make(path: Path, of: str) -> None:
@@ -126,3 +128,22 @@ def test_a_part_of_another_index(sound: Path, path: Path, part: str) -> None:
     (path / "version").unlink()
     owner = "foreign" if part == RECORD else "own"
     assert [text.startswith(owner) for text in texts(path)].count(True) == 240
+
+
+def test_a_row_of_an_index_without_a_salt_is_damaged(path: Path) -> None:
+    """A chunk whose checksums, and those of its document, lack the salt is of another index."""
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        with store.reader() as snapshot:
+            key = int(snapshot.segments("sums")[0].keys[0])
+            salt = snapshot._connection.salt
+            assert salt
+            assert snapshot.rows([key])
+    with closing(sqlite3.connect(path / RECORD)) as connection, connection:
+        connection.create_function("unsalted", 1, lambda checksum: ((checksum + SIGN) ^ salt) - SIGN)
+        for table in ("chunks", "documents"):
+            connection.execute(f"UPDATE {table} SET checksum = unsalted(checksum) WHERE key = ?", (key,))
+    with Store.open(path) as store:
+        store.attach([SumsLeg()])
+        with store.reader() as snapshot, pytest.raises(IndexDamagedError, match="not as it was written"):
+            snapshot.rows([key])
