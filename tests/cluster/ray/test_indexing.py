@@ -7,7 +7,6 @@ import logging
 import os
 import signal
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from sleuth.cluster import versions
 from sleuth.cluster.ray import BuildProgress, index_on_ray
 from sleuth.errors import EmbeddingError
 from sleuth.testing.ollama import OllamaServer
+from tests.cluster.ray.processes import processes_below
 
 pytestmark = pytest.mark.slow
 
@@ -136,23 +136,13 @@ def test_a_builder_that_dies_costs_a_wave(ray: Any, corpus: Path, address: str) 
 
     def kill(now: BuildProgress) -> None:
         if not killed:
-            killed.extend(processes_of("ray::ShardBuilder"))
+            killed.extend(processes_below(os.getpid(), "ray::ShardBuilder"))
             for process in killed:
                 os.kill(process, signal.SIGKILL)
 
     report = index_on_ray(address, [corpus], shards=2, workers=1, progress=kill)
     assert killed
     assert report.documents == 46
-
-
-def processes_of(name: str) -> list[int]:
-    """Processes whose title begins with a name."""
-    numbers = []
-    for folder in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            if (folder / "cmdline").read_bytes().startswith(name.encode()):
-                numbers.append(int(folder.name))
-    return numbers
 
 
 def test_the_command_builds_an_index(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from sleuth import Document
 from sleuth.cluster import ShardedEngine, publish
 from sleuth.surfaces.cli.ray_serve import application
 from sleuth.surfaces.http import add_key
+from tests.cluster.ray.processes import processes_below
 from tests.test_deploy import CHART, rendered
 from tests.waiting import free_port, wait_until
 
@@ -61,20 +61,10 @@ def test_the_application_of_the_chart_answers(serve: Any, address: str, tmp_path
     stream = post("/v1/ask", {"query": "When does the tide 7 come?", "stream": True})
     assert stream.headers["content-type"].startswith("text/event-stream"), stream.text
     assert "tide 7 comes at noon" in stream.text
-    searchers = list(searchers_of(os.getpid()))
+    searchers = list(processes_below(os.getpid(), "ray::Searcher"))
     assert len(searchers) == 2
     for process in searchers:
         os.kill(process, signal.SIGKILL)
     wait_until(lambda: post("/v1/search", {"query": "tide 7 noon"}).status_code == 200, 120)
     module.delete("sleuth")
-    wait_until(lambda: not list(searchers_of(os.getpid())))
-
-
-def searchers_of(process: int) -> Iterator[int]:
-    """Yield the searchers below a process, by their numbers."""
-    for task in Path(f"/proc/{process}/task").iterdir():
-        with suppress(OSError):  # it may end meanwhile
-            for child in map(int, (task / "children").read_text().split()):
-                if b"ray::Searcher" in Path(f"/proc/{child}/cmdline").read_bytes():
-                    yield child
-                yield from searchers_of(child)
+    wait_until(lambda: not list(processes_below(os.getpid(), "ray::Searcher")))

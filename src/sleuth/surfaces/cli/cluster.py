@@ -99,7 +99,8 @@ def index(
             f"in {address}@{report.version}"
         )
         if report.gone:
-            say(f"{amount(report.gone, 'file')} are gone; --prune deletes their documents.")
+            files = "1 file is" if report.gone == 1 else f"{report.gone:,} files are"
+            say(f"{files} gone, and still in the index: --prune deletes their documents.")
     for line in grouped(report.skipped):
         say(f"Skipped: {line}", err=True)
 
