@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -44,10 +45,17 @@ def head(ports: tuple[int, int], folder: Path) -> Iterator[None]:
         stderr=subprocess.DEVNULL,
     )
     try:
+        wait_until(lambda: _listens(ports[1]), SECONDS)
         yield
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def _listens(port: int) -> bool:
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
 
 
 def test_losing_the_head_is_503_and_mends_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,10 +99,9 @@ def test_losing_the_head_is_503_and_mends_itself(tmp_path: Path, monkeypatch: py
         assert 'sleuth_searcher_events_total{event="cut_off"} 1.0' in httpx.get(f"{url}/metrics").text
         with head(ports, folder):
             wait_until(hits, SECONDS)
+            wait_until(lambda: "sleuth_searchers_up 2.0" in httpx.get(f"{url}/metrics").text, SECONDS)
             assert hits() == 10
-            text = httpx.get(f"{url}/metrics").text
-            assert 'sleuth_searcher_events_total{event="reconnected"} 1.0' in text
-            assert "sleuth_searchers_up 2.0" in text
+            assert 'sleuth_searcher_events_total{event="reconnected"} 1.0' in httpx.get(f"{url}/metrics").text
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) == 0
     finally:
