@@ -59,6 +59,14 @@ def test_a_million_rows_in_few_segments() -> None:
     assert sorted(counts)[len(counts) * 99 // 100] < 10
 
 
+def test_large_segments_stay_apart() -> None:
+    """Segments that would have more than `MOST_ROWS` rows together are not merged; those after them are."""
+    half = merging.MOST_ROWS // 2
+    assert merging.plan([half, half], [half, half]) == (0, 2)
+    assert merging.plan([half + 1, half], [half + 1, half]) is None
+    assert merging.plan([half, half, half], [half, half, half]) == (1, 3)
+
+
 def test_segments_with_many_deleted_rows_are_rewritten() -> None:
     """A segment with more than a fifth of dead rows is rewritten, alone if necessary."""
     assert merging.plan([1000], [799]) == (0, 1)

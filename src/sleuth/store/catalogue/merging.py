@@ -2,7 +2,8 @@
 
 A leg's segments, in order of key, shrink geometrically: each holds more than `RATIO` times the rows of all that come
 after it. Where that fails, the whole tail from there on is merged. So a row is written again a number of times that is
-logarithmic in the rows that came after it, and a query reads about log3(n / 1024) + TINY segments.
+logarithmic in the rows that came after it, and a query reads about log3(n / 1024) + TINY segments. Segments that would
+be larger than `MOST_ROWS` together are left alone.
 
 Merges run in one thread that lives as long as there is something to do. Their inputs are immutable, so only
 publishing the result needs the writer's lock; a writer of this process publishes what is ready with its own commit.
@@ -32,8 +33,8 @@ RATIO = 2
 TINY = 4
 """A tail of at most this many segments with fewer than TINY_ROWS rows in all is left alone."""
 TINY_ROWS = 1024
-MOST_ROWS = 1 << 24
-"""Rows of a segment: above, merging no longer pays."""
+MOST_ROWS = 1 << 22
+"""Rows that are merged into one segment. A merge takes some 20 bytes of memory for each: this bounds it, at 84 MB."""
 DEAD_SHARE = 0.2
 """A segment with a larger share of deleted rows is written again."""
 
