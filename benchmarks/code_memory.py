@@ -39,6 +39,9 @@ def sources(folders: list[Path]) -> Iterator[tuple[str, bytes]]:
     """Yield names and contents without end."""
     paths = [path for folder in folders for path in sorted(folder.rglob("*")) if path.suffix in ENDINGS]
     paths = [path for path in paths if path.is_file() and 0 < path.stat().st_size < MOST_BYTES]
+    if not paths:
+        places = ", ".join(map(str, folders))
+        sys.exit(f"SOURCES must hold files of programs, got {places} without any (links are not followed)")
     for turn in count():
         for number, path in enumerate(paths):
             mark = f"{ENDINGS[path.suffix]} copy {turn}\n" if turn else ""

@@ -24,7 +24,7 @@ from sleuth.code import (
     render_context,
 )
 from sleuth.code.parsing import LABELS
-from sleuth.code.search import Similar, best_of, count_tokens, rank_files, ranking, read_query
+from sleuth.code.search import Similar, best_of, count_tokens, embed_missing, rank_files, ranking, read_query
 from sleuth.engine import default_embedder, open_code
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.protocols import Embedder
@@ -356,6 +356,20 @@ def test_vectors_are_made_once(shop: tuple[CodeStorage, str]) -> None:
     bad.fingerprint = "bad"
     with pytest.raises((RetrievalError, EmbeddingError)):
         CodeRetriever(storage, bad).retrieve("x", id, strategy="vector")
+
+
+def test_embedding_keeps_no_files_in_memory(shop: tuple[CodeStorage, str]) -> None:
+    """What was read of the files of a repository is dropped once their vectors are made."""
+    storage, id = shop
+    repository = storage.repository(id)
+    snapshot = storage.open_snapshot(repository, storage.snapshot(repository))
+    snapshot.detail(snapshot.files[0])
+    assert snapshot._details
+    provider = Fickle([[1.0, 0.0], [0.0, 1.0]], [1.0, 0.0])
+    provider.fingerprint = "another"
+    embed_missing(snapshot, provider)
+    assert not snapshot._details
+    assert not snapshot._contents
 
 
 def test_context_fits_the_budget() -> None:

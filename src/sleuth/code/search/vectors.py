@@ -105,6 +105,7 @@ def _make(
     for start in range(0, len(rows), _FILES):
         fresh = _embed(snapshot, provider, rows[start : start + _FILES])
         snapshot.storage.add_vectors(fingerprint(provider), fresh)
+        snapshot.forget_files()
         yield fresh
 
 

@@ -85,6 +85,12 @@ class Snapshot:
         self._contents: OrderedDict[str, bytes] = OrderedDict()
         self._guard = threading.Lock()
 
+    def forget_files(self) -> None:
+        """Drop what was read of files, after a pass over many."""
+        with self._guard:
+            self._details.clear()
+            self._contents.clear()
+
     def may_hold(self, path: str) -> bool:
         """Return whether a path is below the folders that this snapshot is limited to."""
         return any(is_below(path, folder) for folder in self._within)
