@@ -13,8 +13,6 @@ import argparse
 import json
 import shutil
 import statistics
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +20,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.passages import CACHE, passages, queries
 from benchmarks.query_stages import build
+from benchmarks.versions import figures_of, versions_of
 
 COMMITS = 60
 WARM = 50
@@ -65,17 +64,14 @@ def main() -> None:
         print(json.dumps(measure(options.serve, queries(source, WARM + 2 * COMMITS))))
         return
     build(home, source)
-    versions = {"before": options.before} if options.before else {}
-    versions["now"] = sys.executable
+    versions = versions_of(options.before)
     rows: dict[str, list[list[float]]] = {name: [] for name in versions}
     for _ in range(options.rounds):
         for name, python in versions.items():
             with TemporaryDirectory() as work:
                 copy = shutil.copytree(home, Path(work) / "index")
-                command = [python, "-m", "benchmarks.after_commit", "--serve", str(copy)]
-                command += ["--passages", str(options.passages)]
-                run = subprocess.run(command, check=True, capture_output=True, text=True)
-            rows[name] += json.loads(run.stdout)
+                arguments = ("--serve", copy, "--passages", options.passages)
+                rows[name] += figures_of(python, "after_commit", *arguments)
     columns = {
         name: [statistics.median(step) for step in zip(*some, strict=True)] for name, some in rows.items()
     }

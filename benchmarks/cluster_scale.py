@@ -147,10 +147,10 @@ def ask(name: str, open_index: Callable[[], Engine], corpus: Corpus, clock: Proc
             started = time.perf_counter()
             engine.retrieve(query, 10)
             times.append((time.perf_counter() - started) * 1000)
-        spent = (time.process_time() - processor) * 1000 / _QUERIES
+        milliseconds = (time.process_time() - processor) * 1000 / _QUERIES
     print(
         f"Queries of three words: median {np.median(times):.1f} ms, p99 {np.percentile(times, 99):.1f} ms, "
-        f"processor {spent:.1f} ms; load {os.getloadavg()[0]:.1f}"
+        f"processor {milliseconds:.1f} ms; load {os.getloadavg()[0]:.1f}"
     )
     started = time.perf_counter()
     with open_index():
@@ -161,9 +161,9 @@ def timed(step: str, update: Callable[[], int], index: Path, clock: ProcessorClo
     before, started, processor = folder_bytes(index), time.perf_counter(), clock.seconds()
     documents = update()
     seconds, processor_seconds = time.perf_counter() - started, clock.seconds() - processor
-    written = (folder_bytes(index) - before) / 1e6
+    megabytes = (folder_bytes(index) - before) / 1e6
     print(
-        f"| {step} | {seconds:.1f} | {processor_seconds:.1f} | {written:.2f} | {documents:,} "
+        f"| {step} | {seconds:.1f} | {processor_seconds:.1f} | {megabytes:.2f} | {documents:,} "
         f"| {os.getloadavg()[0]:.1f} |",
         flush=True,
     )

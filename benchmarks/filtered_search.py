@@ -12,14 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from benchmarks.lexical_peers import lines
 from benchmarks.passages import CACHE, passages, queries
+from benchmarks.versions import figures_of, versions_of
 
 SHARES = {"all": 1000, "50 %": 500, "10 %": 100, "5 %": 50, "2 %": 20, "1 %": 10, ".1 %": 1}
 """Passages of a thousand that a filter matches."""
@@ -81,22 +80,12 @@ def main() -> None:
         return
     if not home.exists():
         build(home, source)
-    versions = {"before": options.before} if options.before else {}
-    versions["now"] = sys.executable
+    versions = versions_of(options.before)
     results: dict[str, list[dict[str, float]]] = {version: [] for version in versions}
     for _ in range(options.rounds):
         for version, python in versions.items():
-            command = [
-                python,
-                "-m",
-                "benchmarks.filtered_search",
-                "--measure",
-                "--passages",
-                str(options.passages),
-            ]
-            command += ["--queries", str(options.queries)]
-            output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-            results[version].append(json.loads(output))
+            arguments = ("--measure", "--passages", options.passages, "--queries", options.queries)
+            results[version].append(figures_of(python, "filtered_search", *arguments))
     print(f"| {options.passages:,} passages | " + " | ".join(SHARES) + " |\n|" + "---|" * (len(SHARES) + 1))
     for name in SEARCHES:
         for version, rounds in results.items():

@@ -15,8 +15,6 @@ import json
 import resource
 import shutil
 import statistics
-import subprocess
-import sys
 import zlib
 from collections.abc import Iterator
 from importlib import import_module
@@ -25,6 +23,7 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from benchmarks.passages import text_files
 from benchmarks.stage_clock import StageClock
+from benchmarks.versions import figures_of, versions_of
 
 STAGES = {
     "walk": ("sleuth.ingest.reading", "walk"),
@@ -123,8 +122,7 @@ def main() -> None:
         print(json.dumps(measure(options.serve)))
         return
     homes = {kind: corpus(kind, options.megabytes, options.folder) for kind in options.formats}
-    versions = {"before": options.before} if options.before else {}
-    versions["now"] = sys.executable
+    versions = versions_of(options.before)
     columns = [f"{kind} {name}" if options.before else kind for kind in homes for name in versions]
     rows = [*STAGES, REST, OTHER, CHILDREN]
     figures: dict[str, list[dict[str, float]]] = {column: [] for column in columns}
@@ -132,9 +130,7 @@ def main() -> None:
         for column, (home, python) in zip(
             columns, ((home, python) for home in homes.values() for python in versions.values()), strict=True
         ):
-            command = [python, "-m", "benchmarks.ingest_stages", "--serve", str(home)]
-            run = subprocess.run(command, check=True, capture_output=True, text=True)
-            figures[column].append(json.loads(run.stdout))
+            figures[column].append(figures_of(python, "ingest_stages", "--serve", home))
     print(f"| CPU seconds | {' | '.join(columns)} |")
     print("|---" * (len(columns) + 1) + "|")
     for row in rows:

@@ -55,7 +55,7 @@ class ProcessorClock:
                 with suppress(OSError):
                     fields = (task / "stat").read_text().rpartition(")")[2].split()
                     with self._lock:
-                        spent = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-                        self._seconds[int(task.name)] = max(spent, self._seconds.get(int(task.name), 0.0))
+                        seconds = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+                        self._seconds[int(task.name)] = max(seconds, self._seconds.get(int(task.name), 0.0))
                     for child in (task / "children").read_text().split():
                         self._look(int(child))

@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from typing import Any
 from benchmarks.lexical_peers import lines
 from benchmarks.passages import CACHE, passages, queries
 from benchmarks.stage_clock import StageClock
+from benchmarks.versions import figures_of, versions_of
 
 STAGES = {
     "ranking": ("sleuth.engine.search", "Searchers.search_legs"),
@@ -81,16 +80,13 @@ def main() -> None:
         print(json.dumps(measure(home, searches, options.serve, 1)))
         return
     build(home, source, {"analyzer": "plain", "embedder": ""})
-    versions = {"before": options.before} if options.before else {}
-    versions["now"] = sys.executable
+    versions = versions_of(options.before)
     for k in (10, 100):
         figures: dict[str, list[dict[str, float]]] = {name: [] for name in versions}
         for _ in range(options.rounds):
             for name, python in versions.items():
-                command = [python, "-m", "benchmarks.query_stages", "--serve", str(k)]
-                command += ["--passages", str(options.passages), "--queries", str(options.queries)]
-                run = subprocess.run(command, check=True, capture_output=True, text=True)
-                figures[name].append(json.loads(run.stdout))
+                arguments = ("--serve", k, "--passages", options.passages, "--queries", options.queries)
+                figures[name].append(figures_of(python, "query_stages", *arguments))
         print(
             f"\n| {options.passages:,} passages, top {k} | "
             + " | ".join(f"{name}, µs" for name in versions)
