@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sleuth import ArgumentError, Engine
 from sleuth.ingest import ReadOptions, Root
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as index:
-        yield index
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +11,6 @@ from sleuth import Engine
 from sleuth.ingest import skips_in
 
 BROKEN = b"%PDF-1.4 broken"
-
-
-@pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as index:
-        yield index
 
 
 @pytest.fixture
