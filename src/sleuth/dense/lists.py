@@ -117,7 +117,7 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     middles = scratch.growing(np.float16)
     begins = np.zeros(len(clusters) + 1, np.uint32)
     scales = np.zeros(len(clusters), np.float32)
-    left_out, listed = 0.0, 0
+    left_out, count = 0.0, 0
     for i, members in enumerate(assign(vectors, clusters, scratch)):
         rows_of_list = _gather(vectors, members, np.float16)
         centre = clusters[i]
@@ -129,7 +129,7 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
             rows_of_list.view(np.uint16), scales[i] * centre.astype(np.float32)
         )
         left_out += spread_of(residual, rows_of_list.size) ** 2 * len(members)
-        listed += len(members)
+        count += len(members)
         begins[i + 1] = begins[i] + len(blocks)
         signs.append(blocks.ravel())
         factors.append(factor)
@@ -141,7 +141,7 @@ def list_rows(vectors: Halves, scratch: Scratch) -> tuple[ClusterLists, float]:
     lists = ClusterLists(
         signs_by_block, factors.array(), places.array(), begins, centres, scales, centre_codes, centre_factors
     )
-    return lists, math.sqrt(left_out / listed)
+    return lists, math.sqrt(left_out / count)
 
 
 def cluster(vectors: Halves, count: int, scratch: Scratch = IN_MEMORY) -> Halves:

@@ -317,8 +317,8 @@ class Inference:
         """Return the binding of a variable that holds at a place; None if there is none.
 
         It is of the innermost scope that binds the name: a function around the place, or the file; not a class. The
-        bindings before the place count there, or all if none is: the last one with a type, else the last one with a
-        value, else the last one.
+        bindings before the place count there, or all if none stands before it. It is the last one with a type, else the
+        last one with a value, else the last one.
         """
         detail = self._snapshot.detail(site.file)
         bindings = detail.bindings.get(name)

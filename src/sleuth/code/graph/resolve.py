@@ -304,7 +304,7 @@ class Resolver:
         return self._of_type(file, reference, extended)
 
     def _of_lambda(self, file: FileRow, call: Reference) -> Resolved | None:
-        """Return a member of what is `this` in a lambda of Kotlin around a call."""
+        """Return a member of the object that `this` is in a lambda of Kotlin around a call."""
         if file.language != "kotlin" or call.role != "call":
             return None
         receivers = self._inference.lambdas.receivers(file, call.line, call.name)
@@ -337,8 +337,8 @@ class Resolver:
         same = [d for d in candidates if speak_alike(file, d.file)]
         if file.category == "code":
             same = [d for d in same if d.file.category == "code"] or same
-        meant = self._members.without_overrides(same)
-        return Resolved(meant[0], confidence) if len(meant) == 1 else None
+        meanings = self._members.without_overrides(same)
+        return Resolved(meanings[0], confidence) if len(meanings) == 1 else None
 
     def _member_around(self, file: FileRow, reference: Reference) -> Resolved | None:
         detail = self._snapshot.detail(file)

@@ -67,7 +67,7 @@ def _load(
     files = [(i, row) for i, row in enumerate(snapshot.files) if row.chunks]
     vectors_by_key = snapshot.storage.vectors(name, [row.key for _, row in files])
     missing = [row for _, row in files if row.key not in vectors_by_key]
-    for fresh in _make(snapshot, provider, missing):
+    for fresh in _make(snapshot, provider, name, missing):
         vectors_by_key.update(fresh)
     if not files:
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.float32)
@@ -92,19 +92,23 @@ def embed_missing(
         vectors = snapshot.storage.vectors(name, [row.key for row in some])
         missing += [row for row in some if row.key not in vectors]
     count = 0
-    for fresh in _make(snapshot, provider, missing):
+    for fresh in _make(snapshot, provider, name, missing):
         count += len(fresh)
         if progress is not None:
             progress(count, len(missing))
 
 
 def _make(
-    snapshot: Snapshot, provider: EmbeddingProvider, rows: Sequence[FileRow]
+    snapshot: Snapshot, provider: EmbeddingProvider, name: str, rows: Sequence[FileRow]
 ) -> Iterator[dict[int, NDArray[np.float16]]]:
-    """Yield new vectors of files, by key, as soon as they are stored."""
+    """Yield new vectors of files, by key, as soon as they are stored.
+
+    Args:
+        name: the fingerprint of the provider.
+    """
     for start in range(0, len(rows), _FILES):
         fresh = _embed(snapshot, provider, rows[start : start + _FILES])
-        snapshot.storage.add_vectors(fingerprint(provider), fresh)
+        snapshot.storage.add_vectors(name, fresh)
         snapshot.forget_files()
         yield fresh
 

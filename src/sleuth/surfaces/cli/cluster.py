@@ -17,6 +17,7 @@ from sleuth.surfaces.cli.index import (
     PruneOption,
     QuietOption,
     ShardsOption,
+    gone_files,
     read_options,
     takes_reading,
 )
@@ -99,8 +100,7 @@ def index(
             f"in {address}@{report.version}"
         )
         if report.gone:
-            files = "1 file is" if report.gone == 1 else f"{report.gone:,} files are"
-            say(f"{files} gone, and still in the index: --prune deletes their documents.")
+            say(gone_files(report.gone))
     for line in grouped(report.skipped):
         say(f"Skipped: {line}", err=True)
 

@@ -402,11 +402,16 @@ def print_left_out(report: IndexReport) -> None:
         say(f"Left out {', '.join(parts)}.", err=True)
 
 
+def gone_files(count: int) -> str:
+    """Say how many missing files are still in the index."""
+    files = "1 file is" if count == 1 else f"{count:,} files are"
+    return f"{files} gone, and still in the index: --prune deletes their documents."
+
+
 def print_gone(report: IndexReport, names: FileNames) -> None:
     """Print missing files that are still in the index, and the commands that mend it."""
     if report.gone:
-        files = "1 file is" if report.gone == 1 else f"{report.gone:,} files are"
-        say(f"{files} gone, and still in the index: --prune deletes their documents.", err=True)
+        say(gone_files(report.gone), err=True)
     for root in report.gone_roots:
         old = shown(names, root.name)
         prune = f"`sleuth index --prune {shlex.quote(old)}` deletes its {amount(root.documents, 'document')}"
