@@ -21,7 +21,7 @@ def unpacked(package: str) -> Path:
         package: "deb:NAME" of Debian, "source:NAME" of its sources, "wheel:NAME" and "sdist:NAME" of PyPI.
 
     Raises:
-        subprocess.CalledProcessError: it cannot be downloaded.
+        SystemExit: it cannot be downloaded; the message says why, and what to do.
     """
     kind, _, name = package.partition(":")
     folder = PACKAGES / (f"{name}-{kind}" if kind in ("source", "sdist") else name)
@@ -29,7 +29,10 @@ def unpacked(package: str) -> Path:
         PACKAGES.mkdir(parents=True, exist_ok=True)
         partial = folder.with_suffix(".partial")
         partial.mkdir(exist_ok=True)
-        _UNPACK[kind](name, partial)
+        try:
+            _UNPACK[kind](name, partial)
+        except (OSError, subprocess.CalledProcessError) as error:
+            sys.exit(f"cannot download the package {package!r}: {error}\n{_ADVICE[kind]}")
         partial.rename(folder)
     return folder
 
@@ -72,4 +75,11 @@ def _untar(archive: Path, folder: Path) -> None:
         members.extractall(folder, [member for member in members if member.isfile()], filter="data")
 
 
+_PIP: Final = "check that `pip download` reaches a registry"
+_ADVICE: Final = {
+    "deb": "run `apt-get update` first, on Debian or a system made from it",
+    "source": "add `deb-src` lines to the sources of apt, and run `apt-get update`",
+    "wheel": _PIP,
+    "sdist": _PIP,
+}
 _UNPACK: Final = {"deb": _binary, "source": _source, "wheel": _wheel, "sdist": _sdist}
