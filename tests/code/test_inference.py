@@ -667,6 +667,18 @@ class Use(val writer: Writer, val items: List<Item>, val names: List<String>) {
             assert target.definition.symbol.line != 11
 
 
+def test_a_lambda_whose_parameter_is_in_its_own_call(storage: CodeStorage, tmp_path: Path) -> None:
+    """What a lambda takes is unknown where its call has that parameter too, and the others are resolved."""
+    use = "package a\nclass A {\n  fun wrap() {}\n  fun take(f: (() -> A)?) = f?.let { { it().let { a -> a.wrap() } } }\n}\n"
+    snapshot = open_project(storage, tmp_path / "own", {"a/A.kt": use + "fun last(a: A) { a.wrap() }\n"})
+    file, resolver = snapshot.file("a/A.kt"), resolver_of(snapshot)
+    targets = [
+        resolver.resolve(file, each) for each in snapshot.detail(file).references if each.name == "wrap"
+    ]
+    assert targets[-1] is not None
+    assert targets[-1].definition.symbol.qualified == "A.wrap"
+
+
 def test_overloads_and_extensions_of_kotlin(storage: CodeStorage, tmp_path: Path) -> None:
     """Arguments with names, defaults and lambdas choose the overload; what a function extends is `this` in it."""
     source = """package shop

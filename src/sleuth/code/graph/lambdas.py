@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from bisect import bisect_right
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
@@ -81,6 +82,7 @@ class Lambdas:
         self._types = types
         self._names = names
         self._texts: dict[int, _Text] = {}
+        self._local = threading.local()
 
     def receivers(self, file: FileRow, line: int, word: str) -> Iterator[Type]:
         """Yield the types of `this` in the lambdas around the first use of a word in a line, innermost first."""
@@ -106,7 +108,19 @@ class Lambdas:
         return text
 
     def _type(self, file: FileRow, each: Lambda, name: str) -> Type | None:
-        """Return the type of `this` or of `it` in a lambda."""
+        """Return the type of `this` or of `it` in a lambda; None where it depends on itself."""
+        under_way: set[tuple[int, int, str]] = self._local.__dict__.setdefault("lambdas", set())
+        key = (file.key, each.start, name)
+        if key in under_way:
+            return None
+        under_way.add(key)
+        try:
+            return self._taken_by_call(file, each, name)
+        finally:
+            under_way.discard(key)
+
+    def _taken_by_call(self, file: FileRow, each: Lambda, name: str) -> Type | None:
+        """Return the type that the called function gives to `this` or to `it`."""
         call, site = each.call, Site(file, each.call.symbol, each.call.line)
         if not call.qualifier:
             if call.name == "with":
