@@ -120,7 +120,6 @@ def sleuth(**options: Any) -> System:
             hits = retriever.retrieve(text, report.repository, limit=MOST, explain=False, **options)
             return [Result(hit.file_path, hit.start_line, hit.end_line, len(hit.content)) for hit in hits]
 
-        search("warm")  # makes the vectors, which belong to the index
         return search
 
     return begin

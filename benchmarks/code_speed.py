@@ -203,7 +203,7 @@ def measure(root: Path, index: Path, rounds: int, *, peer: bool) -> None:
     for _ in range(rounds):
         shutil.rmtree(index, ignore_errors=True)
         with open_code(index, create=True) as storage:
-            report = ours.run(lambda: index_path(storage, root))
+            report = ours.run(lambda: index_path(storage, root, vectors=False))
         if peer:
             texts = texts or chunk_texts(index)
             theirs.run(partial(peer_index, files, texts))

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sleuth import default_embedder, open_code
+from sleuth import default_embedder, index_path, open_code
 from tests.code.conftest import SHOP, Git, write
 from tests.commands import sleuth
 
@@ -74,6 +74,31 @@ def test_vectors_are_made_with_the_index(tmp_path: Path) -> None:
     assert run(tmp_path, "index", ".").returncode == 0
     count, total = files()
     assert count == total > 0
+
+
+def test_python_makes_vectors_with_the_index(tmp_path: Path) -> None:
+    """`index_path` makes the vectors that the command line makes, those of an embedder, or none."""
+
+    class Own:
+        fingerprint = "own"
+
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0, 0.0]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0, 0.0] for _ in texts]
+
+    Git(tmp_path).commit(dict(SHOP))
+    names = (default_embedder().fingerprint, "own")
+    with open_code(tmp_path / ".sleuth", create=True) as storage:
+        counts = []
+        for choice in (False, Own(), True):
+            index_path(storage, tmp_path, vectors=choice)
+            (repository,) = storage.repositories()
+            rows = storage.open_snapshot(repository, storage.snapshot(repository)).files
+            keys = [row.key for row in rows if row.chunks]
+            counts.append(tuple(len(storage.vectors(name, keys)) for name in names))
+    assert counts == [(0, 0), (0, len(keys)), (len(keys), len(keys))]
 
 
 def test_categories_are_left_out(place: Path) -> None:

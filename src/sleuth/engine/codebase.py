@@ -60,7 +60,7 @@ def open_code(path: str | Path, *, create: bool = False) -> CodeStorage:
     Raises:
         IndexNotFoundError: the folder has no code index, and `create` is False.
     """
-    return CodeStorage(path, code_words(), create=create)
+    return CodeStorage(path, code_words(), create=create, embed=embed_code)
 
 
 def has_code(path: Path) -> bool:
@@ -124,16 +124,21 @@ def default_embedder() -> Embedder:
 
 
 def embed_code(
-    storage: CodeStorage, report: CodeIndexReport, progress: Callable[[int, int], None] | None = None
+    storage: CodeStorage,
+    report: CodeIndexReport,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    embedder: Embedder | None = None,
 ) -> None:
     """Make the vectors that a search needs of what was indexed; none where searches are by words alone.
 
     Args:
         progress: called with the files done so far and in total; what it raises ends the call.
+        embedder: None for the default one, if it is installed.
     """
     from sleuth.code.search import embed_missing
 
-    embedder = embedder_for()
+    embedder = embedder or embedder_for()
     if embedder is not None:
         repository = storage.repository(report.repository)
         snapshot = storage.snapshot(repository, report.snapshot)

@@ -62,4 +62,4 @@ def index_changes(engine: Engine | None, snapshots: Sequence[Snapshot], changes:
     for snapshot_of_code in snapshots:
         storage, path = snapshot_of_code.storage, snapshot_of_code.repository.path
         if changes.code.get(path) and isinstance(storage, CodeStorage):
-            index_path(storage, path, timeout=0.0)
+            index_path(storage, path, timeout=0.0, vectors=False)

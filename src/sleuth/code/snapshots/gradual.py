@@ -105,7 +105,7 @@ class FirstRun:
         self._repository = repository
         self._index_parts(source, repository)
         del source  # with the contents that it holds
-        report = index_path(storage, root, progress=self.check, timeout=SECONDS)
+        report = index_path(storage, root, progress=self.check, timeout=SECONDS, vectors=False)
         snapshots = storage.snapshots(repository.id)
         if any(map(is_partial, snapshots)):
             storage.prune(repository.id, keep=[each.id for each in snapshots if not is_partial(each)])

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,6 +37,9 @@ from sleuth.errors import CodeError
 from sleuth.logs import logger_of
 from sleuth.remote import async_twin
 
+if TYPE_CHECKING:
+    from sleuth.protocols import Embedder
+
 _BATCH_BYTES = 400_000
 _COMMIT_FILES = 4_000
 """Files that one transaction commits, or a few more. After a kill, the next run goes on from there."""
@@ -58,6 +62,7 @@ def index_path(
     history: History = WHOLE,
     timeout: float = 10.0,
     submodules: bool = True,
+    vectors: bool | Embedder = True,
 ) -> CodeIndexReport:
     """Index what is at `path`: a git worktree as it is, a commit of it, or a plain folder.
 
@@ -73,6 +78,8 @@ def index_path(
         history: how much of the history of the commit is recorded afterwards.
         timeout: seconds to wait for another run.
         submodules: index those that are checked out too, as repositories of their own.
+        vectors: make those of the default embedder, if it is installed, or of this embedder; False leaves them to the
+            first hybrid search.
 
     Raises:
         ArgumentError: a path that is no folder.
@@ -91,6 +98,9 @@ def index_path(
     report = index(source_at(path, revision))
     if submodules:
         index_submodules(report, index, revision=revision, changed=changed)
+    if vectors and storage.embed is not None:
+        for each in report.all():
+            storage.embed(storage, each, embedder=None if vectors is True else vectors)
     return report
 
 

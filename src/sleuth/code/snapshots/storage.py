@@ -56,16 +56,20 @@ class CodeStorage:
 
     Attributes:
         path: the index folder.
+        embed: makes the vectors of what was indexed, for `index_path`; None makes none.
         writable: whether this process may write; readers of a read-only folder may not.
         lost: what the database had lost when it was opened; "" for nothing.
     """
 
-    def __init__(self, path: str | Path, words: Words, *, create: bool = True) -> None:
+    def __init__(
+        self, path: str | Path, words: Words, *, create: bool = True, embed: Callable[..., None] | None = None
+    ) -> None:
         """Open the code index in folder `path`.
 
         Args:
             words: the legs that search words.
             create: make a missing one.
+            embed: called with this storage, a report and `embedder`; see `embed_code`.
 
         Raises:
             IndexNotFoundError: none there, and `create` is False.
@@ -76,6 +80,7 @@ class CodeStorage:
         self.path = schema.folder_at(path)
         access = record.access_to(self.path, create=create)
         self.words = words
+        self.embed = embed
         self.writable = access.writable
         names = CODE_SCHEMA.names
         self.database = Database(self.path, names, writable=access.writable, immutable=access.immutable)

@@ -74,6 +74,7 @@ class IndexRun:
             workers=self.workers,
             timeout=self.timeout,
             submodules=self.submodules,
+            vectors=False,  # made with a progress bar of their own
             **options,
         )
 
