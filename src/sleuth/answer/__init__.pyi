@@ -33,6 +33,7 @@ from sleuth.answer.agreement import disagree as disagree
 from sleuth.answer.agreement import read_claim as read_claim
 from sleuth.answer.agreement import say_the_same as say_the_same
 from sleuth.answer.citations import SUPPORTED as SUPPORTED
+from sleuth.answer.citations import CitationMark as CitationMark
 from sleuth.answer.citations import support as support
 from sleuth.answer.citations import without_citations as without_citations
 from sleuth.answer.context import best_at_ends as best_at_ends

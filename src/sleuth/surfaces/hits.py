@@ -120,3 +120,36 @@ def matches_in(text: str, query: str, snippet: SnippetOf, item: RetrievedItem) -
         return []
     window = snippet(query, item.model_copy(update={"text": text}), width=len(text))
     return [(begin + window.start, end + window.start) for begin, end in window.spans]
+
+
+def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], dict[str, range]]:
+    """Return the lines of a document by number, and the numbers of each passage's lines by its id.
+
+    Passages may overlap. Those without lines of a file are numbered from 1 as they follow each other.
+    """
+    from sleuth.answer import join_overlapping
+
+    lines: dict[int, str] = {}
+    numbers: dict[str, range] = {}
+    start, before = 1, ""
+    for item in passages:
+        whole = join_overlapping(before, item.text) if before else item.text
+        start += whole.count("\n", 0, len(whole) - len(item.text))
+        start = int(item.metadata.get("start_line") or start + (len(whole) > len(before) + len(item.text)))
+        before = item.text
+        texts = before.split("\n")
+        numbers[item.id] = range(start, start + len(texts))
+        for number, line in enumerate(texts, start):
+            previous = lines.get(number)
+            if previous is None or previous in line:
+                lines[number] = line
+            elif line not in previous:
+                lines[number] = join_overlapping(previous, line).replace("\n", " ")
+    return lines, numbers
+
+
+def text_of(passages: Sequence[RetrievedItem]) -> str:
+    """Return the text of a document from its passages, with blank lines where the file had some."""
+    lines, _ = numbered_lines(passages)
+    numbers = range(min(lines, default=1), max(lines, default=0) + 1)
+    return "\n".join(lines.get(number, "") for number in numbers)

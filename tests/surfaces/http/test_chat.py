@@ -90,6 +90,12 @@ def test_a_chat_is_answered_with_citations(client: openai.OpenAI) -> None:
     assert extra["sources"][0]["source"] == "limits.md:1-1"
     assert extra["citations"][0]["number"] == 1
     assert extra["standalone_query"] is None
+    annotation = (chat.choices[0].message.annotations or [])[0]
+    assert annotation.type == "url_citation"
+    citation = annotation.url_citation
+    assert (chat.choices[0].message.content or "")[citation.start_index : citation.end_index] == "[1]"
+    assert citation.title == "limits.md:1-1"
+    assert citation.url == f"{client.base_url}".replace("/v1/", "/source?id=limits.md%230#cited")
 
 
 def test_a_chat_is_streamed(writer: openai.OpenAI) -> None:
@@ -103,6 +109,8 @@ def test_a_chat_is_streamed(writer: openai.OpenAI) -> None:
     assert text == "Every second [1]. See also [9]."
     assert chunks[0].choices[0].delta.role == "assistant"
     assert chunks[-1].choices[0].finish_reason == "stop"
+    last: Any = chunks[-1].choices[0].delta
+    assert [each["url_citation"]["start_index"] for each in last.annotations] == [13]
     extra: Any = chunks[-1].model_extra
     assert extra["unknown_citations"] == [9]
     assert extra["sources"][0]["number"] == 1
@@ -184,6 +192,23 @@ def test_a_streamed_response_of_a_model_that_is_down_ends_with_an_error(
     events = list(writer.responses.create(model="sleuth", input=QUESTION, stream=True))
     assert events[-1].type == "error"
     assert "an error was encountered" in events[-1].message
+
+
+def test_a_conversation_is_sent_and_not_kept(writer: openai.OpenAI) -> None:
+    """An earlier response is part of `input`; a name of one is refused with a message that says so."""
+    from openai import UnprocessableEntityError
+
+    first = writer.responses.create(model="sleuth", input="What are tokens?")
+    asked: Any = {"role": "user", "content": "And how often refilled?"}
+    talk: Any = [{"role": "user", "content": "What are tokens?"}, *first.output, asked]
+    second = writer.responses.create(model="sleuth", input=talk)
+    extra: Any = second.model_extra
+    assert extra["standalone_query"] == QUESTION
+    assert second.output[0].queries == [QUESTION]  # type: ignore[union-attr]
+    options: Any
+    for options in ({"previous_response_id": first.id}, {"conversation": "conv_1"}):
+        with pytest.raises(UnprocessableEntityError, match="send the conversation as `input`"):
+            writer.responses.create(model="sleuth", input="And how often refilled?", **options)
 
 
 def test_several_numbers_in_one_citation_are_annotations_each() -> None:

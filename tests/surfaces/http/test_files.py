@@ -46,6 +46,9 @@ def test_a_file_is_uploaded_attached_and_found(served: tuple[Local, dict[str, st
         assert attached.attributes is not None
         assert attached.attributes["topic"] == "insects"
         filters = {"type": "eq", "key": "topic", "value": "insects"}
+        assert client.files.content("bees.md").text == "# Bees\n\nBees dance to tell of flowers."
+        (part,) = client.vector_stores.files.content("bees.md", vector_store_id="sleuth")
+        assert (part.type, part.text) == ("text", "# Bees\n\nBees dance to tell of flowers.")
         hits = client.vector_stores.search("sleuth", query="who dances", filters=filters)  # type: ignore[arg-type]
         assert [hit.file_id for hit in hits] == ["bees.md"]
         assert client.vector_stores.files.delete("bees.md", vector_store_id="sleuth").deleted
@@ -53,6 +56,8 @@ def test_a_file_is_uploaded_attached_and_found(served: tuple[Local, dict[str, st
             client.vector_stores.files.retrieve("bees.md", vector_store_id="sleuth")
         with pytest.raises(openai.NotFoundError):
             client.vector_stores.files.create("sleuth", file_id="nothing.md")
+        with pytest.raises(openai.NotFoundError, match="file_id must be of an uploaded file"):
+            client.files.content("bees.md")
 
 
 def test_a_file_of_several_documents_is_one_file(served: tuple[Local, dict[str, str]]) -> None:
@@ -63,10 +68,60 @@ def test_a_file_of_several_documents_is_one_file(served: tuple[Local, dict[str, 
             vector_store_id="sleuth", file=rows, poll_interval_ms=50
         )
         assert (file.id, file.status) == ("ants.csv", "completed")
+        assert client.files.content("ants.csv").text == "text: Ants march.\ntext: Ants farm."
+        texts = [each.text for each in client.vector_stores.files.content(file.id, vector_store_id="sleuth")]
+        assert texts == ["text: Ants march.", "text: Ants farm."]
         ids = [each.id for each in client.vector_stores.files.list("sleuth")]
         assert ids[:2] == ["ants.csv#1", "ants.csv#2"]
         assert client.files.delete("ants.csv").deleted
         assert "ants.csv#1" not in [each.id for each in client.vector_stores.files.list("sleuth")]
+
+
+def test_all_documents_of_a_long_file_are_attached(served: tuple[Local, dict[str, str]]) -> None:
+    """A table of more rows than a page of documents holds is in the store with all of them."""
+    with client_of(served) as client:
+        rows = "".join(f"Moth number {n}.\n" for n in range(1001))
+        client.files.create(file=("moths.csv", f"text\n{rows}".encode()), purpose="assistants")
+        client.files.wait_for_processing("moths.csv")
+        store = client.vector_stores.create(name="moths")
+        client.vector_stores.files.create_and_poll("moths.csv", vector_store_id=store.id, poll_interval_ms=50)
+        assert client.vector_stores.retrieve(store.id).file_counts.total == 1001
+        client.files.delete("moths.csv")
+
+
+def test_a_scoped_vector_store_is_renamed(served: tuple[Local, dict[str, str]]) -> None:
+    """Its files go with it, those in other stores stay there too; a name that is taken, or no name, is refused."""
+    with client_of(served) as client:
+        for name in ("ibis.md", "ruff.md"):
+            client.files.create(file=(name, b"A bird that wades."), purpose="assistants")
+            client.files.wait_for_processing(name)
+        for store, file in (("wade", "ibis.md"), ("wade", "ruff.md"), ("other", "ruff.md")):
+            client.vector_stores.create(name=store)
+            client.vector_stores.files.create_and_poll(
+                file, vector_store_id=f"sleuth:{store}", poll_interval_ms=50
+            )
+        renamed = client.vector_stores.update("sleuth:wade", name=" waders ", metadata={"team": "birds"})
+        assert (renamed.id, renamed.name, renamed.file_counts.total) == ("sleuth:waders", "waders", 2)
+        assert client.vector_stores.retrieve("sleuth:wade").file_counts.total == 0
+        assert {file.id for file in client.vector_stores.files.list("sleuth:waders")} == {
+            "ibis.md",
+            "ruff.md",
+        }
+        assert [file.id for file in client.vector_stores.files.list("sleuth:other")] == ["ruff.md"]
+        assert client.vector_stores.update("sleuth:waders", metadata={"team": "birds"}).id == "sleuth:waders"
+        assert client.vector_stores.update("sleuth", name="sleuth").id == "sleuth"
+        with pytest.raises(openai.UnprocessableEntityError, match="not be that of another vector store"):
+            client.vector_stores.update("sleuth:waders", name="other")
+        with pytest.raises(openai.UnprocessableEntityError, match="name must be 1 to"):
+            client.vector_stores.update("sleuth:waders", name="a/b")
+        with pytest.raises(openai.PermissionDeniedError, match="the index has the name of its folder"):
+            client.vector_stores.update("sleuth", name="other index")
+        with pytest.raises(openai.NotFoundError):
+            client.vector_stores.update("nothing", name="other")
+        with pytest.raises(openai.NotFoundError):
+            client.vector_stores.files.content("ibis.md", vector_store_id="sleuth:other")
+        for name in ("ibis.md", "ruff.md"):
+            client.files.delete(name)
 
 
 def test_a_file_that_cannot_be_read_fails(served: tuple[Local, dict[str, str]]) -> None:

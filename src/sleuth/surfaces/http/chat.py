@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import count
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -19,6 +19,7 @@ from sleuth.filters import all_of, any_of
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
 from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, file_values
+from sleuth.surfaces.http.openwebui import passage_url
 from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import CurrentCall
@@ -26,6 +27,7 @@ from sleuth.surfaces.http.stores import scope_of
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
+    from sleuth.answer import CitationMark
     from sleuth.results import SearchResult
 
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
@@ -79,7 +81,12 @@ class TextPart(BaseModel):
 class Message(BaseModel):
     """A message of a conversation. Those of the system are ignored: the rules of an answer are the server's own."""
 
-    role: str = Field(max_length=20, examples=["user"])
+    role: str = Field(
+        default="",
+        max_length=20,
+        description="Who speaks: user or assistant. An item without it, as a search of an answer before, is ignored.",
+        examples=["user"],
+    )
     content: Annotated[str, Field(max_length=100_000)] | list[TextPart] | None = Field(
         default=None, examples=["How often are tokens refilled?"]
     )
@@ -137,14 +144,20 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 async def chat_completions(body: ChatRequest, request: Request, call: CurrentCall) -> Response:
     """Answer the last question of a conversation from the passages that are found for it, with citations."""
     call.require("read")
-    writing = Writing(_asked(body.messages), call)
+    writing = Writing(_asked(body.messages, passages=True), call)
+    base = str(request.base_url)
     head = {"id": f"chatcmpl-{call.id}", "created": int(time.time()), "model": body.model}
     if body.stream:
         first = await writing.next()
-        events = _chunks(writing, first, {**head, "object": "chat.completion.chunk"})
+        events = _chunks(writing, first, {**head, "object": "chat.completion.chunk"}, base)
         return StreamingResponse(events, media_type="text/event-stream", headers=NO_BUFFER)
     result = await writing.whole(request)
-    message = {"role": "assistant", "content": _text_of(result), "refusal": None}
+    message = {
+        "role": "assistant",
+        "content": _text_of(result),
+        "refusal": None,
+        "annotations": url_citations(result, base),
+    }
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     return json_response(
@@ -158,7 +171,9 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
     )
 
 
-async def _chunks(writing: Writing, event: AnswerEvent | None, head: dict[str, Any]) -> AsyncIterator[bytes]:
+async def _chunks(
+    writing: Writing, event: AnswerEvent | None, head: dict[str, Any], base: str
+) -> AsyncIterator[bytes]:
     """Yield the chunks of an answer; the last one has its sources and citations."""
     has_text = False
     try:
@@ -173,7 +188,8 @@ async def _chunks(writing: Writing, event: AnswerEvent | None, head: dict[str, A
         result = await writing.result()
         if not has_text:
             yield _chunk(head, {"role": "assistant", "content": _text_of(result)})
-        yield _chunk({**head, **_said(result, writing)}, {}, "stop")
+        annotations = {"annotations": url_citations(result, base)}
+        yield _chunk({**head, **_said(result, writing)}, annotations, "stop")
         yield b"data: [DONE]\n\n"
     except (SleuthError, Refusal) as error:
         refusal = writing.call.refusal_of(error)
@@ -239,9 +255,28 @@ class ResponsesRequest(BaseModel):
     tools: list[FileSearch] = Field(default=[], max_length=1)
     include: list[str] | None = Field(default=None, max_length=20, examples=[["file_search_call.results"]])
     stream: bool | None = Field(default=None, description="Answer in server-sent events.")
-    previous_response_id: None = Field(
-        default=None, description="Not kept here: send the conversation as `input`."
+    previous_response_id: str | None = Field(
+        default=None,
+        max_length=1000,
+        description="Refused, since no response is kept: send the conversation as `input`.",
+        examples=[None],
     )
+    conversation: str | dict[str, Any] | None = Field(
+        default=None, description="Refused, as `previous_response_id`.", examples=[None]
+    )
+
+    def check_unkept(self) -> None:
+        """Refuse what names an earlier response.
+
+        Raises:
+            ArgumentError: it does.
+        """
+        for name in ("previous_response_id", "conversation"):
+            if getattr(self, name) is not None:
+                raise ArgumentError(
+                    f"{name} must be left out, since this server keeps no responses: send the conversation as `input`, "
+                    "a list of its messages with the new question last"
+                )
 
 
 class ResponsesResponse(AnswerFacts):
@@ -262,6 +297,7 @@ class ResponsesResponse(AnswerFacts):
 async def responses(body: ResponsesRequest, request: Request, call: CurrentCall) -> Response:
     """Answer from the passages that file search finds; citations are annotations of the text."""
     call.require("read")
+    body.check_unkept()
     tool = (
         body.tools[0] if body.tools else FileSearch(type="file_search", vector_store_ids=[call.service.name])
     )
@@ -384,17 +420,43 @@ async def _response_events(
 
 
 def annotations_of(result: SearchResult) -> list[dict[str, Any]]:
-    """Return the citations of an answer, each at the place of its number in the text."""
-    sources = {source["number"]: source for source in result.extra.get("sources", ())}
-    documents = {number: document_of(source["ids"][0]) for number, source in sources.items()}
+    """Return the citations of an answer as those of files, each at the place of its number in the text."""
     return [
         {
             "type": "file_citation",
-            "file_id": documents[number],
-            "filename": PurePath(documents[number]).name,
+            "file_id": document_of(source["ids"][0]),
+            "filename": PurePath(document_of(source["ids"][0])).name,
             "index": mark.start,
         }
-        for mark in citation_marks(result.response)
-        for number in mark.numbers
-        if number in documents
+        for mark, source in _cited_sources(result)
     ]
+
+
+def url_citations(result: SearchResult, base: str) -> list[dict[str, Any]]:
+    """Return the citations of an answer as those of web pages, with the place of their numbers in the text.
+
+    Args:
+        base: address of this server, whose page shows passages that are on no web page.
+    """
+    metadata = {item.id: item.metadata for item in result.items or ()}
+    return [
+        {
+            "type": "url_citation",
+            "url_citation": {
+                "start_index": mark.start,
+                "end_index": mark.end,
+                "title": source["title"] or source["source"],
+                "url": passage_url(base, source["ids"][0], metadata.get(source["ids"][0], {})),
+            },
+        }
+        for mark, source in _cited_sources(result)
+    ]
+
+
+def _cited_sources(result: SearchResult) -> Iterator[tuple[CitationMark, dict[str, Any]]]:
+    """Yield each citation in the text of an answer with each source that it names."""
+    sources = {source["number"]: source for source in result.extra.get("sources", ())}
+    for mark in citation_marks(result.response):
+        for number in mark.numbers:
+            if number in sources:
+                yield mark, sources[number]

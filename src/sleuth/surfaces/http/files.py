@@ -15,10 +15,11 @@ from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, matches
+from sleuth.surfaces.hits import text_of
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.documents import Upload, file_name, upload_job
 from sleuth.surfaces.http.jobs import job_of, start_job
-from sleuth.surfaces.http.openai import VectorStoreFile
+from sleuth.surfaces.http.openai import Content, VectorStoreFile
 from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -26,9 +27,9 @@ from sleuth.surfaces.http.stores import (
     KEY,
     MOST_NAME,
     VectorStoreObject,
-    detach,
-    is_name,
+    checked_name,
     list_of,
+    move,
     name_in,
     names_of,
     scope_of,
@@ -38,6 +39,7 @@ from sleuth.surfaces.http.stores import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from sleuth.filters import Filter
     from sleuth.remote import Cancellation
     from sleuth.surfaces.http.job_record import RecordedJob
     from sleuth.surfaces.http.job_runs import Step, Tell
@@ -166,6 +168,17 @@ async def list_files(
     return json_response(list_of(data, has_more=page.after is not None))
 
 
+@router.get(
+    "/v1/files/{file_id:path}/content",
+    response_class=Response,
+    responses=PROBLEMS | MISSING | {200: {"description": "The text.", "content": {"text/plain": {}}}},
+)
+async def file_content(file_id: str, call: CurrentCall) -> Response:
+    """Return the text that was read from a file. The file itself is not kept."""
+    texts = await call.read(_texts, file_id, None, call)
+    return Response("\n".join(texts), media_type="text/plain; charset=utf-8")
+
+
 @router.get("/v1/files/{file_id:path}", response_model=FileObject, responses=PROBLEMS | MISSING)
 async def get_file(file_id: str, call: CurrentCall) -> Response:
     """Return a file that was uploaded; any document is one, too."""
@@ -195,11 +208,7 @@ def delete_file_of(file_id: str, call: Call) -> None:
 async def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> Response:
     """Return a scoped name in the index as a vector store, and attach files to it."""
     call.require("write")
-    name = secrets.token_hex(8) if body.name is None else body.name.strip()
-    if not is_name(name):
-        raise ArgumentError(
-            f"name must be 1 to {MOST_NAME} printable characters without a slash, got {body.name!r}"
-        )
+    name = secrets.token_hex(8) if body.name is None else checked_name(body.name)
     store = f"{call.service.name}:{name}"
     if body.file_ids:
         await attach([Attachment(file_id=id) for id in body.file_ids], store, call)
@@ -217,6 +226,28 @@ async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall)
     return json_response(_store_file(body.file_id, job, (), vector_store_id))
 
 
+class FileContent(BaseModel):
+    """The texts of a file: one for each of its documents."""
+
+    object: Literal["vector_store.file_content.page"]
+    data: list[Content]
+    has_more: bool
+    next_page: str | None
+
+
+@router.get(
+    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}/content",
+    response_model=FileContent,
+    responses=PROBLEMS | MISSING,
+)
+async def vector_store_file_content(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
+    """Return the text of a file of the vector store."""
+    scope = scope_of(vector_store_id, call)
+    data = [{"type": "text", "text": text} for text in await call.read(_texts, file_id, scope, call)]
+    page = {"object": "vector_store.file_content.page", "data": data, "has_more": False, "next_page": None}
+    return json_response(page)
+
+
 @router.get(
     "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
     response_model=VectorStoreFile,
@@ -225,10 +256,10 @@ async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall)
 async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
     """Return a file of the vector store, and whether it is read."""
     scope = scope_of(vector_store_id, call)
-    job, stored = await call.read(_known, file_id, call, "upload", "attach")
-    if scope is not None and stored.passages and not matches(scope, stored.passages[0].metadata):
-        raise _unknown(file_id)
-    return json_response(_store_file(file_id, job, stored.passages, vector_store_id))
+    job, file = await call.read(_known, file_id, call, "upload", "attach")
+    if file.passages:
+        file.check_in(scope, file_id)
+    return json_response(_store_file(file_id, job, file.passages, vector_store_id))
 
 
 @router.delete(
@@ -241,11 +272,10 @@ async def delete_vector_store_file(vector_store_id: str, file_id: str, call: Cur
     scope = scope_of(vector_store_id, call)
 
     def take_out() -> None:
-        stored = _stored(file_id, call)
-        if not stored.passages or not matches(scope, stored.passages[0].metadata):
-            raise _unknown(file_id)
-        metadata = stored.passages[0].metadata
-        detach(((id, metadata) for id in stored.ids), name_in(vector_store_id, call), call)
+        file = _stored(file_id, call)
+        file.check_in(scope, file_id)
+        metadata = file.passages[0].metadata
+        move(((id, metadata) for id in file.ids), name_in(vector_store_id, call), "", call)
 
     if scope is None:
         await call.write(delete_file_of, file_id, call)
@@ -303,10 +333,10 @@ async def attach(attachments: Sequence[Attachment], store: str, call: Call) -> R
             raise Refusal(
                 503, "QueueFullError", f"{name!r} is not read yet", {"retry-after": str(RETRY_SECONDS)}
             )
-        stored = _StoredFile() if upload is not None and upload.error else _stored(name, late)
-        ids, values = stored.ids, dict[str, Any](attributes or {})
+        file = _StoredFile() if upload is not None and upload.error else _stored(name, late)
+        ids, values = file.ids, dict[str, Any](attributes or {})
         if ids and store_name:
-            values[KEY] = list(dict.fromkeys([*names_of(stored.passages[0].metadata), store_name]))
+            values[KEY] = list(dict.fromkeys([*names_of(file.passages[0].metadata), store_name]))
         if ids and values:
             late.engine.update(values, ids, timeout=late.remaining)
         tell(number + 1, len(attachments))
@@ -331,6 +361,15 @@ class _StoredFile(NamedTuple):
     ids: Sequence[str] = ()
     passages: Sequence[RetrievedItem] = ()
 
+    def check_in(self, scope: Filter | None, file_id: str) -> None:
+        """Refuse a file that is not in a vector store.
+
+        Raises:
+            Refusal: 404.
+        """
+        if not self.passages or (scope is not None and not matches(scope, self.passages[0].metadata)):
+            raise _unknown(file_id)
+
 
 def _known(file_id: str, call: Call, *kinds: str) -> tuple[RecordedJob | None, _StoredFile]:
     """Return the newest job about a file and its documents; no documents while it is read or where it could not be.
@@ -341,19 +380,33 @@ def _known(file_id: str, call: Call, *kinds: str) -> tuple[RecordedJob | None, _
     job = _newest_job(file_id, call, *kinds)
     if job is not None and (job.status != "completed" or _why(file_id, job)):
         return job, _StoredFile()
-    stored = _stored(file_id, call)
-    if not stored.ids:
+    file = _stored(file_id, call)
+    if not file.ids:
         raise _unknown(file_id)
-    return job, stored
+    return job, file
 
 
 def _stored(file_id: str, call: Call) -> _StoredFile:
     """Return the document of that id, else the documents of the file of that name."""
     if passages := call.engine.get(file_id):
         return _StoredFile([file_id], passages)
-    documents = call.engine.list_documents(filter=_of_file(file_id), limit=1000).documents
-    ids = [document.id for document in documents]
+    ids, after, is_over = list[str](), None, False
+    while not is_over:
+        page = call.engine.list_documents(filter=_of_file(file_id), after=after, limit=1000)
+        ids += [document.id for document in page.documents]
+        after, is_over = page.after, page.after is None
     return _StoredFile(ids, call.engine.get(ids[0]) if ids else ())
+
+
+def _texts(file_id: str, scope: Filter | None, call: Call) -> list[str]:
+    """Return the texts of the documents of a file.
+
+    Raises:
+        Refusal: 404, for a file without documents in the vector store.
+    """
+    file = _stored(file_id, call)
+    file.check_in(scope, file_id)
+    return [text_of(call.engine.get(id)) for id in file.ids]
 
 
 def _of_file(file_id: str) -> Compare:

@@ -12,6 +12,7 @@ from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal
@@ -88,6 +89,19 @@ def scope_of(store: str, call: Call) -> Filter | None:
     return Compare(KEY, "eq", name)
 
 
+def checked_name(name: str) -> str:
+    """Return the name of a scoped vector store without spaces around it.
+
+    Raises:
+        ArgumentError: it cannot be part of an id.
+    """
+    if not is_name(name.strip()):
+        raise ArgumentError(
+            f"name must be 1 to {MOST_NAME} printable characters without a slash, got {name!r}"
+        )
+    return name.strip()
+
+
 def is_name(name: str) -> bool:
     return 0 < len(name) <= MOST_NAME and name.isprintable() and name == name.strip() and "/" not in name
 
@@ -103,18 +117,27 @@ def names_of(metadata: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in (value if isinstance(value, list) else [value] if value else [])]
 
 
-def detach(documents: Iterable[tuple[str, Mapping[str, Any]]], name: str, call: Call) -> None:
+def move(documents: Iterable[tuple[str, Mapping[str, Any]]], name: str, target: str, call: Call) -> None:
     """Take documents out of a scoped vector store; they stay in the index.
 
     Args:
         documents: their ids and metadata.
+        target: the vector store that gets them; "" for none.
     """
-    ids_by_rest: dict[tuple[str, ...], list[str]] = {}
+    ids_by_names: dict[tuple[str, ...], list[str]] = {}
     for id, metadata in documents:
-        rest = tuple(other for other in names_of(metadata) if other != name)
-        ids_by_rest.setdefault(rest, []).append(id)
-    for rest, ids in ids_by_rest.items():
-        call.engine.update({KEY: list(rest) or None}, ids, timeout=call.remaining)
+        others = (other for other in names_of(metadata) if other != name)
+        names = tuple(dict.fromkeys((*others, target) if target else others))
+        ids_by_names.setdefault(names, []).append(id)
+    for names, ids in ids_by_names.items():
+        call.engine.update({KEY: list(names) or None}, ids, timeout=call.remaining)
+
+
+def move_all(store: str, target: str, call: Call) -> None:
+    """Move all documents of a scoped vector store, as `move` does; those of others that a key may not see stay."""
+    scope, name = scope_of(store, call), name_in(store, call)
+    while documents := call.engine.list_documents(filter=scope, limit=1000).documents:
+        move(((document.id, document.metadata) for document in documents), name, target, call)
 
 
 def store_object(store: str, call: Call, *, is_whole: bool = True) -> dict[str, Any]:
@@ -161,23 +184,52 @@ async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     return json_response(await call.read(store_object, vector_store_id, call))
 
 
+class StoreChanges(BaseModel):
+    """What changes of a scoped vector store."""
+
+    name: str | None = Field(
+        default=None,
+        max_length=MOST_NAME,
+        description="Its new name, which is part of its id.",
+        examples=["manual"],
+    )
+    metadata: dict[str, str] | None = Field(
+        default=None, description="Accepted, and not kept.", examples=[{"team": "support"}]
+    )
+    expires_after: None = Field(default=None, description="Vector stores do not expire.", examples=[None])
+
+
+@router.post(
+    "/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=PROBLEMS | MISSING
+)
+async def rename_vector_store(vector_store_id: str, body: StoreChanges, call: CurrentCall) -> Response:
+    """Give a scoped vector store another name. Its id changes with it: the answer has the new one."""
+    call.require("write")
+    before = await call.read(store_object, vector_store_id, call)
+    if body.name is None or body.name.strip() == before["name"]:
+        return json_response(before)
+    if scope_of(vector_store_id, call) is None:
+        raise Refusal(
+            403, "ScopeError", "the index has the name of its folder, which is not changed over HTTP"
+        )
+    name = checked_name(body.name)
+    store = f"{call.service.name}:{name}"
+    if (await call.read(store_object, store, call))["file_counts"]["total"]:
+        raise ArgumentError(f"name must not be that of another vector store, got {name!r}")
+    await call.write(move_all, vector_store_id, name, call)
+    return json_response(await call.read(store_object, store, call))
+
+
 @router.delete(
     "/v1/vector_stores/{vector_store_id}", response_model=DeletedVectorStore, responses=PROBLEMS | MISSING
 )
 async def delete_vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     """Take all documents out of a scoped vector store; they stay in the index. The index itself is not deleted."""
-    scope = scope_of(vector_store_id, call)
-    if scope is None:
+    if scope_of(vector_store_id, call) is None:
         raise Refusal(
             403,
             "ScopeError",
             "the index is not deleted over HTTP; POST /v1/documents/delete deletes documents",
         )
-
-    def empty() -> None:
-        while documents := call.engine.list_documents(filter=scope, limit=1000).documents:
-            pairs = ((document.id, document.metadata) for document in documents)
-            detach(pairs, name_in(vector_store_id, call), call)
-
-    await call.write(empty)
+    await call.write(move_all, vector_store_id, "", call)
     return json_response({"id": vector_store_id, "object": "vector_store.deleted", "deleted": True})

@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from sleuth.errors import SleuthError, UnknownRepositoryError
-from sleuth.surfaces.hits import Location
+from sleuth.surfaces.hits import Location, numbered_lines
 from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page import views
 from sleuth.surfaces.page.answering import AnswerView, view_of
 from sleuth.surfaces.page.facets import facets_of
 from sleuth.surfaces.page.pieces import lines_of
-from sleuth.surfaces.page.sources import SourceView, numbered_lines, source_view
+from sleuth.surfaces.page.sources import SourceView, source_view
 from sleuth.surfaces.page.state import PAGE, PageState
 from sleuth.text import escape_text
 from sleuth.types import document_of

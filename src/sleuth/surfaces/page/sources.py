@@ -236,29 +236,3 @@ _SHOWN_ELSEWHERE: Final = frozenset(
 def _facts(metadata: Mapping[str, Any]) -> list[tuple[str, str]]:
     values = {key: value for key, value in metadata.items() if key not in _SHOWN_ELSEWHERE}
     return [(escape_text(str(key)), escape_text(str(value))[:300]) for key, value in sorted(values.items())]
-
-
-def numbered_lines(passages: Sequence[RetrievedItem]) -> tuple[dict[int, str], dict[str, range]]:
-    """Return the lines of a document by number, and the numbers of each passage's lines by its id.
-
-    Passages may overlap. Those without lines of a file are numbered from 1 as they follow each other.
-    """
-    from sleuth.answer import join_overlapping
-
-    lines: dict[int, str] = {}
-    numbers: dict[str, range] = {}
-    start, before = 1, ""
-    for item in passages:
-        whole = join_overlapping(before, item.text) if before else item.text
-        start += whole.count("\n", 0, len(whole) - len(item.text))
-        start = int(item.metadata.get("start_line") or start + (len(whole) > len(before) + len(item.text)))
-        before = item.text
-        texts = before.split("\n")
-        numbers[item.id] = range(start, start + len(texts))
-        for number, line in enumerate(texts, start):
-            previous = lines.get(number)
-            if previous is None or previous in line:
-                lines[number] = line
-            elif line not in previous:
-                lines[number] = join_overlapping(previous, line).replace("\n", " ")
-    return lines, numbers
