@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 logger = logger_of("cluster")
 
-CLIENT = "ray://"
-"""Begins an address whose head may be lost: elsewhere Ray ends the processes that are connected to it."""
 _ATTEMPTS = 3
 """Most restarts of a query because a searcher died between two of its questions."""
 
@@ -120,8 +118,9 @@ def serve_from_ray(
 
     Args:
         address: `s3://bucket/name`, the newest version, or `s3://bucket/name@7`.
-        ray_address: of a Ray cluster; None starts one on this machine, on loopback. Where a head at `ray://HOST:PORT`
-            is lost, searches raise UnavailableError until it is back and has new searchers.
+        ray_address: of a Ray cluster; None starts one on this machine, on loopback. While its head does not answer,
+            searches raise UnavailableError; it is tried again until it has searchers. After a loss this holds for
+            `ray://HOST:PORT` alone: with other addresses Ray ends this process.
         options: searchers and replicas, deadlines.
         scope: see `Engine.open`.
         follow: seconds between two looks for a newer version; None stays with this one.
@@ -131,17 +130,15 @@ def serve_from_ray(
         IndexNotFoundError: no such version.
         IndexDamagedError: an object is missing or damaged; names it.
         MissingPackageError: Ray is not installed.
-        StoreError: the storage or the cluster cannot be reached.
+        StoreError: the storage cannot be reached, or no Ray can be started here.
     """
     source = Address.parse(address)
     objects = ObjectFolder(source.url)
     manifest = versions.find(source, objects)
     embedder = open_embedder(str(manifest.settings["embedder"]), path=str(source))
-    with ray_session(ray_address, cpus=cpus) as ray:
+    with ray_session(ray_address, cpus=cpus, required=ray_address is None) as ray:
         names = [part.folder or "index" for part in manifest.parts]
-        mend = None
-        if ray_address is not None and ray_address.startswith(CLIENT):
-            mend = partial(reconnect, ray, ray_address)
+        mend = None if ray_address is None else partial(reconnect, ray, ray_address)
         router = Router(ray, source.url, names, options or RouterOptions(), mend)
         try:
             store = RayStore(router, source, objects, manifest)

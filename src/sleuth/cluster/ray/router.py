@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
@@ -72,14 +72,14 @@ class _Replica:
     """A searcher.
 
     Attributes:
-        actor: its handle.
+        actor: its handle; None until it is started.
         is_up: whether it is asked; one that is not is being revived.
         late_until: time of `monotonic` until which others are asked first, because it was late.
         cache: bytes and limit of the cache of its machine, when it last loaded a version.
     """
 
     name: str
-    actor: Any
+    actor: Any = None
     is_up: bool = True
     late_until: float = 0.0
     cache: tuple[int, int] = (0, 0)
@@ -118,7 +118,7 @@ class Router:
 
     Attributes:
         counts: how often searchers were lost and revived, questions were asked of a replica too, and the head of Ray
-            was lost and reached again.
+            did not answer and was reached again.
     """
 
     def __init__(
@@ -129,11 +129,12 @@ class Router:
         options: RouterOptions,
         reconnect: Callable[[], None] | None = None,
     ) -> None:
-        """Start searchers.
+        """Divide the shards among searchers, which the first `load` starts.
 
         Args:
             names: of the shards, by number.
-            reconnect: connects to Ray again after its head was lost; None where that ends this process.
+            reconnect: connects to Ray again after its head was lost, or where it was not up yet; None for a Ray of this
+                process, whose head is not lost.
         """
         self._ray = ray
         self._url = url
@@ -149,22 +150,24 @@ class Router:
         self._groups = tuple(
             _Group(
                 tuple(range(number, len(names), groups)),
-                tuple(
-                    _Replica(f"searcher {number}.{replica}", self._actor(range(number, len(names), groups)))
-                    for replica in range(options.replicas)
-                ),
+                tuple(_Replica(f"searcher {number}.{replica}") for replica in range(options.replicas)),
             )
             for number in range(groups)
         )
 
-    def _actor(self, numbers: Iterable[int]) -> Any:
-        """Start a searcher of some shards."""
-        options = {
-            "max_restarts": -1,
-            "max_concurrency": _THREADS,
-            "scheduling_strategy": "SPREAD",
-        }
-        return self._ray.remote(Searcher).options(**options).remote(self._url, tuple(numbers))
+    def _start(self) -> None:
+        """Start all searchers.
+
+        Raises:
+            ConnectionError: this process is not connected to Ray, which would start one here.
+        """
+        if not self._ray.is_initialized():
+            raise ConnectionError("not connected")
+        options = {"max_restarts": -1, "max_concurrency": _THREADS, "scheduling_strategy": "SPREAD"}
+        searcher = self._ray.remote(Searcher).options(**options)
+        for group in self._groups:
+            for replica in group.replicas:
+                replica.actor = searcher.remote(self._url, group.numbers)
 
     # --- asking
 
@@ -306,7 +309,7 @@ class Router:
             lost = [replica for replica in self._replicas() if replica.is_up]
             for replica in lost:
                 replica.is_up = False
-        logger.warning("the head of Ray is lost: %s", str(error).partition("\n")[0])
+        logger.warning("the head of Ray does not answer: %s", str(error).partition("\n")[0])
         if self._reconnect is not None:
             THREADS.submit(partial(self._connect_anew, self._reconnect, lost))
         return True
@@ -316,18 +319,19 @@ class Router:
         while not self._closed.wait(_PAUSE_OF_HEAD):
             try:
                 reconnect()
-                for group in self._groups:
-                    for replica in group.replicas:
-                        replica.actor = self._actor(group.numbers)
+                self._start()
             except Exception as error:  # noqa: BLE001 - Ray raises errors of any kind while it starts
                 logger.debug("the head of Ray is not back: %s", error)
             else:
                 break
         else:
             return
+        if self._closed.is_set():  # while it was reached
+            self._ray.shutdown()
+            return
         self._is_cut_off = False
         self.counts["reconnected"] += 1
-        logger.warning("the head of Ray is back")
+        logger.warning("the head of Ray answers")
         for replica in lost:  # the others are being revived already
             THREADS.submit(partial(self._revive, replica))
 
@@ -357,6 +361,8 @@ class Router:
     def load(self, version: int, *, progress: Callable[[int, int], None] | None = None) -> None:
         """Load a version beside the loaded ones: the first one at once, later ones one searcher after the other.
 
+        Where the head of Ray does not answer yet, the first one is loaded when it does.
+
         Raises:
             SleuthError: a searcher cannot load it; it is dropped again.
         """
@@ -366,6 +372,8 @@ class Router:
         replicas = self._replicas()
         batches = [[replica] for replica in replicas] if before else [replicas]
         try:
+            if not before:
+                self._start()
             for place, batch in enumerate(batches, 1):
                 loads = [(replica, replica.actor.load.remote(version)) for replica in batch]
                 for replica, reference in loads:
@@ -376,8 +384,13 @@ class Router:
                 if progress:
                     progress(place, len(batches))
         except BaseException as error:
+            is_cut_off = (
+                isinstance(error, Exception) and not isinstance(error, SleuthError) and self._cut_off(error)
+            )
+            if is_cut_off and not before and self._reconnect is not None:
+                return
             self.drop(version)
-            if isinstance(error, Exception) and not isinstance(error, SleuthError) and self._cut_off(error):
+            if is_cut_off:
                 raise UnavailableError(_LOST) from error
             raise
 
@@ -433,7 +446,8 @@ class Router:
         self._closed.set()
         if self._ray.is_initialized():
             for replica in self._replicas():
-                self._ray.kill(replica.actor)
+                if replica.actor is not None:
+                    self._ray.kill(replica.actor)
 
 
 def _answered(reply: bytes) -> Any:

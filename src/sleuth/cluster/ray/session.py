@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from sleuth.errors import MissingPackageError, StoreError
+from sleuth.logs import logger_of
+
+logger = logger_of("cluster")
 
 _LOCAL: Mapping[str, str] = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # one machine: everything listens on 127.0.0.1
@@ -24,7 +27,9 @@ OBJECT_STORE_BYTES = 200_000_000
 
 
 @contextmanager
-def ray_session(address: str | None = None, *, cpus: int | None = None) -> Iterator[Any]:
+def ray_session(
+    address: str | None = None, *, cpus: int | None = None, required: bool = True
+) -> Iterator[Any]:
     """Connect to a Ray cluster; without an address, start one on this machine and end it after the block.
 
     A Ray that this process is connected to already is used, and stays.
@@ -32,6 +37,7 @@ def ray_session(address: str | None = None, *, cpus: int | None = None) -> Itera
     Args:
         address: `HOST:PORT` or `ray://HOST:PORT` of a cluster, or "auto" for the one of this machine.
         cpus: of a Ray that is started here; None for all there are.
+        required: False to go on where the cluster cannot be reached: `ray.is_initialized()` is False then.
 
     Yields:
         The module `ray`.
@@ -49,7 +55,12 @@ def ray_session(address: str | None = None, *, cpus: int | None = None) -> Itera
         if ray.is_initialized():
             yield ray
             return
-        _start(ray, address, cpus)
+        try:
+            _start(ray, address, cpus)
+        except StoreError as error:
+            if required:
+                raise
+            logger.warning("%s; it is tried again", error)
         try:
             yield ray
         finally:
@@ -57,7 +68,7 @@ def ray_session(address: str | None = None, *, cpus: int | None = None) -> Itera
 
 
 def reconnect(ray: Any, address: str) -> None:
-    """Connect again to a cluster whose head was lost.
+    """Connect to a cluster whose head was lost, or was not up yet.
 
     Raises:
         StoreError: it cannot be reached.

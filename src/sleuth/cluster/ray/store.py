@@ -67,7 +67,7 @@ class ServingStatus:
         shards, shards_up: all, and those that a searcher answers for.
         cache_bytes, cache_limit: of the fullest cache of a searcher, when it last loaded a version.
         events: how often searchers were "lost" and "revived", questions were asked of a replica too ("hedged"), and the
-            head of Ray was lost ("cut_off") and reached again ("reconnected"), since the start.
+            head of Ray did not answer ("cut_off") and was reached again ("reconnected"), since the start.
     """
 
     version: int
