@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,8 @@ _QUIET: Mapping[str, str] = {
     "RAY_DATA_LOG_LEVEL": "WARNING",  # Ray Data logs every step of a build otherwise
     "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "5",  # seconds for which a call waits for a head that is gone
 }
+_PROBE = 5.0
+"""Seconds until a head counts as not reachable: Ray itself would try for minutes."""
 OBJECT_STORE_BYTES = 200_000_000
 """Shared memory of a Ray on this machine: answers and batches of documents are small."""
 
@@ -89,6 +92,7 @@ def _start(ray: Any, address: str | None, cpus: int | None) -> None:
     else:
         options |= {"address": address}
     try:
+        _probe(os.environ.get("RAY_ADDRESS", "") if address == "auto" else address or "")
         ray.init(**options)
     except Exception as error:  # where its processes start too slowly, Ray raises just that
         where = address or "this machine"
@@ -104,6 +108,17 @@ def _start(ray: Any, address: str | None, cpus: int | None) -> None:
     if os.environ.get("RAY_AUTH_MODE") != "token":  # Ray sets it, unless its user has
         ray.shutdown()
         raise StoreError("Ray would let in clients without a token: unset RAY_AUTH_MODE")
+
+
+def _probe(address: str) -> None:
+    """Check that something listens at an address with a port.
+
+    Raises:
+        OSError: nothing does.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), _PROBE).close()
 
 
 @contextmanager
