@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.text import get_analyzer, words
+from sleuth.text import analyzers, get_analyzer, words
 from tests.examples import examples
 
 NAMES = ["english", "german", "arabic", "turkish", "vietnamese", "plain", "code", "code-english", "names"]
@@ -142,6 +142,42 @@ def test_many_batches_count_like_one() -> None:
     assert ends[-1] == len(terms) == len(counts) == 3 * 4000
     assert set(lengths.tolist()) == {302}
     np.testing.assert_array_equal(again[1], terms[:30])
+
+
+@settings(max_examples=examples(50), deadline=None)
+@given(
+    before=st.lists(anything, max_size=3), texts=st.lists(anything, max_size=4), name=st.sampled_from(NAMES)
+)
+@example(before=["new words of a text"], texts=["text of words", "newer"], name="plain")
+def test_a_recycled_counter_counts_as_a_new_one(before: list[str], texts: list[str], name: str) -> None:
+    """What a counter knows of runs changes neither counts nor numbers of terms nor the dictionary."""
+    analyzer = get_analyzer(name)
+    new = analyzer.counter()
+    recycled = analyzer.counter()
+    recycled.count([before], [1])
+    recycled.restart()
+    assert len(recycled) == 0
+    for expected, result in zip(new.count([texts], [2]), recycled.count([texts], [2]), strict=True):
+        np.testing.assert_array_equal(expected, result)
+    for expected, result in zip(new.dictionary(), recycled.dictionary(), strict=True):
+        np.testing.assert_array_equal(expected, result)
+
+
+def test_spare_counters_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next counter knows the runs of the last one, unless spare counters know more than their bound."""
+    monkeypatch.setattr(analyzers, "_spare_counters", {})
+    plain, english = get_analyzer("plain"), get_analyzer("english")
+    first = plain.counter()
+    first.count([["some words"]], [1])
+    plain.recycle(first)
+    assert plain.counter() is first
+    monkeypatch.setattr(analyzers, "_MOST_KNOWN", first.known)
+    plain.recycle(first)
+    second = english.counter()
+    second.count([["one more"]], [1])
+    english.recycle(second)
+    assert plain.counter() is not first
+    assert english.counter() is not second
 
 
 @settings(max_examples=examples(100), deadline=None)

@@ -19,18 +19,33 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 cdef extern from "vectors.h" nogil:
+    void FETCH(const void*)
     void sum_rows(float* into, const uint16_t* halves, const int32_t* ids, size_t m, size_t n)
 
 cdef extern from "matching.h" nogil:
     size_t pack_ids(const int32_t* ids, size_t n, uint64_t* seen, uint8_t* out)
 
+cdef extern from "wordpieces.h" nogil:
+    ctypedef struct Candidate:
+        uint64_t rank
+        int32_t place
+    void heap_push(Candidate* heap, int64_t* n, Candidate new)
+    Candidate heap_pop(Candidate* heap, int64_t* n)
+    uint32_t FIRST_HASH
+    uint32_t hash_byte(uint32_t hash, uint8_t byte)
+    uint32_t last_hash(uint32_t hash)
+    uint32_t hash_bytes(const uint8_t* p, int64_t n)
+    int64_t with_spaces(const uint8_t* text, int64_t n, uint8_t* out)
+
 cdef enum:
     FIRST_TEXT = 259  # below: unknown, two control tokens, 256 bytes
     FIRST_BYTE = 3
     SPACE = 32
-    LONGEST_WORD = 26
+    LONGEST_WORD = 42
     MOST_TOKENS = 8
     WORDS = 1 << 16
+    PAIRS = 1 << 16
+    AHEAD = 16  # words of a text that are fetched together
     BRIEF = 400  # bytes: a text, mostly a query, that is read sooner than the lock is taken back
 
 cdef struct Symbol:
@@ -40,15 +55,16 @@ cdef struct Symbol:
     int32_t left
     int32_t right
 
-cdef struct Candidate:
-    uint64_t rank
-    int32_t place
-
 cdef struct Slot:
     uint32_t hash
     int32_t id  # -1 where empty
 
-cdef struct Word:  # one that was encoded before, and what it came to
+cdef struct Piece:  # a word of a text
+    int64_t start
+    int64_t size
+    uint32_t hash
+
+cdef struct Word:  # one that was encoded before, and what it came to; 64 bytes
     uint32_t hash
     uint8_t size  # bytes; 0 where empty
     uint8_t count
@@ -57,6 +73,7 @@ cdef struct Word:  # one that was encoded before, and what it came to
 
 cdef struct Scratch:
     Word* words  # two places for each hash, the latest stay; NULL without memory
+    uint64_t* pairs  # of tokens that were looked up before: left, right and 1 + the id of the whole; NULL without memory
     Symbol* symbols
     Candidate* heap
     uint8_t* text
@@ -93,50 +110,7 @@ cdef void free_texts(Scratch* s) noexcept nogil:
 cdef void release(Scratch* s) noexcept nogil:
     free_texts(s)
     free(s.words)
-
-
-cdef inline bint before(Candidate a, Candidate b) noexcept nogil:
-    return a.rank < b.rank or (a.rank == b.rank and a.place < b.place)
-
-
-cdef void push(Candidate* heap, int64_t* n, Candidate new) noexcept nogil:
-    cdef int64_t i = n[0], up
-    n[0] += 1
-    while i > 0:
-        up = (i - 1) // 2
-        if not before(new, heap[up]):
-            break
-        heap[i] = heap[up]
-        i = up
-    heap[i] = new
-
-
-cdef Candidate pop(Candidate* heap, int64_t* n) noexcept nogil:
-    cdef Candidate top = heap[0], last
-    cdef int64_t i = 0, child
-    n[0] -= 1
-    last = heap[n[0]]
-    while True:
-        child = 2 * i + 1
-        if child >= n[0]:
-            break
-        if child + 1 < n[0] and before(heap[child + 1], heap[child]):
-            child += 1
-        if not before(heap[child], last):
-            break
-        heap[i] = heap[child]
-        i = child
-    heap[i] = last
-    return top
-
-
-cdef inline uint32_t hash_bytes(const uint8_t* p, int64_t n) noexcept nogil:
-    """Hash by FNV-1a, 32 bits, with a final mix for the low bits."""
-    cdef uint32_t h = 2166136261u
-    cdef int64_t i
-    for i in range(n):
-        h = (h ^ p[i]) * 16777619u
-    return h ^ (h >> 15)
+    free(s.pairs)
 
 
 cdef class Reader:
@@ -147,6 +121,7 @@ cdef class Reader:
     def __cinit__(self):
         memset(&self.scratch, 0, sizeof(Scratch))
         self.scratch.words = <Word*> calloc(WORDS, sizeof(Word))
+        self.scratch.pairs = <uint64_t*> calloc(PAIRS, sizeof(uint64_t))
 
     def __dealloc__(self):
         release(&self.scratch)
@@ -167,6 +142,7 @@ cdef class Vocabulary:
     cdef uint8_t* _whole  # by id: 0 not yet tried, 1 a word of these bytes is this one token, 2 it is not
     cdef uint8_t* _marks  # by id: 1 for runs of spaces
     cdef uint64_t* _joined  # a bit for each pair of bytes: 1 where some token has the second right after the first
+    cdef int32_t _of_ascii[128]  # the token of each ASCII character alone, or -1
     cdef uint32_t _mask
     cdef int32_t _longest
     cdef readonly int size
@@ -174,6 +150,7 @@ cdef class Vocabulary:
     def __cinit__(self, list tokens):
         cdef int32_t i, j, n = len(tokens)
         cdef uint32_t hashed, slot
+        cdef uint8_t byte
         cdef bytes token
         if n > 1 << 16:
             raise ValueError(f"tokens must be at most 65,536, got {n}")
@@ -210,6 +187,9 @@ cdef class Vocabulary:
             while self._slots[slot].id >= 0:
                 slot = (slot + 1) & self._mask
             self._slots[slot] = Slot(hashed, i)
+        for i in range(128):
+            byte = <uint8_t> i
+            self._of_ascii[i] = self.find(&byte, 1)
 
     def __dealloc__(self):
         free(self._text)
@@ -243,17 +223,34 @@ cdef class Vocabulary:
                 return at.id
             slot = (slot + 1) & self._mask
 
+    cdef int32_t join(self, Scratch* s, const uint8_t* p, Symbol* left, Symbol* right) noexcept nogil:
+        """Return the id of the token that two neighbours make, or -1. Control tokens and bytes make none."""
+        cdef uint64_t pair, cached
+        cdef uint64_t* at
+        cdef int32_t whole
+        if left.id < FIRST_TEXT or right.id < FIRST_TEXT:
+            return -1
+        if s.pairs == NULL:
+            return self.find(p + left.start, left.size + right.size)
+        pair = <uint64_t> left.id << 16 | <uint64_t> right.id
+        at = &s.pairs[(pair * 0x9E3779B97F4A7C15ull) >> 48]
+        cached = at[0]
+        if cached >> 32 == pair:
+            return <int32_t> <uint32_t> cached - 1
+        whole = self.find(p + left.start, left.size + right.size)
+        at[0] = pair << 32 | <uint64_t> (whole + 1)
+        return whole
+
     cdef void offer(self, Scratch* s, int64_t* waiting, const uint8_t* p, int32_t place) noexcept nogil:
         """Push the pair that starts at symbol `place` on the heap if the vocabulary merges it."""
-        cdef Symbol left = s.symbols[place], right
+        cdef Symbol* left = &s.symbols[place]
+        cdef Symbol* right
         cdef Candidate new
         cdef int32_t whole
-        if left.right < 0 or left.id < FIRST_TEXT:
+        if left.right < 0:
             return
-        right = s.symbols[left.right]
-        if right.id < FIRST_TEXT:
-            return
-        whole = self.find(p + left.start, left.size + right.size)
+        right = &s.symbols[left.right]
+        whole = self.join(s, p, left, right)
         if whole < 0:
             return
         new.rank = (
@@ -261,17 +258,17 @@ cdef class Vocabulary:
             | (<uint64_t> left.id << 21) | <uint64_t> right.id
         )
         new.place = place
-        push(s.heap, waiting, new)
+        heap_push(s.heap, waiting, new)
 
-    cdef int64_t encode_word(self, Scratch* s, const uint8_t* p, int64_t n, int32_t* ids) noexcept nogil:
+    cdef int64_t encode_word(
+        self, Scratch* s, const uint8_t* p, int64_t n, uint32_t hashed, int32_t* ids
+    ) noexcept nogil:
         """Find the token ids of the n bytes of one word and return how many; remembered where the cache has a place."""
         cdef int64_t i, count
-        cdef uint32_t hashed
         cdef int way
         cdef Word* word
         if s.words == NULL or n > LONGEST_WORD:
             return self.merge_word(s, p, n, ids)
-        hashed = hash_bytes(p, n)
         word = &s.words[hashed & (WORDS - 2)]
         for way in range(2):
             if word[way].size == n and word[way].hash == hashed and memcmp(word[way].text, p, n) == 0:
@@ -302,7 +299,7 @@ cdef class Vocabulary:
             size = 1
             while i + size < n and (p[i + size] & 0xC0) == 0x80:
                 size += 1
-            token = self.find(p + i, size)
+            token = self._of_ascii[p[i]] if p[i] < 128 else self.find(p + i, size)
             s.symbols[count] = Symbol(i, size, token, count - 1, count + 1)
             count += 1
             i += size
@@ -310,13 +307,13 @@ cdef class Vocabulary:
         for i in range(count - 1):
             self.offer(s, &waiting, p, i)
         while waiting > 0:
-            best = pop(s.heap, &waiting)
+            best = heap_pop(s.heap, &waiting)
             left = &s.symbols[best.place]
-            if left.size == 0 or left.right < 0 or left.id < FIRST_TEXT:
+            if left.size == 0 or left.right < 0:
                 continue
             right = &s.symbols[left.right]
             token = <int32_t> ((best.rank >> 42) & 0x1FFFFF)
-            if right.id < FIRST_TEXT or self.find(p + left.start, left.size + right.size) != token:
+            if self.join(s, p, left, right) != token:
                 continue
             left.size += right.size
             left.id = token
@@ -344,26 +341,31 @@ cdef class Vocabulary:
 
     cdef int64_t encode_text(self, Scratch* s, const uint8_t* text, int64_t n) noexcept nogil:
         """Write the token ids of a text of n bytes to s.ids and return how many; -1 without memory."""
-        cdef int64_t i = 0, size = 1, start = 0, end, count = 0
+        cdef int64_t size, start = 0, end, count = 0
+        cdef uint32_t hashed
+        cdef int32_t i, pieces
+        cdef Piece[AHEAD] piece
         if n == 0:
             return 0
         if not reserve(s, n + 1):
             return -1
-        s.text[0] = SPACE
-        while i < n:
-            if is_mark(text + i, n - i):
-                s.text[size] = SPACE
-                i += 3
-            else:
-                s.text[size] = text[i]
-                i += 1
-            size += 1
+        size = with_spaces(text, n, s.text)
         while start < size:
-            end = start + 1
-            while end < size and self.continues(s.text + end):
-                end += 1
-            count += self.encode_word(s, s.text + start, end - start, s.ids + count)
-            start = end
+            pieces = 0
+            while start < size and pieces < AHEAD:
+                end = start + 1
+                hashed = hash_byte(FIRST_HASH, s.text[start])
+                while end < size and self.continues(s.text + end):
+                    hashed = hash_byte(hashed, s.text[end])
+                    end += 1
+                hashed = last_hash(hashed)
+                if s.words != NULL:
+                    FETCH(&s.words[hashed & (WORDS - 2)])
+                piece[pieces] = Piece(start, end - start, hashed)
+                pieces += 1
+                start = end
+            for i in range(pieces):
+                count += self.encode_word(s, s.text + piece[i].start, piece[i].size, piece[i].hash, s.ids + count)
         return count
 
     cdef inline bint continues(self, const uint8_t* p) noexcept nogil:
@@ -478,11 +480,6 @@ cdef class Vocabulary:
             free(seen)
             free(packed)
         return tokens, sizes
-
-
-cdef inline bint is_mark(const uint8_t* p, int64_t n) noexcept nogil:
-    """Return whether "▁" stands at p, with n bytes to go."""
-    return p[0] == 0xE2 and n >= 3 and p[1] == 0x96 and p[2] == 0x81
 
 
 cdef void scale_row(float* row, int64_t n) noexcept nogil:

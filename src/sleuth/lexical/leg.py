@@ -238,7 +238,7 @@ class LexicalBuilder:
         n = lengths.pop() if lengths else 0
         for name, spec in self._leg.fields.items():
             parts = separate(name, spec.sources, texts, languages if spec.by_language else None)
-            for field_name in parts.keys() - self._fields.keys():
+            for field_name in sorted(parts.keys() - self._fields.keys()):
                 self._fields[field_name] = _FieldBuilder(spec, analyzer_of(field_name))
                 self._fields[field_name].add({}, self._n)
             for field_name, builder in self._fields.items():
@@ -269,7 +269,8 @@ class _Batch:
 class _FieldBuilder:
     def __init__(self, spec: FieldSpec, analyzer: str = "") -> None:
         self._sources = dict(spec.sources)
-        self._counter = get_analyzer(analyzer or spec.analyzer).counter()
+        self._analyzer = get_analyzer(analyzer or spec.analyzer)
+        self._counter = self._analyzer.counter()
         self._batches: list[_Batch] = []
         self._lengths: list[NDArray[np.uint32]] = []
 
@@ -293,6 +294,7 @@ class _FieldBuilder:
         for batch in self._batches:
             tally(batch.terms, batch.counts.astype(np.uint32), df, long_counts)
         data, starts = self._counter.dictionary()
+        self._analyzer.recycle(self._counter)
         del self._counter
         writer = PostingsWriter(df, long_counts, lengths, *leg._norm(lengths))
         first = 0

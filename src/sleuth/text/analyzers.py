@@ -7,16 +7,16 @@ indexing kernel and the slow path share, so they cannot disagree.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterable
 from functools import cache, cached_property, partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.errors import ArgumentError
 from sleuth.text import words
 from sleuth.text.compounds import Compounds, byte_kinds, hyphen_compounds, run_pattern
 from sleuth.text.languages import LANGUAGES, LANGUAGES_VERSION, LanguageRules
+from sleuth.text.stemming import Stemming, snowball
 from sleuth.text.stopwords import ENGLISH, LUCENE, stop_words
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _REMEMBERED = 1 << 14
 """Most runs whose tokens are cached between calls of `tokens` and `spans`; then the cache is emptied."""
 _SHARED = 1 << 16
 """Most identifiers whose tokens the counters of an analyzer share; then the cache is emptied."""
+_MOST_KNOWN = 1 << 18
+"""Most runs that spare counters of all analyzers know, at some 130 bytes each; then those counters are dropped."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _DIGITS = "0123456789"
 
@@ -112,7 +114,7 @@ class Analyzer:
     @cached_property
     def fingerprint(self) -> str:
         """Changes whenever tokens do; an index made with another one is rebuilt."""
-        return f"{self.name}/{self._version}{_snowball() if isinstance(self._finish, Stemming) else ''}"
+        return f"{self.name}/{self._version}{snowball() if isinstance(self._finish, Stemming) else ''}"
 
     @property
     def reads_language(self) -> bool:
@@ -163,12 +165,24 @@ class Analyzer:
         return spans
 
     def counter(self) -> TermCounter:
-        """Return a fresh counter of this analyzer's tokens over many texts."""
+        """Return a counter of this analyzer's tokens over many texts, which has counted nothing yet."""
         from sleuth.text.tokens import TermCounter
 
+        spare = _spare_counters.pop(self, None)
+        if spare is not None:
+            return spare
         expand = self._expand_once if self._keep_case and self._cut else self._expand
         kinds = byte_kinds() if self._compounds else bytes(256)
         return TermCounter(self._fold, expand, self._prepare, MAX_TOKEN if self._verbatim else 0, kinds)
+
+    def recycle(self, counter: TermCounter) -> None:
+        """Take back a counter of this analyzer: the next one starts with the tokens of the runs that it has seen."""
+        counter.restart()
+        others = sum(spare.known for analyzer, spare in [*_spare_counters.items()] if analyzer is not self)
+        if others + counter.known > _MOST_KNOWN:
+            _spare_counters.clear()
+        elif counter.known:
+            _spare_counters[self] = counter
 
     def _wanted(self, token: str) -> bool:
         return token not in self._stop and len(token) <= MAX_TOKEN
@@ -380,51 +394,7 @@ def _accented(name: str, base: int, token: str) -> list[Span]:
     return spans + parts if len(parts) > 1 else spans
 
 
-def _snowball() -> str:
-    """Return a suffix that differs by Snowball's version: releases stem differently. Empty for 3.1.0."""
-    import Stemmer
-
-    version: str = Stemmer.version()
-    return "" if version == "3.1.0" else f"+snowball-{version}"
-
-
-_OTHER_SCRIPTS = frozenset(
-    {"arabic", "armenian", "greek", "hindi", "nepali", "persian", "russian", "tamil", "yiddish"}
-)
-"""Stemmers whose rules are of letters beyond ASCII: a word without such letters is its own stem."""
-
-_stemmers = threading.local()
-
-
-class Stemming:
-    """Turns words into Snowball stems, then folds those. There is one stemmer per thread: it keeps state."""
-
-    def __init__(self, algorithm: str, fold: Callable[[str], str] = str) -> None:
-        self._algorithm = algorithm
-        self.fold = fold
-
-    def __call__(self, tokens: list[str]) -> list[str]:
-        stems = list(self._stemmer().stemWords(tokens)) if self._algorithm else tokens
-        if self.fold is str:
-            return stems
-        return [stem if stem.isascii() else self.fold(stem) for stem in stems]
-
-    def stem_ascii(self) -> Callable[[str], str]:
-        """Return what stems a word of ASCII letters and digits, for this thread only."""
-        keeps_ascii = not self._algorithm or self._algorithm in _OTHER_SCRIPTS
-        return str if keeps_ascii else self._stemmer().stemWord
-
-    def _stemmer(self) -> Any:
-        """Return this thread's stemmer, made at the first use."""
-        stemmer = getattr(_stemmers, self._algorithm, None)
-        if stemmer is None:
-            import Stemmer
-
-            stemmer = Stemmer.Stemmer(self._algorithm, 0)  # 0: no cache of its own
-            setattr(_stemmers, self._algorithm, stemmer)
-        return stemmer
-
-
+_spare_counters: dict[Analyzer, TermCounter] = {}
 _stem = Stemming("english")
 _ANALYZERS = {
     analyzer.name: analyzer

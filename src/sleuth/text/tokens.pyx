@@ -3,6 +3,7 @@
 
 A text is cut at ASCII separators into *surfaces*, in one pass over its UTF-8 bytes. Each distinct surface is
 converted to terms once, by Python (stemming, Unicode, identifiers); after that a token costs one array look-up.
+A counter that starts anew keeps what it knows of surfaces, and numbers terms again from 0.
 """
 
 import numpy as np
@@ -37,12 +38,12 @@ cdef extern from "tokens.h" nogil:
         uint64_t n
     int intern_runs(StringTable*, const Text*, uint8_t*, Numbers*)
 
-DEF NONE = 0xFFFFFFFF
+cdef uint32_t NONE = 0xFFFFFFFF
 cdef uint64_t BATCH_BYTES = 1 << 22
 
 
 cdef class TermCounter:
-    """Counts terms of rows; holds the dictionary of all terms it has seen. One thread at a time.
+    """Counts terms of rows; holds the dictionary of all terms since it started. One thread at a time.
 
     Args:
         fold: 256 bytes: what each byte of a text becomes in a surface, 0 for a separator.
@@ -57,9 +58,11 @@ cdef class TermCounter:
     cdef Numbers expansion      # per surface: start in flat
     cdef Numbers flat           # terms of surfaces, one surface after the other
     cdef Numbers tokens
+    cdef Numbers numbered       # terms since the start, in order of first appearance
+    cdef uint32_t* number       # per term: its place in `numbered`, or NONE
     cdef uint32_t* seen         # per term: 1 + the row that last had it, within a call
     cdef uint32_t* place        # per term: where its count is
-    cdef uint64_t seen_room
+    cdef uint64_t room          # of `number`, `seen` and `place`
     cdef uint8_t fold[256]
     cdef uint8_t kinds[256]
     cdef object expand
@@ -83,11 +86,25 @@ cdef class TermCounter:
         free(self.expansion.data)
         free(self.flat.data)
         free(self.tokens.data)
+        free(self.numbered.data)
+        free(self.number)
         free(self.seen)
         free(self.place)
 
     def __len__(self):
-        return self.terms.count
+        return self.numbered.used
+
+    @property
+    def known(self):
+        """How many surfaces have been converted to terms."""
+        return self.surfaces.count
+
+    def restart(self):
+        """Forget which terms were counted."""
+        cdef uint64_t i
+        for i in range(self.numbered.used):
+            self.number[self.numbered.data[i]] = NONE
+        self.numbered.used = 0
 
     def count(self, list sources not None, list weights not None):
         """Return terms and their weighted counts, row by row.
@@ -235,21 +252,33 @@ cdef class TermCounter:
             raise MemoryError
         return 0
 
+    cdef int _reserve(self) except -1:
+        """Make room for what is kept of each term."""
+        cdef uint64_t i, room = max(1, self.terms.count)
+        if room > self.room:
+            room += room // 2
+            self.number = <uint32_t*>realloc(self.number, room * sizeof(uint32_t))
+            self.seen = <uint32_t*>realloc(self.seen, room * sizeof(uint32_t))
+            self.place = <uint32_t*>realloc(self.place, room * sizeof(uint32_t))
+            if self.number == NULL or self.seen == NULL or self.place == NULL:
+                raise MemoryError
+            for i in range(self.room, room):
+                self.number[i] = NONE
+            self.room = room
+        for i in range(self.terms.count):
+            self.seen[i] = 0
+        return 0
+
     cdef _tally(self, uint64_t[::1] token_ends, list weights, int64_t n):
         cdef int64_t width = len(weights), row, source
-        cdef uint64_t i = 0, j, total = 0, used = 0, room = max(1, self.terms.count)
+        cdef uint64_t i = 0, j, total = 0, used = 0
         cdef uint32_t surface, term, weight, length
+        cdef int failed = 0
         cdef uint32_t* tokens = self.tokens.data
         cdef uint32_t* at = self.expansion.data
         cdef uint32_t* flat = self.flat.data
-        if room > self.seen_room:
-            self.seen = <uint32_t*>realloc(self.seen, room * sizeof(uint32_t))
-            self.place = <uint32_t*>realloc(self.place, room * sizeof(uint32_t))
-            if self.seen == NULL or self.place == NULL:
-                raise MemoryError
-            self.seen_room = room
-        for i in range(room):
-            self.seen[i] = 0
+        self._reserve()
+        cdef uint32_t* number = self.number
         cdef uint32_t* seen = self.seen
         cdef uint32_t* place = self.place
         for i in range(self.tokens.used):
@@ -268,32 +297,42 @@ cdef class TermCounter:
                     while i < token_ends[row * width + source]:
                         surface = tokens[i]
                         i += 1
-                        if weight == 0:
-                            continue
                         for j in range(at[surface], at[surface + 1]):
                             term = flat[j]
+                            if number[term] == NONE:
+                                number[term] = <uint32_t>self.numbered.used
+                                failed |= numbers_push(&self.numbered, term)
+                            if weight == 0:
+                                continue
                             length += weight
                             if seen[term] == row + 1:
                                 counts[place[term]] += weight
                             else:
                                 seen[term] = row + 1
                                 place[term] = used
-                                terms[used] = term
+                                terms[used] = number[term]
                                 counts[used] = weight
                                 used += 1
                 ends[row] = used
                 lengths[row] = length
+        if failed:
+            raise MemoryError
         return row_ends, row_terms[:used].copy(), row_counts[:used].copy(), row_lengths
 
     def dictionary(self):
         """Return the terms in order of number: (bytes, starts): uint8 end to end, and count + 1 offsets, int64."""
-        starts = np.empty(self.terms.count + 1, np.int64)
-        data = np.empty(self.terms.used, np.uint8)
+        cdef uint64_t i, begin, size
+        starts = np.zeros(self.numbered.used + 1, np.int64)
         cdef int64_t[::1] s = starts
+        for i in range(self.numbered.used):
+            begin = self.terms.starts[self.numbered.data[i]]
+            s[i + 1] = s[i] + self.terms.starts[self.numbered.data[i] + 1] - begin
+        data = np.empty(s[self.numbered.used], np.uint8)
         cdef uint8_t[::1] b = data
-        memcpy(&s[0], self.terms.starts, (self.terms.count + 1) * 8)
-        if self.terms.used:
-            memcpy(&b[0], self.terms.bytes, self.terms.used)
+        for i in range(self.numbered.used):
+            size = s[i + 1] - s[i]
+            if size:
+                memcpy(&b[s[i]], self.terms.bytes + self.terms.starts[self.numbered.data[i]], size)
         return data, starts
 
 
