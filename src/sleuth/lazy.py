@@ -5,7 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -62,6 +65,18 @@ def import_registered(what: str) -> None:
     """Import the modules that register something of this name; a second call costs next to nothing."""
     for module in _REGISTERED.get(what, ()):
         import_module(module)
+
+
+def installed_entry_points(group: str) -> list[EntryPoint]:
+    """Return the entry points of installed packages in a group, by name.
+
+    The files of all packages are parsed only where one of them names the group, which is rare.
+    """
+    from importlib.metadata import distributions, entry_points
+
+    if not any(group in (package.read_text("entry_points.txt") or "") for package in distributions()):
+        return []
+    return sorted(entry_points(group=group), key=lambda point: point.name)
 
 
 def _imports_of(name: str, package: str, file: str) -> list[str]:

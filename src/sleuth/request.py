@@ -81,8 +81,14 @@ class BaseRequest:
             ArgumentError: an unknown name, or a value that breaks its rule.
         """
         check_names(values, {"query", "k", *defaults(cls)}, "arguments")
-        if isinstance(query := values.get("query"), str):
+        query, k = values.get("query"), values.get("k", DEFAULT_K)
+        if isinstance(query, str):
             check_query(query)  # its message has the length, pydantic's the whole query
+            usual = defaults(cls)
+            options = {name: value for name, value in values.items() if value is not usual.get(name, value)}
+            are_switches = all(type(value) is type(usual[name]) is bool for name, value in options.items())
+            if are_switches and type(k) is int:  # nothing to convert: a command would wait for pydantic
+                return cls(query=query, k=k, **options)
         try:
             request: Self = adapter_of(cls).validate_python(values)
         except ValidationError as error:

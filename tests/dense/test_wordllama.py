@@ -166,7 +166,9 @@ def test_meaning() -> None:
     assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.2
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"vocab": {"a": 1}}', '{"vocab": nothing}'])
+@pytest.mark.parametrize(
+    "text", ["", '{"vocab": {"a": 0}}', '{"vocab": {"a": 1}, "merges": []}', '{"vocab": no, "merges": []}']
+)
 def test_damaged_vocabulary(tmp_path: Path, text: str) -> None:
     """A file without a vocabulary in order of id raises an error with its name."""
     path = tmp_path / "v.json"

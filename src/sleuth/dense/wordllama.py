@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic_core import from_json as parsed_json
 
 from sleuth.dense.embedding import Reading
 from sleuth.dense.legibility import legible, legible_query
@@ -36,7 +37,7 @@ MOST_TOKENS = 512
 """Of a text that are kept, or compared with others; the vector is of all."""
 
 
-_SPACE: Final = "\u2581"
+_SPACE: Final = "\u2581".encode()
 """Stands for a space in the published vocabulary."""
 _FIRST_BYTE, _FIRST_TEXT = 3, 259
 """The tokens between stand for one byte each, of letters that have no token."""
@@ -257,11 +258,10 @@ def _token_letters(id: int) -> _TokenLetters:
 def read_vocabulary(path: Path) -> list[bytes]:
     """Return the tokens of a Hugging Face tokenizer file, in order of id, with spaces for "\u2581"."""
     data = path.read_bytes()
-    try:  # a third of the file, found without decoding or parsing the merges
+    try:  # a third of the file, found without parsing the merges
         start = data.index(b"{", data.index(b'"vocab":'))
-        end = data.find(b'"merges":', start)
-        text = data[start : end if end > 0 else len(data)].decode().replace(_SPACE, " ")
-        ids: dict[str, int] = json.JSONDecoder().raw_decode(text)[0]
+        text = data[start : data.index(b'"merges":', start)].rstrip().removesuffix(b",")
+        ids: dict[str, int] = parsed_json(text.replace(_SPACE, b" "), cache_strings="none")
     except ValueError as error:
         raise LoadError(str(path), f"no vocabulary in it ({error})") from error
     if list(ids.values()) != list(range(len(ids))):

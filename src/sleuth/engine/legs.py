@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.dense import DenseLeg
 from sleuth.errors import ArgumentError, StoreError
+from sleuth.lazy import installed_entry_points
 from sleuth.lexical import LexicalLeg
 from sleuth.sparse import SparseLeg
 from sleuth.store import IndexLeg, LegContext, RankingLeg
@@ -59,9 +60,7 @@ def leg_kind(name: str) -> type[IndexLeg]:
         ArgumentError: no such leg; lists those there are.
     """
     if name not in _KINDS:
-        from importlib.metadata import entry_points
-
-        for point in entry_points(group=GROUP):
+        for point in installed_entry_points(GROUP):
             if point.name == name:
                 register_leg(point.load())
     if name not in _KINDS:

@@ -13,13 +13,16 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, PluginError
 from sleuth.hooks.registry import BUILTIN, Hook, Morpheus, PluginInfo, PluginOverride
+from sleuth.lazy import installed_entry_points
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "sleuth.plugins"
 
@@ -45,7 +48,7 @@ def load_plugins(
     Raises:
         ArgumentError: `folder` is no folder.
     """
-    points = sorted(entry_points(group=GROUP), key=lambda point: point.name) if installed else []
+    points = installed_entry_points(GROUP) if installed else []
     paths = plugin_files(folder) if folder is not None else ()
     return [
         *(load_entry_point(registry, point, instance, activate=activate) for point in points),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sleuth.errors import ArgumentError
+from sleuth.lazy import installed_entry_points
 from sleuth.text import Chunker
 from sleuth.types import Chunk, Document
 
@@ -91,9 +92,7 @@ def open_chunker(settings: IndexSettings, chunker: DocumentChunker | None = None
 
 
 def _installed(name: str) -> DocumentChunker:
-    from importlib.metadata import entry_points
-
-    points = {point.name: point for point in entry_points(group=GROUP)}
+    points = {point.name: point for point in installed_entry_points(GROUP)}
     if name not in points:
         names = ", ".join(sorted(points)) or "none"
         raise ArgumentError(

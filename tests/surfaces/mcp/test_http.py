@@ -29,12 +29,12 @@ print(*sys.modules)
 """
 
 
-def test_a_server_starts_without_the_sdk(tmp_path: Path) -> None:
-    """A server that no agent has asked begins and ends without loading the SDK."""
+def test_a_server_starts_with_what_it_needs(tmp_path: Path) -> None:
+    """A server that nobody has asked loads neither the SDK of agents, nor httpx, nor what opens indexes of code."""
     command = [sys.executable, "-c", STARTED, str(tmp_path / "index")]
     modules = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert "sleuth.surfaces.mcp.http" in modules
-    assert not {"mcp", "mcp_types", "mcp.types"} & set(modules)
+    assert not {"mcp", "mcp_types", "mcp.types", "httpx", "sleuth.engine.codebase"} & set(modules)
 
 
 def test_first_requests_at_once_are_all_answered(quiet_project: Path) -> None:

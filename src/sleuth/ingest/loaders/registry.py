@@ -20,6 +20,7 @@ from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64, without_dumps
 from sleuth.ingest.reports import FileEntry, Skipped
+from sleuth.lazy import installed_entry_points
 from sleuth.logs import logger_of
 from sleuth.types import Document
 
@@ -35,10 +36,8 @@ GROUP: Final = "sleuth.loaders"
 @cache
 def _installed() -> tuple[FileFormat, ...]:
     """Return the formats of installed packages; one that does not load is logged and left out."""
-    from importlib.metadata import entry_points
-
     formats: list[FileFormat] = []
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
+    for point in installed_entry_points(GROUP):
         try:
             value = point.load()
         except Exception as error:  # noqa: BLE001 - a package that fails must not stop the others

@@ -6,8 +6,6 @@ open; 4 another writer holds the index; 5 a service did not answer; 130 interrup
 
 from __future__ import annotations
 
-import atexit
-import gc
 import io
 import logging
 import os
@@ -85,15 +83,6 @@ def run(arguments: list[str]) -> None:
     command(default_map=default_map(command, values))
 
 
-def start_quickly() -> None:
-    """Turn off start-up work that a single command does not need, and that together takes over a tenth of its time."""
-    # Pydantic searches every installed package for plugins.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # starting threads takes time, and no matrix is large
-    gc.set_threshold(100_000)  # imports make many objects and no garbage
-    atexit.register(gc.freeze)  # the objects need not be collected when the process ends
-
-
 def tell_damage() -> None:
     """Print on standard error what an index finds damaged beside the answer of a command."""
     handler = logging.StreamHandler()
@@ -103,7 +92,6 @@ def tell_damage() -> None:
 
 def main() -> None:
     """Run the command line; print an expected failure as one message and exit with its code."""
-    start_quickly()
     sys.stdout = sys.stdout or open(os.devnull, "w")  # closed by the caller, as by `>&-`  # noqa: PTH123, SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: PTH123, SIM115
     for stream in (sys.stdout, sys.stderr):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeAlias, TypeVar
 
 from fastapi import Depends, Request
 
-from sleuth.engine import SearchRequest, embedder_for, open_code, open_sources
+from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces.freshness import Refresher
@@ -129,6 +129,8 @@ class Service:
             raise UnknownRepositoryError(
                 "this server does not offer code; `sleuth serve --in docs --in code` does"
             )
+        from sleuth.engine import open_code
+
         with self._opening:
             if self._code is None:
                 try:
@@ -201,6 +203,8 @@ class Service:
                 raise ArgumentError(f"sources must be among {', '.join(offered)}, got {name!r}")
         if names == ("docs",):
             return self.view(key)
+        from sleuth.engine import open_sources
+
         engine, place = self.view(key), (names, key.filter, key.code)
         code = self._code_retrievers(key, names) if key.code and place not in self._opened else {}
         with self._opening:
@@ -222,6 +226,7 @@ class Service:
             UnknownRepositoryError: no repository that is indexed.
         """
         from sleuth.code import SnapshotRetriever
+        from sleuth.engine import embedder_for
 
         code = self.code(key)
         repositories = [each for each in code.repositories() if _is_named(each, names)]

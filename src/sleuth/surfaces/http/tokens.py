@@ -15,7 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from sleuth.errors import MissingPackageError
-from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, request, resolve
+from sleuth.remote import BrokenError, CertificateError, Deadline, LargeError, resolve
 from sleuth.surfaces.http.keys import DEFAULT_SCOPES, Key, Scope
 from sleuth.surfaces.http.problems import Refusal
 
@@ -166,6 +166,8 @@ def _json_at(url: str) -> Mapping[str, Any]:
     Raises:
         ValueError: not https (http on this machine alone), another status, or not a JSON object.
     """
+    from sleuth.remote import request  # loads httpx, which a server without tokens does not need
+
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme != "https" and not (parts.scheme == "http" and host in ("localhost", "127.0.0.1", "::1")):
