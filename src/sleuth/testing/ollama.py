@@ -166,9 +166,7 @@ class OllamaServer(LocalServer):
             if fault == "die" and number == len(lines) // 2:
                 raise ConnectionResetError
             data = json.dumps(line).encode() + b"\n"
-            if fault == "drip":
-                yield from self._drops(data)
-            yield data
+            yield from self._drops(data) if fault == "drip" else (data,)
         if fault == "late-error":
             yield json.dumps({"error": "an error was encountered while running the model"}).encode() + b"\n"
         elif fault != "undone":

@@ -53,13 +53,16 @@ def test_files_are_read_as_index_reads_them(writable: Local) -> None:
         ("files", ("../../notes.md", b"# Bees\n\nBees dance to tell of flowers.\n")),
         ("files", ("rows.csv", b"text,year\nRow of ants,2001\nRow of wasps,2002\n")),
         ("files", ("x.bin", bytes(range(256)))),
+        ("files", ("y.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>")),
     ]
     answer = writable.client.post(
         "/v1/documents/upload", files=files, data={"metadata": json.dumps({"batch": 7})}
     )
     assert answer.status_code == 200, answer.text
     assert (answer.json()["added"], answer.json()["ids"]) == (3, ["notes.md", "rows.csv#1", "rows.csv#2"])
-    assert [entry["name"] for entry in answer.json()["skipped"]] == ["x.bin"]
+    reasons = {entry["name"]: entry["reason"] for entry in answer.json()["skipped"]}
+    assert reasons["x.bin"] == "binary"
+    assert reasons["y.svg"].endswith("--all reads it (a command is for whoever runs this server)")
     page = writable.client.get("/v1/documents", params={"filter": "batch:7"}).json()
     assert sorted(document["id"] for document in page["documents"]) == [
         "notes.md",
@@ -67,7 +70,7 @@ def test_files_are_read_as_index_reads_them(writable: Local) -> None:
         "rows.csv#2",
     ]
     assert writable.client.post("/v1/documents/delete", json={"filter": "batch:7"}).json()["ids"]
-    only = writable.client.post("/v1/documents/upload", files=files[2:])
+    only = writable.client.post("/v1/documents/upload", files=files[2:3])
     assert (only.status_code, only.json()["code"]) == (422, "LoadError")
 
 

@@ -364,6 +364,8 @@ def test_narrow_screens(look: Any, path: str) -> None:
     page = look(viewport={"width": 360, "height": 740}).open(path)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.locator("#q").bounding_box()["width"] > 150
+    if path == "/contents":
+        assert page.locator("table").first.evaluate("table => table.scrollWidth <= table.clientWidth")
 
 
 def test_without_script(look: Any) -> None:

@@ -66,6 +66,7 @@ def test_files_are_added_and_deleted_on_the_page(browser: Any, tmp_path: Path) -
         page.click("button:has-text('Delete this document')")
         page.wait_for_selector("dd:text-is('0')")
         assert look.open("/?q=margay").locator(".hit").count() == 0
+        assert "head first" not in page.locator("main").inner_text()  # nor an answer of before
         assert look.complaints == []
         look.context.close()
         other = server.client.post("/change", data={"delete": "x"}, headers={"origin": "https://evil.org"})
@@ -229,6 +230,7 @@ def test_what_was_skipped_is_listed_with_reasons(tmp_path: Path) -> None:
     for n in range(60):
         (tmp_path / "docs" / f"<b>{n:02}.pdf").write_bytes(b"%PDF-1.4 broken")
     (tmp_path / "docs" / "a.md").write_text("Margays climb.")
+    (tmp_path / "docs" / "a.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     (tmp_path / "repo" / "cats.py").write_text("def climb():\n    pass\n")
     (tmp_path / "repo" / "data.bin.py").write_bytes(b"\0\1\2" * 400)
     with Engine.open(tmp_path / ".sleuth", create=True, embedder=None) as engine:
@@ -245,12 +247,13 @@ def test_what_was_skipped_is_listed_with_reasons(tmp_path: Path) -> None:
             server.client.get("/contents", params={"skipped": n}, headers=headers).text for n in (1, 999)
         )
         own = server.client.get("/contents", headers={"authorization": f"Bearer {limited}"}).text
-    assert "61 files or parts of files without text in the index; 1 to 50 here." in first
+    assert "62 files or parts of files without text in the index; 1 to 50 here." in first
+    assert "a drawing; --all reads it (a command is for whoever runs this server)" in first + last
     assert "docs/&lt;b&gt;00.pdf" in first
     assert "not a PDF, or damaged" in first
     assert "skipped=2#skipped" in first
     assert 'repo/data.bin.py</bdi></td><td dir="auto">binary' in last
-    assert "51 to 61 here" in last
+    assert "51 to 62 here" in last
     assert "What was skipped" not in own
 
 

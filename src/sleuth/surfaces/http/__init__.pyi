@@ -29,6 +29,7 @@ from sleuth.surfaces.http.job_record import RecordedJob as RecordedJob
 from sleuth.surfaces.http.keys import KeyFile as KeyFile
 from sleuth.surfaces.http.lanes import Lane as Lane
 from sleuth.surfaces.http.openwebui import passage_url as passage_url
+from sleuth.surfaces.http.problems import for_clients as for_clients
 from sleuth.surfaces.http.sessions import Sessions as Sessions
 from sleuth.surfaces.http.sessions import write_secret as write_secret
 from sleuth.surfaces.http.settings import threads_per_worker as threads_per_worker

@@ -19,7 +19,7 @@ from sleuth.errors import ArgumentError, LoadError
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
 from sleuth.surfaces.http.job_record import SkippedFile
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, Steps, accepted, is_asynchronous, start_job
-from sleuth.surfaces.http.problems import Refusal
+from sleuth.surfaces.http.problems import Refusal, for_clients
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.search import FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -154,7 +154,7 @@ async def upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: Ca
             except LoadError as error:
                 if len(names) == 1:
                     raise
-                report = {"skipped": [{"name": names[number], "reason": error.reason}]}
+                report = {"skipped": [{"name": names[number], "reason": for_clients(error.reason)}]}
         tell(number + 1, len(names))
         return report
 
@@ -220,7 +220,8 @@ def _read_file(
         shutil.copyfileobj(upload.data, out)
     for record in read([path], options=ReadOptions(hidden=True)):
         if isinstance(record, Skipped):
-            skips.append({"name": record.path.replace(str(path), upload.name), "reason": record.reason})
+            reason = for_clients(record.reason)
+            skips.append({"name": record.path.replace(str(path), upload.name), "reason": reason})
         elif isinstance(record, Document):
             source = str(record.metadata.get("source", upload.name)).replace(str(path), upload.name)
             metadata = {**record.metadata, **values, "source": source, "path": upload.name}

@@ -14,6 +14,7 @@ from sleuth.remote import Cancellation, context_of
 from sleuth.surfaces.http.answers import PROBLEMS, Strict, json_response
 from sleuth.surfaces.http.documents import UploadResponse
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, accepted, is_asynchronous, start_job
+from sleuth.surfaces.http.problems import for_clients
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
 
@@ -80,7 +81,7 @@ def _index(paths: list[Path], prune: bool, call: Call, tell: Tell) -> dict[str, 
 
 
 def _report(report: IndexReport, call: Call) -> dict[str, Any]:
-    skips = [{"name": each.path, "reason": each.reason} for each in report.skipped[:1000]]
+    skips = [{"name": each.path, "reason": for_clients(each.reason)} for each in report.skipped[:1000]]
     counts = {name: getattr(report, name) for name in ("added", "updated", "unchanged", "read", "version")}
     return {**counts, "ids": [], "removed": report.deleted + report.pruned, "skipped": skips}
 

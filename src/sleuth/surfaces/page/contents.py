@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 from sleuth.errors import StoreError
 from sleuth.filters import Compare
+from sleuth.surfaces.http import for_clients
 from sleuth.surfaces.page.facets import shared_folders
 from sleuth.surfaces.page.lookup import snapshots_of, stale_files
 from sleuth.text import escape_text
@@ -181,7 +182,7 @@ def state_of_index(call: Call, state: PageState, skip_page: int) -> dict[str, An
             folders = [
                 escape_text(root.name or "all below the folder of the index") for root in engine.roots()
             ]
-            skips = [(skip.path, skip.reason) for skip in engine.skips()]
+            skips = [(skip.path, for_clients(skip.reason)) for skip in engine.skips()]
     if values.get("words_only"):
         problems.append(str(values["words_only"]))
     snapshots = snapshots_of(call)

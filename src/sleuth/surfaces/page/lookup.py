@@ -46,8 +46,6 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
             "notes": (),
             "stale": 0,
         }
-    if searches_code(state):
-        call.service.freshness(call.key).check(wait=0.0)
     retriever = call.retriever(list(state.sources))
     last = state.page * PAGE
     request = call.request(state.request, k=last + 1)
@@ -55,7 +53,7 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         ranking = call.shown(retriever.run(request))
     items = ranking[last - PAGE : last]
     code = matching_code(call, state)
-    return {
+    values = {
         "hits": views.hits_of(items, request, retriever, last - PAGE + 1),
         "passages": len(items),
         "matching": _matching(call, state, code),
@@ -67,6 +65,9 @@ def results(call: Call, state: PageState) -> dict[str, Any]:
         "notes": [views.note_of(note, state) for note in ranking.notes],
         "stale": stale_files(call) if searches_code(state) else 0,
     }
+    if searches_code(state):
+        call.service.freshness(call.key).check(wait=0.0)  # last, since it would slow down the search
+    return values
 
 
 def standalone(call: Call, state: PageState) -> str:

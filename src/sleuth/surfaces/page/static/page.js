@@ -16,4 +16,5 @@ navigateInPlace((signal) => {
 });
 document.addEventListener("submit", (event) => {
   if (event.target.matches(".sign-out")) forget();
+  if (event.target.matches(".add, .delete form")) sessionStorage.clear(); // answers may cite what is changed
 });
