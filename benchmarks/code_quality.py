@@ -94,10 +94,17 @@ def _open(storage: CodeStorage, repository: str, snapshot: str) -> Snapshot:
 
 
 def case(snapshot: Snapshot, task: Task) -> Case:
-    """The candidates of a task: the best by each signal and by all together, and the gold files."""
+    """The candidates of a task: the best by each signal and by all together, and the gold files.
+
+    Signals that weigh more or less for a short query are scaled so that the weights of all queries fit them.
+    """
     query = read_query(task.text)
     ranking_of_files = rank_files(snapshot, query)
-    values = np.stack([ranking_of_files.signals.values[name] for name in ranking.WEIGHTS])
+    weights = ranking.weights_for(query)
+    signals = ranking_of_files.signals.values
+    values = np.stack(
+        [signals[name] * np.float32(weights[name] / weight) for name, weight in ranking.WEIGHTS.items()]
+    )
     candidates = set(np.argsort(-ranking_of_files.scores, kind="stable")[:KEPT].tolist())
     for row in values:
         candidates |= set(np.argsort(-row, kind="stable")[: KEPT // 3].tolist())

@@ -132,3 +132,20 @@ def test_a_name_with_hyphens_is_first(tmp_path: Path, storage: CodeStorage) -> N
     for query, path in (("date-selector", "page.html"), ("--main-color", "main.css")):
         hits = retriever.retrieve(query, report.repository, strategy="keyword")
         assert (hits[0].file_path, hits[0].score) == (path, 1.0)
+
+
+def test_of_equal_names_the_file_of_that_name_is_first(tmp_path: Path, storage: CodeStorage) -> None:
+    """Of definitions of one name, those come first whose file has it, and last those of an older version."""
+    source = "class TokenBucket:\n    size = 1\n"
+    paths = (
+        "api/v3/token_bucket.py",
+        "api/v4/all.py",
+        "api/v4/token_bucket.py",
+        "api/v4/b/token_bucket.py",
+        "batch.py",
+    )
+    write(tmp_path / "app", dict.fromkeys(paths, source))
+    report = index_path(storage, tmp_path / "app", vectors=False)
+    hits = CodeRetriever(storage, None).retrieve("TokenBucket", report.repository, strategy="keyword")
+    expected = ["api/v4/token_bucket.py", "api/v4/b/token_bucket.py", "batch.py", "api/v4/all.py"]
+    assert [hit.file_path for hit in hits] == [*expected, "api/v3/token_bucket.py"]

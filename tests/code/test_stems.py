@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage
-from sleuth.code.search import rank_files, read_query
+from sleuth.code.search import rank_files, ranking, read_query
 from tests.code.conftest import open_project
 
 PATHS = ("args.py", "json_reader.py", "a/config.py", "b/config.py", "ser/mod.rs", "other.py")
@@ -45,3 +45,11 @@ def test_a_file_that_is_named_comes_first(storage: CodeStorage, tmp_path: Path) 
     assert hits[0].file_path == "args.py"
     assert "stem" in str(hits[0].explanation)
     assert "stem" not in str(hits[1].explanation)
+
+
+def test_names_of_files_count_more_for_a_short_query() -> None:
+    """A query of up to twelve words weighs names of files more than its title, which is the same text as its prose."""
+    short, long = (ranking.weights_for(read_query("word " * count)) for count in (12, 13))
+    assert short["stem"] > long["stem"]
+    assert short["title"] < long["title"]
+    assert short["prose"] == long["prose"]

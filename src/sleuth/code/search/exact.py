@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.code.parsing.kinds import CONTAINERS
+from sleuth.code.search.twins import Twins
 from sleuth.code.snapshots.places import module_steps
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _NAME = re.compile(rf"(?:--)?{_PART}(?:(?:\.|::|#|->|\\|/)~?{_PART})*")
 _STEP = re.compile(r"\.|::|#|->|\\|/")
 _PLACE = re.compile(r"(?P<path>[^\s:]+?)(?:(?::|#L|\()(?P<line>\d+)(?:(?:-|:|, ?)L?\d+)?\)?)?")
 _CALL = re.compile(r"\([^()]*\)$")
+_NO_LETTER = re.compile(r"[_$-]")
+"""What a name has and the name of its file may lack: `token_bucket.rs` of `TokenBucket`."""
 
 
 class Spot(NamedTuple):
@@ -96,7 +99,10 @@ def definitions_named(snapshot: Snapshot, steps: list[str]) -> list[Definition]:
             if _stands_in(definition.file.path, steps[:outside])
         ]
         if definitions:
-            return sorted(definitions, key=lambda d: _rank(d, ".".join(steps[outside:])))
+            name = ".".join(steps[outside:])
+            factors = snapshot.shared(Twins).factors(".".join(steps), len(snapshot.files))
+            is_older = {d.file.path: bool(factors[snapshot.by_path[d.file.path]] < 1) for d in definitions}
+            return sorted(definitions, key=lambda d: _rank(d, name, is_older=is_older[d.file.path]))
     return []
 
 
@@ -108,14 +114,23 @@ def _stands_in(path: str, steps: list[str]) -> bool:
     return any(module[: len(module) - up][-len(steps) :] == steps for up in (0, 1))
 
 
-def _rank(definition: Definition, name: str) -> tuple[bool, bool, int, int, str, int]:
-    """Return what is compared: the whole name, code before tests, containers before members, then the place."""
+def _rank(
+    definition: Definition, name: str, *, is_older: bool
+) -> tuple[bool, bool, bool, int, int, bool, int, str, int]:
+    """Return what is compared, the lower the better.
+
+    The whole name, code before tests, newer versions before older ones, containers before members, files of that name
+    before others, then the place.
+    """
     symbol, file = definition.symbol, definition.file
     kind = 0 if symbol.kind in CONTAINERS else 1 if symbol.kind not in ("constant", "attribute") else 2
     if symbol.kind in ("impl", "module"):
         kind = 1
     depth = symbol.qualified.count(".")
-    return symbol.qualified != name, file.category != "code", kind, depth, file.path, symbol.line
+    stem = file.path.rpartition("/")[2].rpartition(".")[0]
+    is_elsewhere = _NO_LETTER.sub("", stem).lower() != _NO_LETTER.sub("", symbol.name).lower()
+    place = file.path.count("/"), file.path, symbol.line
+    return symbol.qualified != name, file.category != "code", is_older, kind, depth, is_elsewhere, *place
 
 
 def _spot_of(snapshot: Snapshot, definition: Definition) -> Spot | None:

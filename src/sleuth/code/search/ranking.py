@@ -39,6 +39,9 @@ WEIGHTS: dict[str, float] = {
 MEANING = 1.5
 """What the vector leg counts among the signals: a tenth of all others (docs/measured/code.md)."""
 
+SHORT = {"title": 0.76, "stem": 0.75, "meaning": 2.2}
+"""Weights that differ for a short query: its title and its prose are the same text, and would count twice."""
+
 CATEGORY_FACTORS = {"code": 1.0, "test": 0.6, "docs": 0.7, "config": 0.8, "generated": 0.5}
 """What a file counts that is not what people mostly ask for; 1 where the query asks for it."""
 
@@ -59,6 +62,11 @@ class RankedFiles:
     signals: Signals
 
 
+def weights_for(query: Query) -> dict[str, float]:
+    """Return what each signal counts for a query."""
+    return WEIGHTS | {"meaning": MEANING} | (SHORT if query.is_short else {})
+
+
 def rank_files(
     snapshot: Snapshot,
     query: Query,
@@ -70,7 +78,9 @@ def rank_files(
     Args:
         meaning: of the vector leg, scaled as signals are, or None.
     """
-    weights = WEIGHTS if meaning is None else WEIGHTS | {"meaning": MEANING}
+    weights = weights_for(query)
+    if meaning is None:
+        del weights["meaning"]
     signals = Signals(snapshot, query, allowed)
     n = len(snapshot.files)
     if not n:
