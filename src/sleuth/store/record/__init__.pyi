@@ -12,3 +12,4 @@ from sleuth.store.record.layout import DocumentRow as DocumentRow
 from sleuth.store.record.layout import StoredChunk as StoredChunk
 from sleuth.store.record.layout import chunk_checksum as chunk_checksum
 from sleuth.store.record.layout import document_checksum as document_checksum
+from sleuth.store.record.pages import RecordFile as RecordFile

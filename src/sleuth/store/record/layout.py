@@ -18,13 +18,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.disk.files import check_database
 from sleuth.store.record.checksums import row_checksum
+from sleuth.store.record.open_files import file_of
 from sleuth.store.record.salt import read_salt
+
+if TYPE_CHECKING:
+    from sleuth.store.record.pages import RecordFile
 
 FORMAT = 1
 APPLICATION = 0x534C5448
@@ -137,10 +141,14 @@ class Connection(sqlite3.Connection):
 
     Attributes:
         folder: of the index.
+        file: of the database. Each connection of a process keeps it, see `file_of`.
+        log: path of the log of the database.
         held: the statement that holds a reader to one version, while there is one.
     """
 
     folder: Path
+    file: RecordFile
+    log: str
     held: sqlite3.Cursor | None = None
 
     @cached_property
@@ -152,6 +160,26 @@ class Connection(sqlite3.Connection):
         """
         return read_salt(self, self.folder)
 
+    def rows_on_pages(self, keys: list[int]) -> list[tuple[Any, ...]]:
+        """Return those chunks, with their documents, that need no SQLite; the caller compares their checksums.
+
+        The file is looked at only while the version that this connection holds has no log. SQLite neither changes nor
+        shortens the file then: a checkpoint needs the lock that all readers without a log share (WAL_READ_LOCK(0)),
+        and to empty the log it needs the locks of all readers with one.
+        """
+        if self.held is None or self._has_log():
+            return []
+        if not self.file.knows_tables():
+            roots = dict(self.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'table'"))
+            self.file.use_tables(roots["chunks"], roots["documents"])
+        return self.file.rows(keys)
+
+    def _has_log(self) -> bool:
+        try:
+            return os.stat(self.log).st_size > 0  # noqa: PTH116 - for every query
+        except FileNotFoundError:  # an index that nobody writes
+            return False
+
     def hold(self) -> tuple[int, int]:
         """See the newest version from now on, and no other until `let_go`: its generation and number.
 
@@ -161,6 +189,11 @@ class Connection(sqlite3.Connection):
         self.held = self.execute("SELECT generation, version FROM state UNION ALL SELECT 0, 0")
         generation, version = self.held.fetchone()
         return generation, version
+
+    def close(self) -> None:
+        """Close the connection, and the file with the last one."""
+        super().close()
+        self.__dict__.pop("file", None)
 
     def let_go(self) -> None:
         """End what `hold` or BEGIN began."""
@@ -180,6 +213,7 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
         shared: a reader that may make the files that readers and writers share.
     """
     check_database(path)
+    file = file_of(path)
     mode = "immutable=1&mode=ro" if immutable else ("mode=rw" if write or shared else "mode=ro")
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(path.parent.resolve() / path.name))}?{mode}",
@@ -189,7 +223,7 @@ def connect(path: Path, *, write: bool, immutable: bool = False, shared: bool = 
         uri=True,
         factory=Connection,
     )
-    connection.folder = path.parent
+    connection.folder, connection.file, connection.log = path.parent, file, f"{path}-wal"
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MOST_VALUE)
     try:
         if write:
