@@ -155,10 +155,13 @@ def test_the_right_source_comes_first(both: Sources, query: str, kind: str) -> N
         ("class of the ledger", 0.75, 1.0),
         ("__record", 0.75, 1.0),
         ("__record and the ledger", 0.75, 1.0),
+        ("how often is MAX_TRIES", 0.75, 1.0),
+        ("payment processor for orders", 0.9, 1.0),
+        ("my payment processor for orders", 1.0, 0.85),
     ],
 )
 def test_what_a_query_asks_for(both: Sources, query: str, docs: float, code: float) -> None:
-    """A cue or a name, with or without leading underscores, asks for code; "class-based" does not."""
+    """A cue, a name, an identifier that only code has, or all words of a name ask for code; "class-based" does not."""
     kinds = {
         str(item.metadata["source_type"]): item.explanation.parts[0].parts[0].facts["kind"]
         for item in both.retrieve(query, 50, explain=True)

@@ -30,7 +30,9 @@ _POWER: Final = 0.1
 """The share is divided by this power of the length: a long text holds more of any query."""
 _UNASKED_CODE: Final = 0.85
 _UNASKED_TEXT: Final = 0.75
-"""What a source counts where the query asks for the other kind (docs/how-to/several-sources.md has the table)."""
+"""What a source counts where the query asks for the other kind (docs/measured/sources.md has the table)."""
+_TEXT_BESIDE_NAME: Final = 0.9
+"""What text counts where the query has all words of a definition's name."""
 
 _ASKS_FOR_CODE = re.compile(
     r"\w\(\)|\b(?:(?:functions?|class(?:es)?|structs?|methods?|modules?|decorators?)(?![- ]based\b)|dataclass|def"
@@ -44,7 +46,9 @@ _ASKS_FOR_TEXT = re.compile(
     re.IGNORECASE,
 )
 _TOKEN = re.compile(r"[^\W\d][\w.]*")
+_WORD = re.compile(r"\w+")
 _LOOKS_LIKE_CODE = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w")
+_IDENTIFIER = re.compile(r"\w*(?:[a-z][A-Z]|[^\W_]_+[^\W_])\w*")
 _FORMULA = "(mean of the greatest 3 worths from this hit on, weighing 1, 1/2, 1/3 - .001 * (rank - 1)) * kind"
 _FORMULA_BELOW = "score of the last hit that was read * its rank / rank"
 
@@ -61,7 +65,8 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
        0.001 for each rank above it; then multiplied by `kind`. So a source with several good passages comes before a
        source with one.
 
-    `kind` is below 1 for code if the query does not ask for code, and for text if it asks for code alone; otherwise 1.
+    `kind` is below 1 for code if the query does not ask for code, and for text if it asks for code alone or spells the
+    name of a definition; otherwise 1.
     Hits after the tenth get the score of the tenth, falling with their rank.
 
     Args:
@@ -70,7 +75,7 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
     heads = {name: ranking[:FIRST] for name, ranking in rankings.items()}
     first = [item for head in heads.values() for item in head]
     worths = iter(_worths(query, first))
-    kinds = _kinds(query, first)
+    kinds = _kinds(query, list(heads.values()))
     return {
         name: Ranking(
             list(_scaled(ranking, [next(worths) for _ in heads[name]], kinds)), ranking.parts, ranking.notes
@@ -107,22 +112,54 @@ class _Kinds(NamedTuple):
     text: float
 
 
-def _kinds(query: str, items: Iterable[RetrievedItem]) -> _Kinds:
+def _kinds(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> _Kinds:
     """Return what code and text count: less where the query asks for the other, by its words or by a name.
 
     Args:
-        items: among them the definitions that the query may name.
+        heads: the first hits of each source, among them the definitions that the query may name.
     """
+    items = [item for head in heads for item in head]
+    asks_for_text = _ASKS_FOR_TEXT.search(query)
+    if _ASKS_FOR_CODE.search(query) or _names_code(query, items):
+        return _Kinds(1.0, 1.0 if asks_for_text else _UNASKED_TEXT)
+    if not asks_for_text and _spells_a_name(query, heads):
+        return _Kinds(1.0, _TEXT_BESIDE_NAME)
+    return _Kinds(_UNASKED_CODE, 1.0)
+
+
+def _names_code(query: str, items: Sequence[RetrievedItem]) -> bool:
+    """Return whether a query has a name that code defines, or an identifier that only code contains."""
     names = {
         str(item.metadata["name"]).lstrip("_") for item in items if "name" in item.metadata and _is_code(item)
     }
     tokens = [query.strip(), *filter(_LOOKS_LIKE_CODE.search, _TOKEN.findall(query))]
-    asks_for_code = bool(_ASKS_FOR_CODE.search(query)) or any(
-        not names.isdisjoint(part.lstrip("_") for part in token.split(".")) for token in tokens
-    )
-    if not asks_for_code:
-        return _Kinds(_UNASKED_CODE, 1.0)
-    return _Kinds(1.0, 1.0 if _ASKS_FOR_TEXT.search(query) else _UNASKED_TEXT)
+    parts = {part for token in tokens for part in token.split(".")}
+    if not names.isdisjoint(part.lstrip("_") for part in parts):
+        return True
+    identifiers = set(filter(_IDENTIFIER.fullmatch, parts))
+    if not identifiers:
+        return False
+    words: dict[bool, set[str]] = {True: set(), False: set()}
+    for item in items:
+        words[_is_code(item)].update(_WORD.findall(_text_of(item)))
+    return not identifiers.isdisjoint(words[True] - words[False])
+
+
+def _spells_a_name(query: str, heads: Iterable[Sequence[RetrievedItem]]) -> bool:
+    """Return whether a query has all words of a definition's name, at least two, and more than of any heading.
+
+    Args:
+        heads: the first hits of each source; the first name or heading of each counts.
+    """
+    analyzer = get_analyzer(_ANALYZER)
+    words = set(analyzer.tokens(query))
+    name = heading = 0
+    for item in filter(None, (next(filter(_name_of, head), None) for head in heads)):
+        if not _is_code(item):
+            heading = max(heading, len(words.intersection(analyzer.tokens(_name_of(item)))))
+        elif words.issuperset(parts := analyzer.tokens(_name_of(item).removeprefix("get_"))[1:]):
+            name = max(name, len(set(parts)))
+    return name > max(1, heading)
 
 
 def _is_code(item: RetrievedItem) -> bool:
