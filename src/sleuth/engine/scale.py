@@ -48,7 +48,6 @@ _ASKS_FOR_TEXT = re.compile(
 _TOKEN = re.compile(r"[^\W\d][\w.]*")
 _WORD = re.compile(r"\w+")
 _LOOKS_LIKE_CODE = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w")
-_IDENTIFIER = re.compile(r"\w*(?:[a-z][A-Z]|[^\W_]_+[^\W_])\w*")
 _FORMULA = "(mean of the greatest 3 worths from this hit on, weighing 1, 1/2, 1/3 - .001 * (rank - 1)) * kind"
 _FORMULA_BELOW = "score of the last hit that was read * its rank / rank"
 
@@ -136,7 +135,7 @@ def _names_code(query: str, items: Sequence[RetrievedItem]) -> bool:
     parts = {part for token in tokens for part in token.split(".")}
     if not names.isdisjoint(part.lstrip("_") for part in parts):
         return True
-    identifiers = set(filter(_IDENTIFIER.fullmatch, parts))
+    identifiers = set(filter(_LOOKS_LIKE_CODE.search, parts))
     if not identifiers:
         return False
     words: dict[bool, set[str]] = {True: set(), False: set()}
