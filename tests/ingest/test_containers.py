@@ -9,6 +9,8 @@ import lzma
 import mailbox
 import tarfile
 import zipfile
+from collections.abc import Iterator
+from email import message_from_bytes, policy
 from email.message import EmailMessage
 from email.mime.message import MIMEMessage
 from email.mime.multipart import MIMEMultipart
@@ -20,7 +22,8 @@ import docx
 import pytest
 
 from sleuth import Engine
-from sleuth.ingest import Skipped
+from sleuth.errors import LoadError
+from sleuth.ingest import Skipped, large_worker
 from sleuth.types import Document
 from tests.ingest.extraction.reading import load, only, reason
 from tests.ingest.files import pdf
@@ -175,6 +178,73 @@ def test_a_header_of_nested_comments(tmp_path: Path, name: str, header: str) -> 
         if isinstance(record, Document)
         else record.reason.startswith("not readable")
     )
+
+
+SUBJECTS = [
+    "Plain words: 1 of 2",
+    "two  blanks",
+    "folded\n\tline",
+    "=?utf-8?q?Gr=C3=BC=C3=9Fe?=",
+    "a =?utf-8?b?w6k=?= b",
+    "a=?b",
+    "tab\tinside",
+    "Grüße",
+    "x" * 2000,
+    "blank at the end ",
+]
+IDS = [
+    "<1.a@x.org>",
+    "<a..b@x.org>",
+    "<a b@x.org>",
+    "none",
+    "<a@[127.0.0.1]>",
+    "<a@x.org> (text)",
+    "<=?utf-8?q?a?=@x>",
+]
+
+
+@pytest.mark.parametrize(
+    ("subject", "id"), [(subject, IDS[0]) for subject in SUBJECTS] + [("a", id) for id in IDS]
+)
+def test_headers_are_as_the_standard_library_reads_them(tmp_path: Path, subject: str, id: str) -> None:
+    """Most headers are read without its parser, which takes long, and others once; the text is the same."""
+    data = f"Subject: {subject}\nMessage-ID: {id}\nIn-Reply-To: {id}\nSubject: second\n\nbody\n".encode()
+    message = message_from_bytes(data, policy=policy.default)
+    expected = {
+        key: " ".join(str(message[name]).encode("utf-8", "replace").decode().split())
+        for key, name in (("title", "subject"), ("message_id", "message-id"), ("in_reply_to", "in-reply-to"))
+    }
+    metadata = only(tmp_path / "a.eml", data).metadata
+    assert {key: metadata.get(key) for key in expected} == expected
+
+
+def test_the_last_answer_of_a_process_ends_its_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It holds documents, or the reason why reading ended; answers before it say that more follow."""
+    monkeypatch.setattr(large_worker, "_ITEMS", 1)
+    path = tmp_path / "a.zip"
+    path.write_bytes(zipped({"a.txt": b"one", "b.txt": b"two" * 100}))
+    entry = {"file": str(path), "source": "a.zip", "size": path.stat().st_size, "modified_ns": 0}
+
+    def heads() -> list[dict[str, Any]]:
+        request = {"entry": entry, "kind": "zip", "options": {}}
+        return [head for head, _ in large_worker.answers(request, b"")]
+
+    first, last = heads()
+    assert len(first["items"]) == len(last["items"]) == 1
+    assert first["more"]
+    assert "more" not in last
+
+    def broken(*_: object) -> Iterator[Document]:
+        yield Document("one")
+        raise LoadError("a.zip", "it breaks off")
+
+    monkeypatch.setattr(large_worker, "load_here", broken)
+    first, last = heads()
+    assert len(first["items"]) == 1
+    assert first["more"]
+    assert last == {"error": "it breaks off", "kind": LoadError("", "").kind}
 
 
 def zipped(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:

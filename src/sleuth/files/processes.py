@@ -24,7 +24,7 @@ PATIENCE: Final = 3.0
 """Limit of the time by the clock that an answer may take, as a multiple of its CPU time: other programs use the CPU."""
 _START_SECONDS: Final = 60.0
 _FRAME: Final = struct.Struct("<QQ")
-_AT_ONCE: Final = 1 << 20
+_AT_ONCE: Final = 1 << 16
 
 
 class ProcessReply(NamedTuple):
@@ -71,6 +71,7 @@ class _Process:
 
     def __init__(self, command: list[str]) -> None:
         self.is_used = False
+        self._received = bytearray()
         self.popen = subprocess.Popen(  # noqa: S603  # our own interpreter and module
             command,
             stdin=subprocess.PIPE,
@@ -80,6 +81,10 @@ class _Process:
             env=_environment(),
             process_group=0,  # Ctrl-C reaches only the program, which then ends its processes
         )
+        assert self.popen.stdout is not None  # noqa: S101 - a pipe
+        self._pipe = self.popen.stdout.fileno()
+        self._poll = select.poll()
+        self._poll.register(self._pipe, select.POLLIN)
 
     def send(self, head: Mapping[str, Any], body: bytes) -> None:
         assert self.popen.stdin is not None  # noqa: S101 - a pipe
@@ -96,20 +101,17 @@ class _Process:
         return ProcessReply(json.loads(self._read(head, until)), self._read(body, until))
 
     def _read(self, size: int, until: float) -> bytes:
-        assert self.popen.stdout is not None  # noqa: S101 - a pipe
-        pipe = self.popen.stdout.fileno()
-        poll = select.poll()
-        poll.register(pipe, select.POLLIN)
-        parts: list[bytes] = []
-        while size:
-            if not poll.poll(max(0.0, 1000 * (until - time.monotonic()))):
+        received = self._received
+        while len(received) < size:
+            if not self._poll.poll(max(0.0, 1000 * (until - time.monotonic()))):
                 raise TimeoutError
-            part = os.read(pipe, min(size, _AT_ONCE))
+            part = os.read(self._pipe, _AT_ONCE)
             if not part:
                 raise ValueError("it broke off")
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+            received += part
+        data = bytes(memoryview(received)[:size])
+        del received[:size]
+        return data
 
     def end(self) -> int:
         """Kill the process if it still runs, close its pipes, and return its exit status (negative: the signal)."""

@@ -20,11 +20,20 @@ _ITEMS: Final = 500
 
 def answers(request: Mapping[str, Any], _: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
     """Yield the documents and skipped rows of a file, many at once, or the reason why it has no documents."""
+    parts = _parts(request)
+    head, body = next(parts, ({"items": []}, b""))
+    for next_head, next_body in parts:
+        yield {**head, "more": True}, body
+        head, body = next_head, next_body
+    yield head, body
+
+
+def _parts(request: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], bytes]]:
+    """Yield the answers to a request."""
     try:
         options = ReadOptions(**request["options"])
         for items, body in _batches(load_here(FileEntry(**request["entry"]), request["kind"], options)):
-            yield {"items": items, "more": True}, body
-        yield {"items": []}, b""
+            yield {"items": items}, body
     except LoadError as error:
         yield {"error": error.reason, "kind": error.kind}, b""
     except MissingPackageError as error:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any, Final
 
 from sleuth.errors import LoadError
 from sleuth.files import ProcessEndedError
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
-from sleuth.ingest.reports import Skipped
+from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.types import Document
 
 LARGE: Final = 256 << 10
@@ -31,7 +30,8 @@ def load_large(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
     """
     entry, extractors = file.entry, file.extractors
     assert extractors is not None  # noqa: S101 - only the program itself starts processes
-    request = {"entry": asdict(entry), "kind": file.kind, "options": _plain(options)}
+    fields = {name: getattr(entry, name) for name in FileEntry.__slots__}
+    request = {"entry": fields, "kind": file.kind, "options": _plain(options)}
     seconds = extractors.seconds + entry.size / _BYTES_PER_SECOND
     try:
         for head, body in extractors.readers.answers(request, b"", seconds):

@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC
-from email import message_from_bytes, policy
+from email import message_from_bytes
 from email.message import EmailMessage, MIMEPart
+from email.policy import EmailPolicy
+from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from sleuth.errors import LoadError
@@ -24,6 +27,15 @@ _HEADERS: Final = {"from": "From", "to": "To", "cc": "Cc"}
 _message_start = re.compile(rb"(?:\A\s{0,100}|(?<=\n\n)|(?<=\r\n\r\n))From [^\r\n]{0,1000}\r?\n")
 _escaped_from = re.compile(rb"^>(>{0,100}From )", re.MULTILINE)
 _quotation = re.compile(r"<(/?)blockquote\b[^>]{0,2000}>", re.IGNORECASE)
+_ascii = re.compile("[ -~]+")
+_atoms = r"[A-Za-z0-9_%+-]+(?:\.[A-Za-z0-9_%+-]+)*+"
+_words = re.compile(r"[!-~]++(?: [!-~]++)*+")
+_PLAIN: Final = {
+    "subject": _words,
+    "in-reply-to": _words,
+    "message-id": re.compile(f"<{_atoms}@{_atoms}>"),
+}
+"""By header, how most of them are written."""
 _IN, _OUT = "\ue000", "\ue001"
 """Mark where quotations begin and end while HTML becomes text; private characters that no mail means."""
 _forwarded = re.compile(
@@ -33,10 +45,30 @@ _forwarded = re.compile(
 )
 
 
+class _OncePolicy(EmailPolicy):
+    """The default policy, save that a header is parsed once: a part is asked for its type many times."""
+
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        """Return a header as `EmailPolicy` parses it."""
+        if len(value) > _LONG_HEADER or hasattr(value, "name"):
+            return super().header_fetch_parse(name, value)
+        return _parsed_header(name, value)
+
+
+_LONG_HEADER: Final = 1_000
+"""Characters of a header from which on it is parsed each time that it is asked for."""
+_POLICY: Final = _OncePolicy()
+
+
+@lru_cache(maxsize=256)
+def _parsed_header(name: str, value: str) -> Any:
+    return EmailPolicy.header_fetch_parse(_POLICY, name, value)
+
+
 def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """Yield a message with its headers as metadata, titled by its subject, then its attachments."""
     with _nested_little(file):
-        message = message_from_bytes(file.read(), policy=policy.default)
+        message = message_from_bytes(file.read(), policy=_POLICY)
         if not isinstance(message, EmailMessage) or not message.keys():
             raise LoadError(file.entry.source, "not readable as mail: it has no headers")
         headers = _headers(message)
@@ -75,7 +107,7 @@ def load_mbox(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
 def load_mhtml(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the page that was saved, without its pictures and styles."""
     with _nested_little(file):
-        message = message_from_bytes(file.read(), policy=policy.default)
+        message = message_from_bytes(file.read(), policy=_POLICY)
         pages = [part for part in message.walk() if part.get_content_type() == "text/html"]
         if not pages or not isinstance(message, EmailMessage):
             raise LoadError(file.entry.source, "not readable as mhtml: it holds no page")
@@ -112,15 +144,26 @@ def html_body(html: str) -> str:
 
 def _headers(message: EmailMessage) -> dict[str, Any]:
     """Return the headers that a reader looks for, decoded; those that are damaged are left out."""
-    headers = {
-        name: _header(message, name) for name in ("subject", "from", "to", "cc", "message-id", "in-reply-to")
+    raw: dict[str, str] = {}
+    for name, value in message.raw_items():
+        raw.setdefault(name.lower(), value)
+    headers: dict[str, str] = {
+        name: raw[name] if _is_plain(name, raw.get(name, "")) else _header(message, name)
+        for name in ("subject", "from", "to", "cc", "message-id", "in-reply-to")
+        if name in raw
     }
     try:
-        moment = message["date"].datetime
+        date = raw.get("date", "")
+        moment = parsedate_to_datetime(date) if _ascii.fullmatch(date) else message["date"].datetime
         headers["date"] = (moment.astimezone(UTC) if moment.tzinfo else moment).strftime("%Y-%m-%d %H:%M")
     except (AttributeError, ValueError, TypeError, OverflowError, RecursionError):
         pass
     return {name.replace("-", "_"): value for name, value in headers.items() if value}
+
+
+def _is_plain(name: str, value: str) -> bool:
+    """Return whether a header is surely written as `_header` returns it, which takes far longer."""
+    return name in _PLAIN and "=?" not in value and _PLAIN[name].fullmatch(value) is not None
 
 
 def _header(message: EmailMessage, name: str) -> str:
