@@ -267,7 +267,12 @@ def _read(
         )
         roots = [reading.root for reading in alike]
         yield from read(
-            roots, options=options, unchanged=run.unchanged, progress=show, scope=scope, left_out=left_out
+            roots,
+            options=options,
+            unchanged=run.unchanged,
+            progress=show if progress else None,
+            scope=scope,
+            left_out=left_out,
         )
         files, size = files + now.files, size + now.bytes
 

@@ -57,6 +57,7 @@ class Run:
         self.loaders = options.loaders
         self.recognises = bool(options.ocr)
         self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
+        self.readings_by_kind: dict[str, str] = {}
         self.adder.language = options.language
 
     def unchanged(self, source: str, size: int, modified_ns: int) -> bool:
@@ -65,13 +66,18 @@ class Run:
             return False
         if file.excess is not None:
             return file.excess.state == (size, modified_ns) and file.excess.limits == self.limits
-        reading = self._reading(source)
-        if reading == file.reading.removesuffix(_WITH_OCR):  # what a program recognised stays
-            reading = file.reading
-        return (file.size, file.modified_ns) == (size, modified_ns) and file.reading == reading
+        if (file.size, file.modified_ns) != (size, modified_ns):
+            return False
+        noted, reading = file.reading, self._reading(source)
+        return reading in (noted, noted.removesuffix(_WITH_OCR))  # what a program recognised stays
 
     def _reading(self, source: str) -> str:
         kind = kind_of(source, loaders=self.loaders)
+        if kind not in self.readings_by_kind:
+            self.readings_by_kind[kind] = self._reading_of(kind)
+        return self.readings_by_kind[kind]
+
+    def _reading_of(self, kind: str) -> str:
         if kind == "pdf" and self.recognises:
             return f"{self.readings[False]}{_WITH_OCR}"
         if is_built_in(kind, self.loaders):

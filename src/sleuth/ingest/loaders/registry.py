@@ -50,10 +50,9 @@ def _installed() -> tuple[FileFormat, ...]:
     return tuple(formats)
 
 
-def _formats(loaders: Sequence[FileFormat]) -> Iterator[FileFormat]:
-    """Yield the formats that are not built in, the first to be asked first."""
-    yield from loaders
-    yield from _installed()
+def _formats(loaders: Sequence[FileFormat]) -> tuple[FileFormat, ...]:
+    """Return the formats that are not built in, the first to be asked first."""
+    return (*loaders, *_installed())
 
 
 def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) -> str:
@@ -62,14 +61,14 @@ def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) ->
     Args:
         loaders: those of `ReadOptions`.
     """
-    base = name.rpartition("/")[2]
-    for one in _formats(loaders):
+    base, formats = name.rpartition("/")[2], _formats(loaders)
+    for one in formats:
         if one.has_extension(base):
             return one.kind
     if kind := kind_of_name(base):
         return kind
-    sniffed = (one.kind for one in _formats(loaders) if one.sniff is not None and one.sniff(head))
-    return next(sniffed, "") or kind_of_content(head)
+    sniffed = (one.kind for one in formats if one.sniff is not None and one.sniff(head))
+    return next(sniffed, "") or (kind_of_content(head) if head else "text")
 
 
 def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
@@ -94,7 +93,7 @@ def open_file(entry: FileEntry) -> BinaryIO:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise LoadError(entry.source, "not a file any more")
-    return open(handle, "rb")  # noqa: PTH123  # a descriptor
+    return open(handle, "rb", HEAD_BYTES)  # noqa: PTH123  # a descriptor
 
 
 def load(
