@@ -68,6 +68,7 @@ class Analyzer:
         keep_case: bool = False,
         find: Callable[[str], list[Span]],
         cut: Callable[[str], list[str]] | None = None,
+        forms: Callable[[str], list[str]] | None = None,
         finish: Stemming | None = None,
         stop: frozenset[str] = frozenset(),
         particles: frozenset[str] | None = None,
@@ -82,6 +83,7 @@ class Analyzer:
             keep_case: leave ASCII capitals to `find`.
             find: the tokens of one run, with their places in it; called once per distinct run.
             cut: what `find` finds in an ASCII run, without the places, for indexing.
+            forms: what `find` finds in a run that is one word, without the places, given that word folded.
             finish: the last step (stemming), over all tokens at once; keeps length and order.
             stop: tokens, before `finish`, that are left out.
             particles: single letters that make no compounds (`sleuth.text.compounds`); None where nothing does.
@@ -101,6 +103,7 @@ class Analyzer:
         self._keep_case = keep_case
         self._find = find
         self._cut = cut
+        self._forms = forms
         self._finish = finish
         self._stop = stop
         self._verbatim = verbatim
@@ -239,20 +242,23 @@ class Analyzer:
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """Return the tokens of each run: a str for one token, a tuple for any other number."""
-        stop, find, pieces_of = self._stop, self._find, self._cut
-        out: list[str | tuple[str, ...]] = []
+        stop, find, pieces_of, forms_of = self._stop, self._find, self._cut, self._forms
+        folded = words.fold_words(runs) if forms_of else {}
+        out: list[str | tuple[str, ...]] = list(runs)
         whole = not self._keep_case
-        for run in runs:
-            if whole and run.isascii() and run.isalnum():
-                out.append(run if run not in stop and len(run) <= MAX_TOKEN else ())
-            elif pieces_of is not None and run.isascii():
-                out.append(
-                    tuple(
-                        [token for token in pieces_of(run) if token not in stop and len(token) <= MAX_TOKEN]
-                    )
-                )
+        for place, run in enumerate(runs):
+            is_ascii = run.isascii()
+            if whole and is_ascii and run.isalnum():
+                if run in stop or len(run) > MAX_TOKEN:
+                    out[place] = ()
+                continue
+            if is_ascii and pieces_of is not None:
+                tokens = pieces_of(run)
+            elif forms_of is not None and run in folded:
+                tokens = forms_of(folded[run])
             else:
-                out.append(tuple(token for _, _, token in find(run) if self._wanted(token)))
+                tokens = [token for _, _, token in find(run)]
+            out[place] = tuple([token for token in tokens if token not in stop and len(token) <= MAX_TOKEN])
         return _finished(out, self._finish) if self._finish else out
 
     def _prepare(self, text: str) -> str:
@@ -263,10 +269,10 @@ class Analyzer:
 
 
 def _finished(expanded: list[str | tuple[str, ...]], finish: Stemming) -> list[str | tuple[str, ...]]:
-    """Return tokens after stemming, which takes them all in one call; those of one word stay together."""
-    flat = [each for token in expanded for each in ([token] if isinstance(token, str) else token)]
-    stems = iter(finish(flat))
-    return [next(stems) if isinstance(token, str) else tuple(islice(stems, len(token))) for token in expanded]
+    """Return tokens after stemming, which takes them all in two calls; those of one word stay together."""
+    stems = iter(finish([token for token in expanded if isinstance(token, str)]))
+    parts = iter(finish([part for tokens in expanded if isinstance(tokens, tuple) for part in tokens]))
+    return [next(stems) if isinstance(token, str) else tuple(islice(parts, len(token))) for token in expanded]
 
 
 _CAPITALS = {ord(c): c.lower() for c in _LETTERS.upper()}
@@ -292,6 +298,7 @@ def _find_names(run: str) -> list[Span]:
 
 _CLITIC = re.compile(r"(?:n't|'(?:s|ll|re|ve|d|m))$")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_WITH_UMLAUT = frozenset("äöü")
 
 
 def _find_english(run: str) -> list[Span]:
@@ -301,14 +308,20 @@ def _find_english(run: str) -> list[Span]:
     """
     spans: list[Span] = []
     for start, end, token in _parts(run):
-        plain = words.without_accents(token)
-        if "'" in plain:
-            spans += _apostrophes(plain, start, end)
-            continue
-        spans.append((start, end, plain))
-        if plain != token and (spelled := words.without_accents(token.translate(_UMLAUTS))) != plain:
-            spans.append((start, end, spelled))
+        if "'" in token:
+            spans += _apostrophes(words.without_accents(token), start, end)
+        else:
+            spans += [(start, end, form) for form in _english_forms(token)]
     return spans + hyphen_compounds(run, words.without_accents) if "-" in run else spans
+
+
+def _english_forms(word: str) -> list[str]:
+    """Return a folded word without accents; and one with umlauts as it is written without them."""
+    plain = words.without_accents(word)
+    if plain == word or _WITH_UMLAUT.isdisjoint(word):
+        return [plain]
+    spelled = words.without_accents(word.translate(_UMLAUTS))
+    return [plain] if spelled == plain else [plain, spelled]
 
 
 def _parts(run: str) -> list[Span]:
@@ -416,12 +429,13 @@ _ANALYZERS = {
             extra="'-",
             find=_find_english,
             cut=_cut_english,
+            forms=_english_forms,
             finish=_stem,
             stop=ENGLISH,
             particles=frozenset(),
         ),
         Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, verbatim=True),
-        Analyzer("plain", 1, extra="_", find=_find_words, verbatim=True),
+        Analyzer("plain", 1, extra="_", find=_find_words, forms=lambda word: [word], verbatim=True),
     )
 }
 
@@ -462,6 +476,7 @@ def _language_analyzer(name: str) -> Analyzer:
         LANGUAGES_VERSION,
         extra="'-",
         find=partial(_find_language, language),
+        forms=lambda word: [language.before(word)],
         finish=Stemming(language.stemmer, language.after),
         stop=stop,
         particles=frozenset(word for word in stop if len(word) == 1),

@@ -148,11 +148,11 @@ def _outline(text: str, headings: list[_Heading], blocks: list[tuple[int, int]])
 # before it, and what is found is shifted back by one.
 _END = r"[ \t]*+(?=\n|\Z)"
 _markdown = re.compile(
-    r"\n(?: {0,3}(?:"
+    r"\n(?= {0,12}+[#|=\-`~])(?: {0,3}+(?:"
     r"(?P<level>\#{1,6})(?:[ \t]++(?P<title>[^\n]*+))?+(?=\n|\Z)"
     r"|\|[^\n]*+(?P<rows>(?:\n {0,3}\|[^\n]*+)++)"
     rf"|(?P<under>=++|-{{2,}}+){_END}"
-    r")| {0,12}(?P<fence>`{3,}+(?![^`\n]*+`)|~{3,}+))"
+    r")| {0,12}+(?P<fence>`{3,}+(?![^`\n]*+`)|~{3,}+))"
 )
 _link = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _NO_TITLE = (" ", "\t", ">", "|", "#", "+ ", "* ", "- ")

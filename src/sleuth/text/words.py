@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -145,6 +146,13 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
         else:
             i += 1
     return tokens
+
+
+def fold_words(runs: Iterable[str]) -> dict[str, str]:
+    """Return `fold` of each run beyond ASCII that is one word and stays one when it is folded; without the others."""
+    candidates = [run for run in runs if not run.isascii() and is_word(run)]
+    folded = fold("\n".join(candidates)).split("\n")
+    return {run: word for run, word in zip(candidates, folded, strict=False) if is_word(word)}
 
 
 def is_word(run: str) -> bool:
