@@ -452,7 +452,7 @@ def table(results: dict[str, Any]) -> str:
             best = min(peers, key=lambda name: peers[name])
             ratio = peers[best] / systems["sleuth"][c]["p50"]
             level, k = c.split("_")
-            notes.append(f"- {level}, top {k}: {ratio:.1f} times faster than {best}, the fastest peer (p50).")
+            notes.append(f"- {level}, top {k}: {ratio:.1f} times as fast as {best}, the fastest peer (p50).")
     one, two = results["threads"]["1"], results["threads"]["2"]
     notes.append(
         f"- two threads answer {two / one:.2f} times the queries of one ({one:.0f} to {two:.0f} a second)."

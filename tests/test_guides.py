@@ -73,6 +73,7 @@ def project(hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name in ("CACHE", "CONFIG", "DATA", "STATE"):
         monkeypatch.delenv(f"XDG_{name}_HOME", raising=False)
     monkeypatch.setenv("HOME", str(folder.parent))
+    monkeypatch.setenv("SLEUTH", str(HOME))  # the checkout, on the first page
     monkeypatch.setenv("VISUAL", "true")
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-local")
     monkeypatch.delenv("SLEUTH_MODELS", raising=False)

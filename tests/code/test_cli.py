@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from sleuth import default_embedder, index_path, open_code
+from sleuth.surfaces.cli.terminal import amount
 from tests.code.conftest import SHOP, Git, write
 from tests.commands import sleuth
 
@@ -230,13 +231,13 @@ def test_uncertain_uses(place: Path) -> None:
     charge = answer(place, "impact", "PaymentProcessor.charge")
     assert {use["text"] for use in charge["uncertain"]} >= {"if stripe.charge(self.key, order.total):"}
     process = run(place, "impact", "PaymentProcessor.charge")
-    assert f"{len(charge['uncertain'])} more uses of charge may refer to it" in process.stderr
+    assert f"{amount(len(charge['uncertain']), 'more use')} of charge may refer to it" in process.stderr
     assert "stripe.charge" in process.stdout
     apart = answer(place, "refs", "PaymentProcessor.charge")
     assert apart["uncertain"]
     assert all(use["certain"] for use in apart["references"])
     process = run(place, "refs", "PaymentProcessor.charge")
-    assert f"{len(apart['uncertain'])} more uses of charge may refer to it" in process.stderr
+    assert f"{amount(len(apart['uncertain']), 'more use')} of charge may refer to it" in process.stderr
     assert "stripe.charge" in process.stdout
 
 

@@ -16,6 +16,7 @@ from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
 from sleuth.settings import IndexSettings
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
+from tests.llm.test_openai import KEY, OpenAIServer
 
 DOCUMENTS = [Document("Tokens are refilled every second.", id="a"), Document("Cats sleep all day.", id="b")]
 COMMAND = r"pip install 'sleuth\[hybrid\]'"
@@ -119,3 +120,28 @@ def test_an_index_with_vectors_is_searched_by_its_words(
     with Engine.open(tmp_path / "i") as engine:
         assert {item.id for item in engine.retrieve("pets", legs=["dense"])} == {"b#0", "c#0"}
         assert not [finding for finding in engine.check(full=True) if finding.level != "ok"]
+
+
+def test_an_index_of_a_server_that_nobody_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words answer and say which variables are missing; a question is sent to no other server."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with OpenAIServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        with Engine.open(tmp_path / "i", create=True, embedder="openai:m") as engine:
+            engine.add(DOCUMENTS)
+        asked = len(server.requests)
+        monkeypatch.delenv("OPENAI_BASE_URL")
+        monkeypatch.delenv("OPENAI_API_KEY")
+        with Engine.open(tmp_path / "i") as engine:
+            assert [item.id for item in engine.retrieve("refilled tokens")] == ["a#0"]
+            assert "'openai:m', and no server is named: set $OPENAI_BASE_URL" in engine.words_only
+            assert engine.status()["legs"]["dense"]["passages"] == 2
+        with pytest.raises(ArgumentError, match="OPENAI_BASE_URL"):
+            Engine.open(tmp_path / "other", create=True, embedder="openai:m")
+        assert len(server.requests) == asked
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        with Engine.open(tmp_path / "i") as engine:
+            assert engine.retrieve("refilled tokens", legs=["dense"])
+            assert engine.words_only == ""

@@ -91,6 +91,16 @@ def test_environment(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> N
     assert OpenAIGenerator("gpt-x").complete("hi") == "hi"
 
 
+def test_nothing_is_sent_where_nobody_names_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """OpenAI's own address needs its key, or one that is given; the error names both variables."""
+    for make in (OpenAIGenerator, OpenAIEmbedder):
+        with pytest.raises(ArgumentError, match=r"OPENAI_BASE_URL to its address, or \$OPENAI_API_KEY"):
+            make("gpt-x")
+        assert make("gpt-x", api_key=KEY).base_url == "https://api.openai.com/v1"
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    assert OpenAIGenerator("gpt-x").base_url == "https://api.openai.com/v1"
+
+
 def test_the_key_is_never_shown(server: OpenAIServer, generator: OpenAIGenerator) -> None:
     """Neither repr nor errors contain the key, even if the server repeats it."""
     wrong = OpenAIGenerator("gpt-x", f"{server.url}/v1", api_key="sk-wrong-secret")

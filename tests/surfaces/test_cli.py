@@ -58,6 +58,23 @@ def test_index_reports_what_it_did(home: Path) -> None:
     assert "0 added, 2 unchanged" in again.stdout
 
 
+def test_index_without_paths(indexed: Path) -> None:
+    """The folders that the index remembers are read again, from any folder; one that is gone is named."""
+    (indexed / "docs" / "new.md").write_text("A quail is a bird.")
+    (indexed / "docs" / "cats.txt").write_text("Cats sleep at noon.")
+    below = indexed / "docs" / "below"
+    below.mkdir()
+    process = sleuth("index", cwd=below)
+    assert "1 added, 1 updated, 1 unchanged" in process.stdout
+    assert sleuth("search", "quail", cwd=indexed).returncode == 0
+    below.rmdir()
+    (indexed / "docs").rename(indexed / "guides")
+    process = sleuth("index", cwd=indexed)
+    assert process.returncode == 0
+    assert "3 documents" in process.stdout
+    assert "docs is gone" in process.stderr
+
+
 def test_search_shows_place_and_snippet(indexed: Path) -> None:
     """A hit has path, lines and heading, and the words around the match, within 80 columns."""
     process = sleuth("search", "how often are tokens refilled", cwd=indexed)

@@ -134,6 +134,14 @@ def stand_in(spelling: str, store: Store) -> Embedder | None:
         missing = _missing_custom(model)
     elif service == NEURAL:
         missing = _missing_model(model)
+    elif service == "openai":
+        from sleuth.llm.openai import unnamed_server
+
+        missing = unnamed_server()
+        missing = (
+            missing
+            and f"this index was made with the embedder {spelling!r}, and no server is named: {missing}"
+        )
     else:
         return None
     if not missing:

@@ -31,7 +31,7 @@ from sleuth.surfaces.cli.snapshots import (
     repository_here,
     takes_snapshot,
 )
-from sleuth.surfaces.cli.terminal import console, print_code, say, say_row, styled
+from sleuth.surfaces.cli.terminal import amount, console, print_code, say, say_row, styled
 from sleuth.surfaces.cli.watching import changes_below
 
 if TYPE_CHECKING:
@@ -279,7 +279,7 @@ def _say_uncertain(uses: list[dict[str, Any]], name: str) -> None:
         say_row("?", where, use["inside"] or "(module)", sure, use["text"])
     if uses:
         last = name.rpartition(".")[2]
-        console(stderr=True).print(f"sleuth: {len(uses)} more uses of {last} may refer to it", markup=False)
+        say(f"sleuth: {amount(len(uses), 'more use')} of {last} may refer to it", err=True)
 
 
 @code.command("impact", epilog="[bold]Example[/bold]  sleuth code impact TokenBucket.take --hops 3")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.surfaces.cli.common import print_json
-from sleuth.surfaces.cli.terminal import console, say
+from sleuth.surfaces.cli.terminal import amount, console, say
 
 if TYPE_CHECKING:
     from sleuth.code import CodeIndexReport, CodeStorage
@@ -96,8 +96,9 @@ def _print_lines(report: CodeIndexReport) -> None:
 
     names = f" ({', '.join(report.names)})" if report.names else ""
     say(
-        f"{report.path} at {report.snapshot[:20]}{names}: {report.files} files, {report.added} new, "
-        f"{report.chunks} chunks, {len(report.skipped)} skipped, {report.commits} commits, {report.seconds:.2f} s"
+        f"{clean_text(Path(report.path).name)} at {report.snapshot[:20]}{names}: {amount(report.files, 'file')}, "
+        f"{report.added} new, {amount(report.chunks, 'chunk')}, {len(report.skipped)} skipped, "
+        f"{amount(report.commits, 'commit')}, {report.seconds:.2f} s"
     )
     if report.commits_left:
         say(f"  {report.commits_left} older commits are left: `sleuth code index` reads on", err=True)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth index docs/ README.md              again later: only what changed is read
+  sleuth index                              read again the folders that the index remembers
   sleuth index --prune docs/                also forget files that are gone
   sleuth index data.csv --text-field body --metadata-field year    remembered for data.csv
   sleuth index notes/ --watch               what is saved is searchable at once, until Ctrl-C
@@ -49,7 +50,9 @@ EXAMPLES = """[bold]Examples[/bold]
 
 PathsArgument = Annotated[
     list[Path] | None,
-    typer.Argument(help="Files and folders to read. Without any, only missing vectors are made."),
+    typer.Argument(
+        help="Files and folders to read. Without any, the folders that the index remembers; with --re-embed, nothing."
+    ),
 ]
 PruneOption = Annotated[bool, typer.Option("--prune", help="Delete documents whose file is gone.")]
 AnalyzerOption = Annotated[
@@ -206,6 +209,7 @@ def index(
         embedder=embedder,
         re_embed=re_embed,
     ) as engine:
+        paths = paths or ([] if re_embed else remembered_paths(engine))
         report = read_paths(engine, paths, options, prune, timeout, visible=not (quiet or json))
         if json:
             print_json(report.to_dict())
@@ -218,6 +222,11 @@ def index(
         if watch and not report.interrupted:
             follow(engine, paths, {"ocr": fields["ocr"]} if ocr else None, timeout, json=json, quiet=quiet)
     leave(report)
+
+
+def remembered_paths(engine: Engine) -> list[Path]:
+    """Return the folders that the index remembers, and the files with options of their own, as far as they exist."""
+    return [Path(engine.files.path_of(root.name)) for root in engine.roots() if not root.is_gone]
 
 
 def follow(
