@@ -135,7 +135,7 @@ def stand_in(spelling: str, store: Store) -> Embedder | None:
     elif service == NEURAL:
         missing = _missing_model(model)
     elif service == "openai":
-        from sleuth.llm.openai import unnamed_server
+        from sleuth.llm import unnamed_server
 
         missing = unnamed_server()
         missing = (
