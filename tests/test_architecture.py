@@ -397,7 +397,7 @@ def test_httpx_is_loaded_by_the_first_request_only() -> None:
     search = (
         "import tempfile; from sleuth import Document, Engine; from sleuth.llm import OpenAIGenerator\n"
         "engine = Engine.open(tempfile.mkdtemp(), create=True); engine.add([Document('tide', id='1')])\n"
-        "assert engine.retrieve('tide'); engine.close(); OpenAIGenerator('m')"
+        "assert engine.retrieve('tide'); engine.close(); OpenAIGenerator('m', api_key='')"
     )
     assert not loaded_by(search) & {"httpx", "httpcore"}
 

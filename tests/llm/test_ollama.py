@@ -335,7 +335,7 @@ def test_names() -> None:
     assert open_generator("openai:gpt-x", base_url="http://h/v1").base_url == "http://h/v1"
     embedder = open_embedder("nomic-embed-text")
     assert embedder.fingerprint == "ollama:nomic-embed-text:unit"
-    assert open_embedder("openai:e").fingerprint == "openai:e:full"
+    assert open_embedder("openai:e", base_url="http://h/v1").fingerprint == "openai:e:full"
     assert resolve_url("http://h:1/") == "http://h:1"
 
 

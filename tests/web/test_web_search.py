@@ -244,7 +244,7 @@ class TestKey:
                 assert WebSearch(api_key=key)._client.label == "tavily https://api.tavily.com"
             monkeypatch.setenv("TAVILY_API_KEY", "from-environment")
             assert WebSearch()._client.label == "tavily https://api.tavily.com"
-            assert OpenAIGenerator("m").base_url == "https://api.openai.com/v1"
+            assert OpenAIGenerator("m", api_key="").base_url == "https://api.openai.com/v1"
             assert Ollama("m").base_url == "http://localhost:11434"
             monkeypatch.setenv("TAVILY_BASE_URL", server.url)
             search_web("climate", 1)
