@@ -267,11 +267,12 @@ def test_a_key_ends(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="expires must be a date such as 2027-01-31, got 'soon'"):
         add_key(file, "other", expires="soon")
     with serving(make_index(tmp_path / "index"), keys=file, extensions=extensions()) as server:
-        statuses = [
-            server.client.get("/v1/status", headers={"authorization": f"Bearer {key}"}).status_code
+        ended, valid = (
+            server.client.get("/v1/status", headers={"authorization": f"Bearer {key}"})
             for key in (token, later)
-        ]
-        assert statuses == [401, 200]
+        )
+        assert (ended.status_code, valid.status_code) == (401, 200)
+        assert ended.json()["detail"].endswith("or has ended")
         assert server.client.post("/sign-in", data={"key": token, "next": "/"}).status_code == 403
 
 

@@ -127,7 +127,7 @@ class Gate:
             raise Refusal(
                 401,
                 "KeyUnknownError",
-                "the key is not known here",
+                "the key is not known here, or has ended",
                 {"www-authenticate": 'Bearer error="invalid_token"'},
             )
         return key

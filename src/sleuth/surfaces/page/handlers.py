@@ -199,7 +199,7 @@ class PageHandlers:
         sessions = self._service.sessions
         session = sessions.begin(token) if sessions is not None else None
         if session is None:
-            return self._sign_in_form(target, 403, "This key is not known here.")
+            return self._sign_in_form(target, 403, "This key is not known here, or has ended.")
         return signed_in(
             request, session, target if target.startswith("/") and target[1:2] not in "/\\" else "/"
         )
