@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from glob import escape
@@ -102,9 +102,8 @@ def uninstall(client: str, scope: Scope, folder: Path) -> Edit:
         return Edit(path, before, before)
     if isinstance(entry, Mapping):
         add = partial(_with_entry, agent, path, entry=entry)
-        for copy in _copies(path):
-            if (original := _read(copy)) is not None and _result(add, original) == before:
-                return Edit(path, before, original, copy)
+        if (edit := _to_copy(path, before, add)) is not None:
+            return edit
         if _result(add, "") == before:
             return Edit(path, before, None)
     return Edit(path, before, (edits.remove_toml if is_toml else edits.remove_json)(before, keys))
@@ -118,10 +117,11 @@ def add_guide(client: str, folder: Path) -> Edit:
 
 
 def remove_guide(client: str, folder: Path) -> Edit:
-    """Return the change that takes the instructions out again."""
+    """Return the change that takes the instructions out again, and removes the copy that was kept."""
     path = folder / client_named(client).reads
     before = _read(path)
-    return Edit(path, before, guide.without_section(before))
+    edit = None if before is None else _to_copy(path, before, guide.with_section)
+    return edit or Edit(path, before, guide.without_section(before))
 
 
 def add_skill(client: str, folder: Path) -> Edit:
@@ -150,9 +150,12 @@ def _result(change: Callable[[str], str], text: str) -> str | None:
         return None
 
 
-def _copies(path: Path) -> Iterator[Path]:
-    """Yield the copies that were kept of a file, the newest first."""
-    yield from sorted(path.parent.glob(f"{escape(path.name)}.*.bak"), reverse=True)
+def _to_copy(path: Path, before: str, change: Callable[[str], str]) -> Edit | None:
+    """Return the change of a file back to the copy that was kept; None if it changed in another way since."""
+    for copy in sorted(path.parent.glob(f"{escape(path.name)}.*.bak"), reverse=True):
+        if (original := _read(copy)) is not None and _result(change, original) == before:
+            return Edit(path, before, original, copy)
+    return None
 
 
 def _read(path: Path) -> str | None:
