@@ -90,7 +90,7 @@ def test_the_best_hundred_stay_the_best_hundred(documents: list[int], per_docume
     assert selection[100:] == [each.id for each in items[100:]]
 
 
-@pytest.mark.parametrize(("copies", "most"), [((), 10), ((3,), 15), ((0, 1, 2, 3, 4, 5), 20)])
+@pytest.mark.parametrize(("copies", "most"), [((), 10), ((3,), 15), ((0, 1, 2, 3, 4, 5), 17)])
 def test_few_hits_are_read(copies: Sequence[int], most: int) -> None:
     """A ranking is read only as far as hits have to be replaced."""
     items = [item("best"), *(item(f"d{n}", hash("best") if n in copies else None) for n in range(200))]

@@ -80,7 +80,7 @@ class _Choice:
         self._documents = documents_of(self._items)
         self._is_whole = False
         self._counts = dict[str, int]()
-        self._repeats = Repeats()
+        self._repeats = Repeats(len(first))
         self._compared: list[int] = []
         self._copies = dict[int, list[str]]()
 
@@ -94,7 +94,7 @@ class _Choice:
             batch: list[int] = []
             while len(selection) + len(batch) < count and next_place < len(places):
                 place = places[next_place]
-                if place >= len(items) and not self._read_up_to(place):
+                if place >= len(items) and not self._read_up_to(place, count - len(selection) - len(batch)):
                     next_place = len(places)
                     break
                 next_place += 1
@@ -112,13 +112,11 @@ class _Choice:
                     counts[documents[place]] -= 1
         return selection, [*others, *places[next_place:]]
 
-    def _read_up_to(self, place: int) -> bool:
-        """Read hits up to a place, and a few more; return whether the ranking has a hit there."""
+    def _read_up_to(self, place: int, missing: int) -> bool:
+        """Read hits up to a place, and so many as are missing and a few more; return whether there is a hit."""
         while place >= len(self._items) and not self._is_whole:
             start = len(self._items)
-            places = range(
-                start, start + max(HEAD // 2, start // 4)
-            )  # by a quarter, so that few reads reach far
+            places = range(start, start + max(HEAD // 2, missing + missing // 4))
             items = self._read(places)
             self._items += items
             self._documents += documents_of(items)

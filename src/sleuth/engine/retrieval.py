@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.compose import FEW, choose_among
+from sleuth.compose import FEW, WINDOW, choose_among
 from sleuth.engine.candidates import Candidates
 from sleuth.engine.fusion import MOST, as_fusion
 from sleuth.engine.queries import SearchQuery, all_words, parse_query
@@ -63,8 +63,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             notes += more
             if not query.text.strip():
                 return Ranking((), notes=notes)
-        if len(legs) > 1:
-            rows = max(rows, FEW)  # fused rows cost next to nothing
+        rows = max(rows, _rows_for_copies(k, [searchers.legs[leg] for leg in legs]))
         if request.min_score is not None or reranked or arrangement is not None:
             rows = max(depth, fusion.pool)
         version, synonyms = searchers.pinned(snapshot, deadline), view.synonyms
@@ -99,6 +98,13 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         items = list(answer.items) if is_listing else choose_among(answer.items, k, **request.variety())
         notes = [*notes, *answer.notes]
     return Ranking(items[:k], ranking.parts, notes)
+
+
+def _rows_for_copies(k: int, legs: Sequence[RankingLeg[Any]]) -> int:
+    """Return how many rows to rank at once, where that costs less than to rank once more when copies give way."""
+    if len(legs) > 1:
+        return FEW  # fused rows cost next to nothing
+    return k + min(k // 2, WINDOW) if legs[0].is_exact else 0
 
 
 def _with_more_words(

@@ -33,6 +33,10 @@ cdef class Repeats:
     those of one of them and is at most twice as long. A text with fewer than twelve
     runs repeats only a text with the same runs. Case and marks do not count, only the first 4,096 words are read, and only
     the first 65,535 distinct texts are remembered.
+
+    Args:
+        texts: how many will be compared, about.
+
     Source of runs (shingles): Broder, "On the resemblance and containment of documents", SEQUENCES 1997.
     """
 
@@ -42,8 +46,10 @@ cdef class Repeats:
     cdef list sizes           # distinct runs of each distinct text
     cdef uint16_t compared    # texts, as Run.last counts
 
-    def __cinit__(self):
+    def __cinit__(self, uint32_t texts=0):
         self.mask, self.used, self.compared = 2047, 0, 0
+        while self.mask < 80 * min(texts, 100):  # to grow costs a fifth of the comparison of a hundred texts
+            self.mask = 2 * self.mask + 1
         self.sizes = []
         self.table = <Run*>calloc(self.mask + 1, sizeof(Run))
         if self.table == NULL:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, Self, overload
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
@@ -38,21 +37,22 @@ class Explanation:
         }
 
 
-_set = object.__setattr__
-
-
-_PASSAGE = re.compile(r"(?<=.)#\d+\Z", re.DOTALL)
-"""What the id of a passage has after that of its document."""
+_set_values, _set_names, _set_extra, _set_private = (
+    BaseModel.__dict__[name].__set__
+    for name in ("__dict__", "__pydantic_fields_set__", "__pydantic_extra__", "__pydantic_private__")
+)
+"""Set the parts of an item: hits of an index need no check."""
 
 
 def document_of(id: str) -> str:
     """Return the id of the document of a passage: its id without "#3"."""
-    return _PASSAGE.sub("", id)
+    document, _, number = id.rpartition("#")
+    return document if document and number.isdecimal() else id
 
 
 def documents_of(items: Iterable[RetrievedItem]) -> list[str]:
     """Return the id of the document of each passage."""
-    return [_PASSAGE.sub("", item.id) for item in items]
+    return [document_of(item.id) for item in items]
 
 
 class RetrievedItem(BaseModel):
@@ -77,23 +77,33 @@ class RetrievedItem(BaseModel):
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
-    def of_passages(
-        cls, passages: Iterable[Mapping[str, Any]], scores: Iterable[float]
-    ) -> list[RetrievedItem]:
-        """Return items of passages of an index, which have "id", "text" and "metadata", with these scores."""
+    def of_passages(cls, passages: Iterable[dict[str, Any]], scores: Iterable[float]) -> list[RetrievedItem]:
+        """Return items of passages of an index, which have "id", "text" and "metadata", with these scores.
+
+        Args:
+            passages: belong to the items from now on.
+        """
         items: list[RetrievedItem] = []
         for passage, score in zip(passages, scores, strict=True):
-            item = cls.__new__(cls)  # its values need no check
-            _set(item, "__dict__", {**passage, "score": score, "extra": {}})
-            _set(item, "__pydantic_fields_set__", {"id", "text", "metadata", "score"})
-            _set(item, "__pydantic_extra__", None)
-            _set(item, "__pydantic_private__", None)
-            items.append(item)
+            passage["score"], passage["extra"] = score, {}
+            items.append(cls._of(passage, {"id", "text", "metadata", "score"}))
         return items
+
+    @classmethod
+    def _of(cls, values: dict[str, Any], names: set[str]) -> Self:
+        """Return an item with values that need no check, and the names of those that were given."""
+        item = cls.__new__(cls)
+        _set_values(item, values)
+        _set_names(item, names)
+        _set_extra(item, None)
+        _set_private(item, None)
+        return item
 
     def with_extra(self, **extra: Any) -> RetrievedItem:
         """Return a copy with more values in `extra`."""
-        return self.model_copy(update={"extra": {**self.extra, **extra}})
+        return self._of(
+            {**self.__dict__, "extra": {**self.extra, **extra}}, {*self.model_fields_set, "extra"}
+        )
 
     @property
     def document_id(self) -> str:

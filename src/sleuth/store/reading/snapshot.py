@@ -91,8 +91,8 @@ class _Stored(NamedTuple):
         `store.record.rows` makes the same of a whole batch, column by column.
         """
         values: dict[str, Any] = {"source": self.source or self.document_id}
-        if self.line:
-            values |= {"start_line": self.line, "end_line": self.line + self.lines}
+        if line := self.line:
+            values["start_line"], values["end_line"] = line, line + self.lines
         if self.title:
             values["title"] = self.title
         if self.page is not None:

@@ -18,6 +18,9 @@ from posix.mman cimport MADV_DONTNEED, MAP_FAILED, MAP_SHARED, PROT_READ, madvis
 from posix.stat cimport fstat, struct_stat
 from posix.unistd cimport close
 
+cdef extern from *:
+    void prefetch "__builtin_prefetch"(const void* at) nogil
+
 cdef enum:
     COLUMNS = 10          # of each of the two tables
     HEADER = 100          # bytes of the file's header
@@ -32,7 +35,8 @@ cdef Py_ssize_t RESIDENT = 1 << 28  # bytes of the file that stay mapped
 
 cdef struct Cell:
     int64_t key         # of a row
-    const uint8_t* at   # its payload, NULL where it is not whole on one page
+    int64_t last        # no key of its page is above
+    const uint8_t* at   # the page of the row, then its payload; NULL where that is not whole on one page
     const uint8_t* end
 
 
@@ -98,10 +102,16 @@ cdef class RecordFile:
             for i in range(n):
                 cells[2 * i].key = keys[i]
             with nogil:  # pages may have to be read from the disk
+                # Step by step for all rows: each step fetches the memory that the next one would wait for.
                 for i in range(n):
-                    self._find(self.chunks, &cells[2 * i])
+                    self._find_page(self.chunks, &cells[2 * i])
+                for i in range(n):
+                    self._find_payload(&cells[2 * i])
+                for i in range(n):
                     cells[2 * i + 1].key = document_of(&cells[2 * i])
-                    self._find(self.documents, &cells[2 * i + 1])
+                    self._find_page(self.documents, &cells[2 * i + 1])
+                for i in range(n):
+                    self._find_payload(&cells[2 * i + 1])
             for i in range(n):
                 row = PyTuple_New(2 * COLUMNS)
                 if put_values(&cells[2 * i], row, 0) and put_values(&cells[2 * i + 1], row, COLUMNS):
@@ -111,54 +121,73 @@ cdef class RecordFile:
             self.readers -= 1
             free(cells)
 
-    cdef void _find(self, uint32_t number, Cell* cell) noexcept nogil:
-        """Find the payload of a row in the tree of a table, which begins on a page of this number."""
-        cdef const uint8_t *page
-        cdef const uint8_t *end
-        cdef const uint8_t *at
-        cdef uint32_t cells, low, high, middle, place, first, _depth
-        cdef uint64_t length = 0, key = 0, behind
-        cdef bint is_leaf
-        cdef int64_t last = INT64_MAX  # no key of the page is above
-        cell.at = cell.end = NULL
+    cdef void _find_page(self, uint32_t number, Cell* cell) noexcept nogil:
+        """Find the page of a row in the tree of a table, which begins on a page of this number."""
+        cdef const uint8_t* page
+        cdef uint32_t cells, place, low, _depth
+        cell.at, cell.last = NULL, INT64_MAX
         for _depth in range(DEPTH):
             if number < 2 or <Py_ssize_t>number * self.page > self.size:
                 return
             page = self.data + <Py_ssize_t>(number - 1) * self.page
-            end = page + self.page
-            is_leaf = page[0] == LEAF
-            first = 8 if is_leaf else 12
-            cells = <uint32_t>number_at(page + 3, 2)
-            if not (is_leaf or page[0] == INTERIOR) or first + 2 * cells > self.page:
+            if page[0] != INTERIOR:
+                cell.at, cell.end = page, page + self.page
+                prefetch(page + 64)
                 return
-            low, high, middle = 0, cells, cells >> 1
-            behind = <uint64_t>last - <uint64_t>cell.key
-            if is_leaf and behind < cells:  # where it is if keys have no gap: each look at a cell waits for memory
-                middle = cells - 1 - <uint32_t>behind
-            while low < high:
-                place = <uint32_t>number_at(page + first + 2 * middle, 2)
-                if place + 4 > self.page:
-                    return
-                at = varint(page + place, end, &length) if is_leaf else page + place + 4
-                at = varint(at, end, &key)
-                if at == NULL:
-                    return
-                if is_leaf and <int64_t>key == cell.key:
-                    if length <= <uint64_t>(end - at):
-                        cell.at, cell.end = at, at + length
-                    return
-                if <int64_t>key < cell.key:
-                    low = middle + 1
-                else:
-                    high = middle
-                    last = <int64_t>key
-                middle = (low + high) >> 1
-            if is_leaf:
-                return
-            place = <uint32_t>number_at(page + first + 2 * low, 2) if low < cells else 8
-            if place + 4 > self.page:
+            low = self._first_from(page, INTERIOR, cell, &cells)
+            place = <uint32_t>number_at(page + 12 + 2 * low, 2) if low < cells else 8
+            if low > cells or place + 4 > self.page:
                 return
             number = <uint32_t>number_at(page + place, 4)
+
+    cdef void _find_payload(self, Cell* cell) noexcept nogil:
+        """Find the payload of a row on its page."""
+        cdef const uint8_t* page = cell.at
+        cdef const uint8_t* at
+        cdef uint32_t cells = 0, low, i
+        cdef uint64_t length = 0, key = 0
+        cell.at = NULL
+        if page == NULL or page[0] != LEAF:
+            return
+        low = self._first_from(page, LEAF, cell, &cells)
+        if low >= cells:
+            return
+        at = page + number_at(page + 8 + 2 * low, 2)
+        at = varint(varint(at, cell.end, &length), cell.end, &key)
+        if at != NULL and <int64_t>key == cell.key and length <= <uint64_t>(cell.end - at):
+            cell.at, cell.end = at, at + length
+            for i in range(0, min(<uint32_t>length, 1024), 64):
+                prefetch(at + i)
+
+    cdef uint32_t _first_from(self, const uint8_t* page, uint8_t kind, Cell* cell, uint32_t* cells) noexcept nogil:
+        """Return the place of the first cell of a page whose key is not below that of a row; above all for no such page."""
+        cdef const uint8_t* end = page + self.page
+        cdef const uint8_t* at
+        cdef uint32_t low = 0, high, middle, place, first = 8 if kind == LEAF else 12
+        cdef uint64_t length = 0, key = 0, behind
+        cells[0] = high = <uint32_t>number_at(page + 3, 2)
+        if first + 2 * high > self.page:
+            return high + 1
+        middle = high >> 1
+        behind = <uint64_t>cell.last - <uint64_t>cell.key
+        if kind == LEAF and behind < high:  # where it is if keys have no gap: each look at a cell waits for memory
+            middle = high - 1 - <uint32_t>behind
+        while low < high:
+            place = <uint32_t>number_at(page + first + 2 * middle, 2)
+            if place + 4 > self.page:
+                return cells[0] + 1
+            at = varint(page + place, end, &length) if kind == LEAF else page + place + 4
+            if varint(at, end, &key) == NULL:
+                return cells[0] + 1
+            if <int64_t>key == cell.key and kind == LEAF:
+                return middle
+            if <int64_t>key < cell.key:
+                low = middle + 1
+            else:
+                high = middle
+                cell.last = <int64_t>key
+            middle = (low + high) >> 1
+        return low
 
     cdef void _map(self, Py_ssize_t size) noexcept:
         cdef void* data
