@@ -24,7 +24,7 @@ from benchmarks.versions import figures_of, versions_of
 STAGES = {
     "ranking": ("sleuth.engine.search", "Searchers.search_legs"),
     "rows from SQLite": ("sleuth.store.reading.snapshot", "select_in"),
-    "checksums": ("sleuth.store.reading.snapshot", "IndexSnapshot._stored"),
+    "rows from pages, checksums": ("sleuth.store.reading.snapshot", "IndexSnapshot._stored"),
     "metadata": ("sleuth.store.reading.snapshot", "IndexSnapshot.passages"),
     "hits": ("sleuth.engine.candidates", "read_items"),
     "choice of different hits": ("sleuth.engine.candidates", "choose"),
