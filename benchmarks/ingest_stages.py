@@ -1,10 +1,11 @@
 """What indexing spends its time on, by format of files: reading, languages, passages, words, vectors and the rest.
 
-    python -m benchmarks.ingest_stages [--megabytes 10] [--formats md rst txt html py man]
+    python -m benchmarks.ingest_stages [--megabytes 10] [--formats md rst txt html py man eml]
     python -m benchmarks.ingest_stages --before ../old/.venv/bin/python   # beside another version, in turns
 
 Prints CPU seconds by stage, of all threads, and megabytes of files per CPU second: medians of rounds. Each run is a
-process of its own over a copy of text files found on the machine, as in `benchmarks.memory`.
+process of its own over a copy of text files found on the machine, as in `benchmarks.memory`. Mails are made of pieces
+of these: a third of them in base64, a third quoted-printable, and every fourth with a page of HTML beside the text.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import shutil
 import statistics
 import zlib
 from collections.abc import Iterator
+from email.message import EmailMessage
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
@@ -46,6 +49,8 @@ STAGES = {
 """By stage, the function whose own time it is, without that of other stages inside of it."""
 REST, OTHER, CHILDREN = "everything else", "other threads and start", "processes that read files"
 MANUALS = Path("/usr/share/man")
+MAIL = 2_000
+"""Characters of a mail."""
 
 
 def sources(kind: str) -> Iterator[tuple[str, bytes]]:
@@ -56,12 +61,31 @@ def sources(kind: str) -> Iterator[tuple[str, bytes]]:
             (path.with_suffix("").suffix, gzip.decompress(path.read_bytes()))
             for path in sorted(MANUALS.glob("man*/*.gz"))
         )
+    elif kind == "eml":
+        texts = (text for path, text in text_files() if path.suffix in (".md", ".rst"))
+        pieces = (text[first : first + MAIL] for text in texts for first in range(0, len(text), MAIL))
+        contents = ((".eml", mail(number, text)) for number, text in enumerate(pieces) if text.strip())
     else:
         contents = ((path.suffix, text.encode()) for path, text in text_files() if path.suffix == f".{kind}")
     for suffix, content in contents:
         if (mark := zlib.crc32(content)) not in marks:
             marks.add(mark)
             yield suffix, content
+
+
+def mail(number: int, text: str) -> bytes:
+    """Return a mail with this text, as mail programs write it."""
+    message = EmailMessage()
+    message["Subject"] = " ".join(filter(str.isprintable, text.split()[:7]))
+    message["From"] = f"Ann Author <ann{number % 50}@example.org>"
+    message["To"] = "list@example.org, Bob <bob@example.com>"
+    message["Date"] = f"Tue, {1 + number % 28:02} Oct 2024 10:{number % 60:02}:00 +0000"
+    message["Message-ID"] = f"<{number}@example.org>"
+    message.set_content(text, cte=("8bit", "quoted-printable", "base64")[number % 3])
+    if number % 4 == 0:
+        paragraphs = "".join(f"<p>{escape(each)}</p>" for each in text.split("\n\n"))
+        message.add_alternative(f"<html><body>{paragraphs}</body></html>", subtype="html")
+    return bytes(message)
 
 
 def corpus(kind: str, megabytes: float, folder: Path) -> Path:
@@ -112,7 +136,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--megabytes", type=float, default=10)
-    parser.add_argument("--formats", nargs="+", default=["md", "rst", "txt", "html", "py", "man"])
+    parser.add_argument("--formats", nargs="+", default=["md", "rst", "txt", "html", "py", "man", "eml"])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--before", help="the interpreter of another version of Sleuth")
     parser.add_argument("--folder", type=Path, default=Path(gettempdir(), "ingest-stages"))
