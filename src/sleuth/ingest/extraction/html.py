@@ -230,7 +230,7 @@ class _Writer:
         if self.fence:
             self._raw(text)
             return
-        words = _blanks.sub(" ", text)
+        words = text if text.isprintable() and "  " not in text else _blanks.sub(" ", text)
         if words == " " or not words:
             self.space = self.space or bool(words)
             return
