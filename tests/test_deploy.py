@@ -8,6 +8,7 @@ import re
 import runpy
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -275,3 +276,18 @@ def _closed(schema: Any) -> Any:
     if schema.get("x-kubernetes-int-or-string"):
         result.pop("type", None)
     return result
+
+
+def test_the_image_is_built_from_all_files_that_the_package_names() -> None:
+    """The list of ignored files lets in each file that pyproject.toml puts into the wheel."""
+    project = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))
+    groups = project["tool"]["setuptools"]["data-files"].values()
+    names = [name for group in groups for name in group]
+    names += [project["project"]["readme"], *project["project"].get("license-files", ["LICENSE"])]
+    rules = (DEPLOY / "Dockerfile.dockerignore").read_text("utf8").split()
+    allowed = [rule[1:] for rule in rules if rule.startswith("!")]
+    missing = [
+        name for name in names if not any(name == rule or name.startswith(f"{rule}/") for rule in allowed)
+    ]
+    assert len(names) >= 4
+    assert missing == []
