@@ -14,10 +14,10 @@ import pytest
 
 from sleuth import Engine
 from sleuth.errors import ArgumentError
-from sleuth.ingest import RESERVED, FileFormat, ReadOptions, Skipped, read
+from sleuth.ingest import FileFormat, ReadOptions, Skipped, read
 from sleuth.ingest.loaders import FileBytes, kind_of, registry
 from sleuth.text import Chunker
-from sleuth.types import Document
+from sleuth.types import RESERVED, Document
 from tests.ingest.files import docx, pdf
 
 

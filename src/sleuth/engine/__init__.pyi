@@ -5,6 +5,7 @@ from sleuth.engine.crawling import acrawl_site as acrawl_site
 from sleuth.engine.crawling import crawl_site as crawl_site
 from sleuth.engine.documents import DocumentPage as DocumentPage
 from sleuth.engine.documents import Documents as Documents
+from sleuth.engine.encoder import EncoderReranker as EncoderReranker
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.importing import ImportReport as ImportReport
@@ -16,7 +17,6 @@ from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.request import SearchRequest as SearchRequest
-from sleuth.engine.reranking import EncoderReranker as EncoderReranker
 from sleuth.engine.searching import IndexSearch as IndexSearch
 from sleuth.engine.selection import Count as Count
 from sleuth.engine.selection import Facet as Facet
@@ -51,6 +51,7 @@ from sleuth.engine.doctor import mend as mend
 from sleuth.engine.doctor import try_plugins as try_plugins
 from sleuth.engine.embedders import is_slow as is_slow
 from sleuth.engine.embedders import open_embedder as open_embedder
+from sleuth.engine.encoder import QueryCache as QueryCache
 from sleuth.engine.fusion import as_fusion as as_fusion
 from sleuth.engine.legs import WEIGHTS as WEIGHTS
 from sleuth.engine.legs import fill as fill
@@ -68,7 +69,6 @@ from sleuth.engine.ranking import Pools as Pools
 from sleuth.engine.refresh import changes_of as changes_of
 from sleuth.engine.refresh import index_changes as index_changes
 from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
-from sleuth.engine.reranking import QueryCache as QueryCache
 from sleuth.engine.scope import prefix_of as prefix_of
 from sleuth.engine.search import Searchers as Searchers
 from sleuth.engine.search import SearchersOfNewest as SearchersOfNewest

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from sleuth.arguments import spelling_hint
 from sleuth.errors import ArgumentError
 from sleuth.filters import keys_in, matches
-from sleuth.ingest import RESERVED
 from sleuth.remote import check_cancelled
 from sleuth.store import unpack
 from sleuth.store.columns import keys_of, kinds_of, naming_damage, read_column, scalar_rows, values_of
+from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter, Scalar

@@ -56,7 +56,6 @@ from sleuth.ingest.known import KnownFile as KnownFile
 from sleuth.ingest.known import KnownFiles as KnownFiles
 from sleuth.ingest.known import is_file as is_file
 from sleuth.ingest.language import with_language as with_language
-from sleuth.ingest.options import RESERVED as RESERVED
 from sleuth.ingest.reading import Record as Record
 from sleuth.ingest.sync import Run as Run
 from sleuth.ingest.validate import prepare as prepare

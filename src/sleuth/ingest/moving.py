@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 from sleuth.ingest.documents import COMMIT_BYTES
 from sleuth.ingest.known import EXCESS_NOTE, READ_NOTE, file_of, is_file
 from sleuth.ingest.names import is_below
-from sleuth.ingest.options import RESERVED
 from sleuth.ingest.reports import GoneRoot, MoveReport
 from sleuth.ingest.roots import ROOT_NOTE, Root
 from sleuth.ingest.skips import SKIPS_NOTE, note_of_skips, skips_in
 from sleuth.ingest.updates import rewrite
+from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot, Store, StoredDocument, Writer

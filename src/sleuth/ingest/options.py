@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.arguments import check_count
 from sleuth.errors import ArgumentError
+from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.files import FileFormat
@@ -20,13 +21,6 @@ AUTO: Final = "auto"
 
 MAX_BYTES: Final = 64 << 20
 """Default limit of file size, 64 MiB; CSV and JSONL files are read row by row and have no such limit."""
-
-RESERVED: Final = frozenset({
-    "source", "path", "row", "member", "page", "start_line", "end_line", "heading", "modified", "size", "type",
-    "content_hash",
-})  # fmt: skip
-"""Metadata keys that the engine writes: front matter, fields of rows and callers cannot set them."""
-
 
 _NEVER_REMEMBERED: Final = ("workers", "loaders", "ocr")
 _GLOBS_AND_FIELDS: Final = ("include", "exclude", "text_fields", "metadata_fields")

@@ -7,9 +7,9 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError
-from sleuth.ingest.options import RESERVED
 from sleuth.ingest.validate import check_metadata
 from sleuth.store import to_json
+from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.store import IndexSnapshot, StoredDocument, Writer

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+RESERVED: Final = frozenset({
+    "source", "path", "row", "member", "page", "start_line", "end_line", "heading", "modified", "size", "type",
+    "content_hash",
+})  # fmt: skip
+"""Metadata keys that the engine writes: front matter, fields of rows and callers cannot set them."""
 
 
 class Document:

@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Iterator
 from typing import Any, Final
 
-from sleuth.ingest.options import RESERVED
+from sleuth.types import RESERVED
 
 _BLOCK: Final = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\n(?P<body>.{0,65536}?\n)??(?P=mark)[ \t]*(?:\n|\Z)", re.DOTALL

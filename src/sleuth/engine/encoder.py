@@ -1,0 +1,175 @@
+"""Reranks by an encoder: vectors of passages are compared with that of the query, and kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.compose import best_first, rescored
+from sleuth.dense import embed_texts
+from sleuth.engine.embedders import RecordCache
+from sleuth.errors import StoreError
+from sleuth.remote import Deadline
+from sleuth.store import EncodingCache, Rows, Store
+from sleuth.text import embedded_text
+from sleuth.types import RetrievedItem
+from sleuth.vectors import unit, unit_query
+
+if TYPE_CHECKING:
+    from sleuth.protocols import Embedder
+
+FIRST = 20
+"""Passages that an encoder compares with a query."""
+WEIGHT = 2.0
+"""Of the similarity, beside the score that a passage had (docs/measured/neural.md)."""
+TOGETHER = 4
+"""Passages that are embedded before the clock is looked at."""
+IN_MEMORY = 5_000
+"""Vectors that a process keeps: 8 MB at 384 dimensions."""
+
+
+@dataclass(frozen=True)
+class EncoderReranker:
+    """A `Reranker` by an encoder: it compares the first passages with the query, and fuses that with their scores.
+
+    The score of a passage is (s + weight * c) / (1 + weight). s is its former score and c the cosine of its vector and
+    the query's, each as a share of the way from the least (0) to the greatest (1) of the compared passages. Those after
+    the compared ones have a c of 0: they stay behind them, in their order.
+
+    Attributes:
+        embedder: see `sleuth.protocols.Embedder`.
+        cache: where vectors of passages are looked up and kept; None embeds them for each query.
+        first: passages that are compared, 1 or more.
+        weight: of the similarity, 0 or more.
+        seconds: after these no more passages are embedded, once a few are; None embeds all. Passages that would have
+            been compared, and those after them, have no score then.
+    """
+
+    embedder: Embedder
+    cache: EncodingCache | None = None
+    first: int = FIRST
+    weight: float = WEIGHT
+    seconds: float | None = None
+
+    def rerank(self, query: str, items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
+        """Return all items, best first, ties by id.
+
+        Raises:
+            EmbeddingError: the embedder fails.
+        """
+        if not items:
+            return []
+        vectors = self._vectors([text_of(item) for item in items[: self.first]])
+        n = len(vectors)
+        cosines = np.zeros(len(items))
+        cosines[:n] = unit(vectors) @ unit_query(self.embedder, query)
+        near, former = _shares(cosines, n), _shares(_scores(items), n)
+        near[n:] = 0
+        scores = (former + self.weight * near) / (1 + self.weight)
+        end = n if n < min(self.first, len(items)) else len(items)
+        scored = [
+            rescored(item, score, "rerank", FORMULA, cosine=cosine, weight=self.weight)
+            for item, score, cosine in zip(items[:end], scores.tolist(), cosines.tolist(), strict=False)
+        ]
+        return [*best_first(scored), *(item.model_copy(update={"score": None}) for item in items[end:])]
+
+    def _vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return the vectors of as many texts as there is time for, shape (n, dimension)."""
+        deadline = Deadline(self.seconds)
+        step = len(texts) if self.seconds is None else TOGETHER
+        vectors = []
+        for start in range(0, len(texts), step):
+            if start and deadline.passed():
+                break
+            some = texts[start : start + step]
+            vectors.append(embed_texts(self.embedder, some, cache=self.cache, threads=1))
+        return np.concatenate(vectors)
+
+
+FORMULA = "(former score + weight * cosine) / (1 + weight), each from its least to its greatest value"
+
+
+def _scores(items: Sequence[RetrievedItem]) -> NDArray[np.float64]:
+    """Return the scores of items; where one lacks a score, evenly down by place."""
+    scores = [item.score for item in items if item.score is not None]
+    return np.array(scores if len(scores) == len(items) else range(len(items), 0, -1), np.float64)
+
+
+def _shares(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return values as shares of the way from the least to the greatest of the first n."""
+    low, high = values[:n].min(), values[:n].max()
+    shares: NDArray[np.float64] = (values - low) / (high - low if high > low else 1.0)
+    return shares
+
+
+def text_of(item: RetrievedItem) -> str:
+    """Return what is embedded of a passage: the same text as in a dense leg, so that both share vectors."""
+    return embedded_text({**item.metadata, "text": item.text})
+
+
+class QueryCache:
+    """An `EncodingCache` for vectors that queries need: in memory, and in the record of an index.
+
+    Nothing waits for the record: where another process writes to it, or nobody may, memory alone has the vectors.
+    Safe to share between threads.
+    """
+
+    _memory: ClassVar[OrderedDict[tuple[str, str], bytes]] = OrderedDict()
+    _lock = Lock()
+
+    def __init__(self, store: Store | None, texts: Callable[[Rows], Iterable[str]]) -> None:
+        """Create a cache over the record of a store; None for memory alone, which all caches share.
+
+        Args:
+            texts: what is embedded of rows: vectors of others are forgotten when they are most of many.
+        """
+        self._record = RecordCache(store, timeout=0) if isinstance(store, Store) else None
+        self._texts = texts
+
+    def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
+        """Return the cached vectors, by text hash; hashes without one are left out.
+
+        Looks in memory, then in the record of the index.
+
+        Args:
+            fingerprint: of the embedder.
+        """
+        with self._lock:
+            vectors = {text_hash: self._memory.get((fingerprint, text_hash), b"") for text_hash in hashes}
+        missing = [text_hash for text_hash, vector in vectors.items() if not vector]
+        if missing and self._record is not None:
+            more = self._record.get(fingerprint, missing)
+            self._remember(fingerprint, more)
+            vectors |= more
+        return {text_hash: vector for text_hash, vector in vectors.items() if vector}
+
+    def put(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
+        """Cache vectors by text hash, in memory and in the record of the index, and drop surplus old ones there.
+
+        If the record cannot be written, because another process writes to it or nobody may, only memory has them.
+
+        Args:
+            fingerprint: of the embedder.
+        """
+        self._remember(fingerprint, vectors)
+        if self._record is not None:
+            try:
+                self._record.put(fingerprint, vectors)
+                self._record.forget(fingerprint, self._texts)
+            except StoreError:
+                return
+
+    def forget(self, fingerprint: str, texts: Callable[[Rows], Iterable[str]]) -> None:
+        """Do nothing: `put` forgets."""
+
+    def _remember(self, fingerprint: str, vectors: Mapping[str, bytes]) -> None:
+        with self._lock:
+            self._memory.update(((fingerprint, text_hash), vector) for text_hash, vector in vectors.items())
+            while len(self._memory) > IN_MEMORY:
+                self._memory.popitem(last=False)
