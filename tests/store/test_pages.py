@@ -159,6 +159,35 @@ def test_any_bytes(tmp_path: Path) -> None:
                 assert all(len(row) == 20 for row in file.rows([*keys, *edges]))
 
 
+def test_pages_are_given_back(tmp_path: Path) -> None:
+    """Of a large file few pages stay mapped, and its rows stay the same."""
+    with Store.open(tmp_path / "index", create=True, settings={}) as store:
+        fill(store, 3000)
+        settle(store)
+        with store.reader() as snapshot:
+            tables = dict(snapshot._connection.execute("SELECT name, rootpage FROM sqlite_master"))
+            keys = keys_of(snapshot)
+    path = tmp_path / "large"
+    path.write_bytes((tmp_path / "index" / "record.sqlite").read_bytes())
+    os.truncate(path, 300 << 20)
+
+    def resident() -> int:
+        """Return how many kB of the file are mapped."""
+        _, _, facts = Path("/proc/self/smaps").read_text().partition(f"{path}\n")
+        return int(facts.partition("Rss:")[2].split()[0])
+
+    file = RecordFile(os.open(path, os.O_RDONLY))
+    file.knows_tables()
+    file.use_tables(tables["chunks"], tables["documents"])
+    assert file.knows_tables()
+    rows = file.rows(keys)
+    assert len(rows) == len(keys)
+    much = resident()
+    assert file.rows(keys[:1] * 2100) == rows[:1] * 2100
+    assert 0 < resident() < much / 2
+    assert file.rows(keys) == rows
+
+
 CHANGES = """
 import sys
 from pathlib import Path
