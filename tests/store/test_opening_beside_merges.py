@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from sleuth.store import Store
+from sleuth.code import index_path
+from sleuth.engine import open_code
+from sleuth.store import SegmentMissingError, Store
 from sleuth.store.catalogue import building, manifest
 from tests.store.words import SumsLeg, put, read
 
@@ -45,3 +47,16 @@ def test_no_false_alarm(
             assert reading.attach([SumsLeg()]) == []
             assert merges_left == 0
             assert len(read(reading)) == 1 + 2 * merges
+
+
+def test_a_segment_in_the_database_that_was_merged_meanwhile(tmp_path: Path) -> None:
+    """A small segment whose entry is gone is missing as a file is, so that a reader of code looks for the new one."""
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root" / "a.py").write_text("def first():\n    return 1\n", "utf-8")
+    with open_code(tmp_path / "index", create=True) as storage:
+        index_path(storage, tmp_path / "root", vectors=False)
+        with storage.transaction() as connection:
+            entry = next(entry for entry in manifest.entries(connection, "files") if entry.inline)
+            manifest.drop(connection, [entry.name])
+            with pytest.raises(SegmentMissingError):
+                manifest.open_segment(connection, storage.path, entry)

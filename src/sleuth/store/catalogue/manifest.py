@@ -133,7 +133,7 @@ def open_segment(
         leg: whose segment it is: arrays made with its settings are validated too, at length where `full`.
 
     Raises:
-        SegmentMissingError: its file is not there.
+        SegmentMissingError: its file is not there, or its entry: a writer merged it meanwhile.
         IndexDamagedError: it is not as it was written, as far as its size and header tell, or not the leg's.
         StoreError: it cannot be opened now, as where too many files are open.
     """
@@ -154,7 +154,10 @@ def _read_segment(connection: Connection, folder: Path, entry: SegmentEntry) -> 
         return int(connection.execute(size).fetchone()[0])
 
     if entry.inline:
-        inline = connection.execute("SELECT inline FROM segments WHERE name = ?", (entry.name,)).fetchone()[0]
+        row = connection.execute("SELECT inline FROM segments WHERE name = ?", (entry.name,)).fetchone()
+        if row is None:
+            raise SegmentMissingError(entry.name)
+        (inline,) = row
         if not isinstance(inline, bytes):
             raise IndexDamagedError(f"segment {entry.name}: its bytes are not as they were written")
         return segments.decode(entry.name, inline, entry.checksum, most_rows=most)
