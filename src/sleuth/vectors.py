@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 T = TypeVar("T")
+_ROWS = 1_000
+"""Vectors that are scaled at once."""
 
 
 def checked_vectors(vectors: object, n: int) -> NDArray[np.float32]:
@@ -122,7 +124,11 @@ def unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     odd = ~((lengths > 1e-15) & (lengths < 1e15))[:, 0]  # whose squares single precision does not hold
     lengths[odd] = 1
-    scaled: NDArray[np.float32] = vectors / lengths
+    scaled = np.empty_like(vectors)
+    # To divide by a column at once, numpy needs a buffer. Where memory lacks for it, numpy 2.4 ends the process.
+    for start in range(0, len(vectors), _ROWS):
+        rows = slice(start, start + _ROWS)
+        np.divide(vectors[rows], np.repeat(lengths[rows], vectors.shape[1], axis=1), out=scaled[rows])
     if odd.any():
         wide = vectors[odd].astype(np.float64)
         exact = np.linalg.norm(wide, axis=1, keepdims=True)
