@@ -46,7 +46,8 @@ static inline uint32_t hash_bytes(const uint8_t *p, int64_t n) {
     return last_hash(hash);
 }
 
-/* Writes a space and the n bytes of a text, with a space for each "\u2581" (E2 96 81); returns how many bytes that is. */
+/* Writes a space and the n bytes of a text, with a space for each "\u2581" (E2 96 81); returns how many bytes that is.
+ */
 static int64_t with_spaces(const uint8_t *text, int64_t n, uint8_t *out) {
     const uint8_t *end = text + n;
     uint8_t *at = out;
