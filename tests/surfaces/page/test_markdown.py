@@ -51,6 +51,13 @@ def test_markdown_becomes_elements() -> None:
     assert to_json(nodes)[0] == ["h2", {"class": "level-1"}, ["Top"]]
 
 
+def test_columns_of_a_table_keep_their_alignment() -> None:
+    """The line below the header says where the texts of a column stand."""
+    html = str(to_html(parse("| name | weight | kind |\n|---|---:|:-:|\n| otter | 45 | sea |")))
+    assert '<th>name</th><th class="right">weight</th><th class="center">kind</th>' in html
+    assert '<td>otter</td><td class="right">45</td><td class="center">sea</td>' in html
+
+
 def test_tables_that_loaders_write_are_tables() -> None:
     """Rows without a line below the header are a table, each of its line; so are the rows in which a passage begins."""
     table = parse("Weights.\n\n| species | weight |\n| sea *otter* | 45 kg \\| 99 lb |")[1]

@@ -118,6 +118,8 @@ def _element(token: Token, heading_tag: str) -> Element:
     attributes = {"start": str(token.attrs["start"])} if token.tag == "ol" and "start" in token.attrs else {}
     if token.tag == "table":
         attributes["tabindex"] = "0"  # a wide one scrolls
+    if alignment := str(token.attrs.get("style", "")).removeprefix("text-align:"):  # left, center or right
+        attributes["class"] = alignment
     return Element(token.tag if token.tag in TAGS else "span", attributes, [], lines)
 
 
