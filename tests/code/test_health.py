@@ -170,6 +170,7 @@ def test_a_damaged_content_is_named_by_its_file(indexed: Path) -> None:
         connection.execute("UPDATE blobs SET content = x'00' WHERE hash = ?", (hash,))
     assert faults(indexed) == ["error code.db: 1 contents are not as they were written: 'shop/more.py'"]
     with closing(sqlite3.connect(indexed / "code.db")) as connection, connection:
+        connection.execute("DELETE FROM embeddings")
         connection.execute("DELETE FROM files WHERE path = 'shop/more.py'")
     assert f"error code.db: 1 contents are not as they were written: {hash!r}" in faults(indexed)
 
@@ -179,7 +180,9 @@ def test_cached_vectors_are_checked(indexed: Path) -> None:
     with open_code(indexed) as storage:
         storage.add_vectors("model", {1: np.ones((2, 4), np.float16), 2: np.ones((1, 4), np.float16)})
     with sqlite3.connect(indexed / "code.db") as connection:
-        connection.execute("UPDATE embeddings SET vectors = x'0400000001' WHERE file = 1")
+        connection.execute(
+            "UPDATE embeddings SET vectors = x'0400000001' WHERE file = 1 AND fingerprint = 'model'"
+        )
     connection.close()
     with open_code(indexed) as storage:
         assert storage.vectors("model", [1, 2]).keys() == {2}

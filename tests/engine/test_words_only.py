@@ -135,7 +135,9 @@ def test_an_index_of_a_server_that_nobody_names(tmp_path: Path, monkeypatch: pyt
         monkeypatch.delenv("OPENAI_API_KEY")
         with Engine.open(tmp_path / "i") as engine:
             assert [item.id for item in engine.retrieve("refilled tokens")] == ["a#0"]
-            assert "'openai:m', and no server is named: set $OPENAI_BASE_URL" in engine.words_only
+            assert (
+                "'openai:m': base_url must name a server, got none: set $OPENAI_BASE_URL" in engine.words_only
+            )
             assert engine.status()["legs"]["dense"]["passages"] == 2
         with pytest.raises(ArgumentError, match="OPENAI_BASE_URL"):
             Engine.open(tmp_path / "other", create=True, embedder="openai:m")

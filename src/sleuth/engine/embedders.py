@@ -135,13 +135,7 @@ def stand_in(spelling: str, store: Store) -> Embedder | None:
     elif service == NEURAL:
         missing = _missing_model(model)
     elif service == "openai":
-        from sleuth.llm import unnamed_server
-
-        missing = unnamed_server()
-        missing = (
-            missing
-            and f"this index was made with the embedder {spelling!r}, and no server is named: {missing}"
-        )
+        missing = _missing_server(model)
     else:
         return None
     if not missing:
@@ -162,6 +156,17 @@ def _missing_model(model: str) -> str:
         OnnxEmbedder(model)
     except (EmbeddingError, MissingPackageError) as error:
         return str(error)
+    return ""
+
+
+def _missing_server(model: str) -> str:
+    """Return why nobody says which server has a model, with the variables to set; "" where somebody does."""
+    from sleuth.llm import OpenAIEmbedder
+
+    try:
+        OpenAIEmbedder(model)
+    except ArgumentError as error:
+        return f"this index was made with the embedder 'openai:{model}': {error}"
     return ""
 
 

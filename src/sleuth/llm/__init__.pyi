@@ -7,7 +7,6 @@ from sleuth.llm.ollama import OllamaStatus as OllamaStatus
 from sleuth.llm.ollama import ollama_status as ollama_status
 from sleuth.llm.openai import OpenAIEmbedder as OpenAIEmbedder
 from sleuth.llm.openai import OpenAIGenerator as OpenAIGenerator
-from sleuth.llm.openai import unnamed_server as unnamed_server
 from sleuth.llm.reranker import RemoteReranker as RemoteReranker
 
 __all__: list[str]

@@ -58,13 +58,6 @@ class OpenAIFailures(Failures):
         return f"answered {cause}"
 
 
-def unnamed_server(kind: type[OpenAIFailures] = OpenAIFailures) -> str:
-    """Return what to set where the environment has neither an address nor a key; "" where it has one of them."""
-    if os.environ.get(kind.url_variable) or os.environ.get(kind.key_variable) or not kind.default_url:
-        return ""
-    return f"set ${kind.url_variable} to its address, or ${kind.key_variable} to a key of {kind.default_url}"
-
-
 def connect(
     error: type[RemoteError],
     base_url: str | None,
@@ -77,8 +70,17 @@ def connect(
     Raises:
         ArgumentError: nobody names a server or a key of the default one, to which nothing is sent then.
     """
-    if not base_url and api_key is None and (missing := unnamed_server(kind)):
-        raise ArgumentError(f"base_url must name a server: {missing}")
+    is_named = (
+        base_url
+        or api_key is not None
+        or os.environ.get(kind.url_variable)
+        or os.environ.get(kind.key_variable)
+    )
+    if kind.default_url and not is_named:
+        variables = (
+            f"set ${kind.url_variable} to its address, or ${kind.key_variable} to a key of {kind.default_url}"
+        )
+        raise ArgumentError(f"base_url must name a server, got none: {variables}")
     name = "base_url" if base_url else kind.url_variable
     url = checked_base(base_url or os.environ.get(kind.url_variable) or kind.default_url, name)
     if api_key is None:
