@@ -24,6 +24,8 @@ from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
 
 PLAIN = {"COLUMNS": "80", "NO_COLOR": "1"}
+_END = "\x1c"
+"""Ends what a command prints on a terminal: what is not read yet when that is closed, a busy system may lose."""
 
 
 def sleuth(*arguments: str, cwd: Path, stdin: str = "", **environment: str) -> CompletedProcess[str]:
@@ -61,17 +63,21 @@ def sleuth_on_terminal(*arguments: str, cwd: Path) -> tuple[int, str]:
             _shell(arguments, cwd, {"COLUMNS": "80", "TERM": "xterm"}, (keys, output, output)),
         ):
             code = _exit_code()
+            print(_END, end="", file=output, flush=True)
+            reader.join(60)
     finally:
         reader.join()
         os.close(ours)
-    return code, b"".join(pieces).decode("utf-8", "replace")
+    return code, b"".join(pieces).decode("utf-8", "replace").removesuffix(_END)
 
 
 def _read_terminal(terminal: int, pieces: list[bytes]) -> None:
-    """Collect what is printed on a terminal until its other side is closed."""
+    """Collect what is printed on a terminal until the end mark, or until its other side is closed."""
     try:
         while piece := os.read(terminal, 1 << 16):
             pieces.append(piece)
+            if piece.endswith(_END.encode()):
+                return
     except OSError:
         pass
 
