@@ -23,6 +23,13 @@ _OTHER_SCRIPTS = frozenset(
 _stemmers = threading.local()
 
 
+class _Unstemmed:
+    """Words are their own stems: what stands for an algorithm that the installed Snowball lacks."""
+
+    stemWord = str  # noqa: N815 - as of Snowball
+    stemWords = list  # noqa: N815
+
+
 class Stemming:
     """Turns words into Snowball stems, then folds those. There is one stemmer per thread: it keeps state."""
 
@@ -47,6 +54,11 @@ class Stemming:
         if stemmer is None:
             import Stemmer
 
-            stemmer = Stemmer.Stemmer(self._algorithm, 0)  # 0: no cache of its own
+            is_known = (
+                self._algorithm in Stemmer.algorithms()
+            )  # 2.2, the oldest that is allowed, has no Czech
+            stemmer = (
+                Stemmer.Stemmer(self._algorithm, 0) if is_known else _Unstemmed
+            )  # 0: no cache of its own
             setattr(_stemmers, self._algorithm, stemmer)
         return stemmer
