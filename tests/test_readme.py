@@ -6,9 +6,12 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from sleuth.surfaces.mcp import CLIENTS
 
 HOME = Path(__file__).parents[1]
 README = HOME / "README.md"
@@ -89,3 +92,74 @@ def links(page: Path) -> list[tuple[str, str]]:
 def test_the_first_screen_names_the_five_systems() -> None:
     """The first 25 lines link the page about the five systems."""
     assert "](docs/five-systems.md)" in "\n".join(README.read_text("utf8").splitlines()[:25])
+
+
+STATEMENTS = {
+    "Sleuth finds the passages": "tests/engine/test_sources.py::test_answers_cite_documents_and_code",
+    "It is one Python package": "tests/test_demo.py::test_each_question_of_the_demo_is_answered_right",
+    "It needs no server": "tests/test_architecture.py::test_only_remote_rooms_open_connections",
+    "It implements five systems": "tests/test_five_systems.py::test_its_examples_run",
+    "One task in mind?": "tests/test_readme.py::test_a_task_is_found",
+    "New here?": "tests/test_guides.py::test_the_code_of_a_page_runs",
+    "Sleuth is not on PyPI yet.": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
+    "In a checkout, two commands": "tests/test_makefile.py::test_make_help_lists_every_target",
+    "They need Linux or macOS": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
+    "Then run `source": "tests/test_demo.py::test_each_question_of_the_demo_is_answered_right",
+    "Other ways to install.": "tests/test_links.py::test_links_of_a_page_resolve",
+    "To follow along": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
+    "Without a language model": "tests/answer/test_synthesis.py::test_model_answers_and_cites",
+    "After changes, run `sleuth index": "tests/surfaces/test_cli.py::test_index_reports_what_it_did",
+    "In Python": "tests/test_readme.py::test_the_python_example_prints_its_output",
+    "`sleuth install` finds": "tests/surfaces/mcp/test_installation.py::test_agents_are_found_by_their_traces",
+    "Claude Code, Cursor": "tests/surfaces/mcp/test_first.py::test_the_first_call_answers",
+    "`sleuth uninstall`": "tests/surfaces/mcp/test_installation.py::test_removal_restores_settings_byte_for_byte",
+    "`sleuth serve` prints": "tests/test_guides.py::test_the_code_of_a_page_runs",
+    "A browser shows": "tests/surfaces/http/test_keys.py::test_scopes_limit_what_a_key_does",
+    "The client libraries": "tests/surfaces/http/test_clients.py::test_cohere_reranks",
+    "On two cores, on": "tests/test_measured.py::test_every_table_has_its_command",
+    "Where a page says": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
+    "All pages": "tests/test_site.py::test_the_contents_have_every_page",
+    "Architecture, contributing": "tests/test_links.py::test_links_of_a_page_resolve",
+    "License: MIT": "tests/test_readme.py::test_its_facts_are_those_of_the_project",
+}
+"""The test of each statement, by how the statement begins."""
+
+
+def statements() -> list[str]:
+    """Return the sentences of the README that are neither code, headings, tables nor lists of links."""
+    text = re.sub(r"```.*?```|<!--.*?-->|!\[[^\]]*\]\([^)]*\)", "", README.read_text("utf8"), flags=re.DOTALL)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("**", "")
+    paragraphs = [
+        " ".join(part.split())
+        for part in text.split("\n\n")
+        if not part.lstrip().startswith(("|", "#", "- "))
+    ]
+    return [line for part in paragraphs for line in re.split(r"(?<=[.?]) (?=[A-Z`])", part) if line]
+
+
+def test_each_statement_has_its_test() -> None:
+    """Each sentence begins as one of the list does, whose test exists; nothing of the list is left over."""
+    starts_of = {line: [start for start in STATEMENTS if line.startswith(start)] for line in statements()}
+    short = ("Find it in the list.", "Start in five minutes.", "Agents.")  # links
+    assert [line for line, starts in starts_of.items() if len(starts) != 1 and line not in short] == []
+    assert {starts[0] for starts in starts_of.values() if starts} == set(STATEMENTS)
+    for place in STATEMENTS.values():
+        file, _, name = place.partition("::")
+        assert f"def {name}(" in (HOME / file).read_text("utf8"), place
+
+
+def test_its_facts_are_those_of_the_project() -> None:
+    """Version of Python, license, extras, agents and folders that the README names are there."""
+    text = README.read_text("utf8")
+    project = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]
+    assert project["requires-python"] == ">=3.11"
+    assert "Python 3.11 or later" in text
+    assert project["license"] == "MIT"
+    assert "hybrid" in project["optional-dependencies"]
+    assert "Unreleased" in (HOME / "CHANGELOG.md").read_text(
+        "utf8"
+    )  # a release changes three sentences of the README
+    assert (HOME / "examples" / "handbook").is_dir()
+    named = ("claude-code", "cursor", "vscode", "codex")
+    assert len(CLIENTS.keys() - set(named)) == 8
+    assert "Claude Code, Cursor, VS Code, Codex and eight others" in " ".join(text.split())
