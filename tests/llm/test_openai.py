@@ -205,7 +205,7 @@ def test_an_integer_that_no_float_holds_is_no_vector(server: OpenAIServer) -> No
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-@pytest.mark.parametrize("second", [0.05, pytest.param(1.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("second", [0.2, pytest.param(1.0, marks=pytest.mark.slow)])
 def test_one_request_a_second(
     server: OpenAIServer, threads: int, second: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
