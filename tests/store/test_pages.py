@@ -121,14 +121,19 @@ def test_a_damaged_row_is_reported(store: Store) -> None:
         snapshot.rows(keys_of(snapshot))
 
 
-def test_any_bytes(tmp_path: Path) -> None:
-    """A file with other bytes gives other rows or none, and ends nothing."""
-    with Store.open(tmp_path / "index", create=True, settings={}) as store:
-        fill(store, 300)
+def made_index(path: Path, documents: int) -> tuple[dict[str, int], list[int]]:
+    """Make an index and close it; return the first pages of its tables, and the keys of its passages."""
+    with Store.open(path, create=True, settings={}) as store:
+        fill(store, documents)
         settle(store)
         with store.reader() as snapshot:
             tables = dict(snapshot._connection.execute("SELECT name, rootpage FROM sqlite_master"))
-            keys = keys_of(snapshot)
+            return tables, keys_of(snapshot)
+
+
+def test_any_bytes(tmp_path: Path) -> None:
+    """A file with other bytes gives other rows or none, and ends nothing."""
+    tables, keys = made_index(tmp_path / "index", 300)
     whole = (tmp_path / "index" / "record.sqlite").read_bytes()
     rng = random.Random(3)
     roots = [(tables["chunks"], tables["documents"]), (2, 1), (len(whole) >> 13, 0xFFFFFFFF)]
@@ -161,12 +166,7 @@ def test_any_bytes(tmp_path: Path) -> None:
 
 def test_pages_are_given_back(tmp_path: Path) -> None:
     """Of a large file few pages stay mapped, and its rows stay the same."""
-    with Store.open(tmp_path / "index", create=True, settings={}) as store:
-        fill(store, 3000)
-        settle(store)
-        with store.reader() as snapshot:
-            tables = dict(snapshot._connection.execute("SELECT name, rootpage FROM sqlite_master"))
-            keys = keys_of(snapshot)
+    tables, keys = made_index(tmp_path / "index", 3000)
     path = tmp_path / "large"
     path.write_bytes((tmp_path / "index" / "record.sqlite").read_bytes())
     os.truncate(path, 300 << 20)

@@ -70,23 +70,15 @@ def connect(
     Raises:
         ArgumentError: nobody names a server or a key of the default one, to which nothing is sent then.
     """
-    is_named = (
-        base_url
-        or api_key is not None
-        or os.environ.get(kind.url_variable)
-        or os.environ.get(kind.key_variable)
-    )
-    if kind.default_url and not is_named:
+    address = base_url or os.environ.get(kind.url_variable)
+    key = os.environ.get(kind.key_variable, "") if api_key is None else api_key
+    if kind.default_url and not address and not key and api_key is None:
         variables = (
             f"set ${kind.url_variable} to its address, or ${kind.key_variable} to a key of {kind.default_url}"
         )
         raise ArgumentError(f"base_url must name a server, got none: {variables}")
-    name = "base_url" if base_url else kind.url_variable
-    url = checked_base(base_url or os.environ.get(kind.url_variable) or kind.default_url, name)
-    if api_key is None:
-        key = checked_secret(kind.key_variable, os.environ.get(kind.key_variable, ""))
-    else:
-        key = checked_secret("api_key", api_key)
+    url = checked_base(address or kind.default_url, "base_url" if base_url else kind.url_variable)
+    key = checked_secret(kind.key_variable if api_key is None else "api_key", key)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     again = again_when_pure if error is EmbeddingError else again_when_refused
     describe = kind(error, timeout, Mask.of_headers(headers))
