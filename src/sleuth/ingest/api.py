@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -248,13 +249,13 @@ def _read(
     for options, alike in _by_options(readings):
         now = Progress(0, 0)
 
-        def show(current: Progress, files: int = files, size: int = size) -> None:
+        def show(
+            report: Callable[[IndexProgress], None], current: Progress, files: int = files, size: int = size
+        ) -> None:
             nonlocal now
             now = current
-            if progress:
-                total = None if now.total_files is None else files + now.total_files
-                seconds = time.monotonic() - started
-                progress(IndexProgress(files + now.files, size + now.bytes, total, seconds))
+            total = None if now.total_files is None else files + now.total_files
+            report(IndexProgress(files + now.files, size + now.bytes, total, time.monotonic() - started))
 
         run.read_with(options)
         scope = WalkScope(
@@ -270,7 +271,7 @@ def _read(
             roots,
             options=options,
             unchanged=run.unchanged,
-            progress=show if progress else None,
+            progress=partial(show, progress) if progress else None,
             scope=scope,
             left_out=left_out,
         )

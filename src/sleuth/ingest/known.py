@@ -55,11 +55,12 @@ class KnownFile:
     """A file as the index knows it.
 
     Attributes:
-        ids: of its documents.
+        ids: of its documents; none where the collection of the file asks the index for them.
         size, modified_ns: when it was read; no time if reading did not finish.
         reading: the options that it was read with, as `ReadOptions.reading` writes them.
         excess: what it exceeded when it was last tried.
         is_seen, is_read: whether this run has met it, and has read it or need not.
+        documents: how many it has.
     """
 
     ids: Sequence[str] = ()
@@ -69,19 +70,7 @@ class KnownFile:
     excess: Excess | None = None
     is_seen: bool = False
     is_read: bool = False
-
-    @property
-    def documents(self) -> int:
-        """How many documents it has."""
-        return len(self.ids)
-
-    def own_ids(self, source: str) -> Sequence[str]:
-        """Return ids that do not begin with the name of the file, such as those of an id field."""
-        return [id for id in self.ids if not _is_named_by(id, source)]
-
-    def ids_besides(self, ids: set[str]) -> set[str]:
-        """Return the ids of its documents that are not among others."""
-        return {*self.ids} - ids
+    documents: int = 0
 
 
 class KnownFiles(dict[str, KnownFile]):
@@ -90,6 +79,23 @@ class KnownFiles(dict[str, KnownFile]):
     def unseen(self) -> Iterator[tuple[str, KnownFile]]:
         """Yield those that this run has not met."""
         yield from ((source, file) for source, file in self.items() if not file.is_seen)
+
+    def mark(self, source: str, *, is_read: bool = False) -> None:
+        """Note that this run has met a file, and whether it has read it or need not."""
+        if file := self.get(source):
+            file.is_seen, file.is_read = True, file.is_read or is_read
+
+    def ids_of(self, source: str) -> Sequence[str]:
+        """Return the ids of the documents of a file."""
+        return self[source].ids if source in self else ()
+
+    def own_ids_of(self, source: str) -> Sequence[str]:
+        """Return ids that do not begin with the name of the file, such as those of an id field."""
+        return [id for id in self.ids_of(source) if not _is_named_by(id, source)]
+
+    def ids_besides(self, source: str, ids: set[str]) -> set[str]:
+        """Return the ids of the documents of a file that are not among others."""
+        return {*self.ids_of(source)} - ids
 
 
 class IndexedFiles:
@@ -111,8 +117,7 @@ class IndexedFiles:
     def __init__(self, store: Store, roots: Sequence[str]) -> None:
         """Read which files below the named roots the index holds documents of."""
         self._store, self._roots = store, roots
-        self._source: str | None = None
-        self._file: IndexedFile | None = None
+        self._source, self._place = "", -1  # of the last file that was asked for
         self.names, self.sizes, self.times = array("Q"), array("q"), array("q")
         self.counts, self.readings, self.flags = array("I"), array("I"), array("B")
         self.own_ids: dict[str, list[str]] = {}
@@ -172,16 +177,37 @@ class IndexedFiles:
         self.names, self.counts = array("Q", names[firsts].tobytes()), array("I", counts.tobytes())
         self.flags = array("B", np.bitwise_or.reduceat(flags, firsts).tobytes())
 
-    def get(self, source: str) -> IndexedFile | None:
-        """Return what the index knows of a file."""
-        if source is not self._source:  # a file is asked for twice in a row
+    def _place_of(self, source: str) -> int:
+        """Return the place of a file in the arrays; -1 if the index does not know it."""
+        if source is not self._source:  # a file is asked for several times in a row
             name = _hash(source)
             place = bisect_left(self.names, name)
             is_there = place < len(self.names) and self.names[place] == name
-            self._source, self._file = source, IndexedFile(self, place, source) if is_there else None
-        return self._file
+            self._source, self._place = source, place if is_there else -1
+        return self._place
 
-    def unseen(self) -> Iterator[tuple[str, IndexedFile]]:
+    def get(self, source: str) -> KnownFile | None:
+        """Return what the index knows of a file, without the ids of its documents."""
+        place = self._place_of(source)
+        if place < 0:
+            return None
+        flags = self.flags[place]
+        return KnownFile(
+            size=self.sizes[place],
+            modified_ns=self.times[place] if flags & self.HAS_STATE else None,
+            reading=self.spellings[self.readings[place]],
+            excess=self.excesses.get(source),
+            is_seen=bool(flags & self.IS_SEEN),
+            is_read=bool(flags & self.IS_READ),
+            documents=self.counts[place],
+        )
+
+    def mark(self, source: str, *, is_read: bool = False) -> None:
+        """Do as `KnownFiles.mark`."""
+        if (place := self._place_of(source)) >= 0:
+            self.flags[place] |= self.IS_SEEN | (self.IS_READ if is_read else 0)
+
+    def unseen(self) -> Iterator[tuple[str, KnownFile]]:
         """Yield the files that this run has not met, each once."""
         if all(flags & self.IS_SEEN for flags in self.flags):
             return
@@ -189,7 +215,7 @@ class IndexedFiles:
             for source in chain((source for source, _ in files_below(snapshot, self._roots)), self.excesses):
                 file = self.get(source)
                 if file is not None and not file.is_seen:
-                    file.is_seen = True
+                    self.mark(source)
                     yield source, file
 
     def ids_of(self, source: str) -> list[str]:
@@ -202,69 +228,17 @@ class IndexedFiles:
         ids = [each.id for each in documents if each and is_file(each) and file_of(each) == source]
         return ids + self.own_ids.get(source, [])
 
+    def own_ids_of(self, source: str) -> Sequence[str]:
+        """Do as `KnownFiles.own_ids_of`."""
+        return self.own_ids.get(source, ())
 
-class IndexedFile:
-    """A file of `IndexedFiles`, with the attributes of a `KnownFile`."""
-
-    __slots__ = ("_files", "_place", "_source")
-
-    def __init__(self, files: IndexedFiles, place: int, source: str) -> None:
-        self._files, self._place, self._source = files, place, source
-
-    @property
-    def ids(self) -> list[str]:
-        return self._files.ids_of(self._source)
-
-    @property
-    def documents(self) -> int:
-        return self._files.counts[self._place]
-
-    @property
-    def size(self) -> int:
-        return self._files.sizes[self._place]
-
-    @property
-    def modified_ns(self) -> int | None:
-        return self._files.times[self._place] if self._has(IndexedFiles.HAS_STATE) else None
-
-    @property
-    def reading(self) -> str:
-        return self._files.spellings[self._files.readings[self._place]]
-
-    @property
-    def excess(self) -> Excess | None:
-        return self._files.excesses.get(self._source)
-
-    @property
-    def is_seen(self) -> bool:
-        return self._has(IndexedFiles.IS_SEEN)
-
-    @is_seen.setter
-    def is_seen(self, value: bool) -> None:
-        self._set(IndexedFiles.IS_SEEN, value=value)
-
-    @property
-    def is_read(self) -> bool:
-        return self._has(IndexedFiles.IS_READ)
-
-    @is_read.setter
-    def is_read(self, value: bool) -> None:
-        self._set(IndexedFiles.IS_READ, value=value)
-
-    def _has(self, flag: int) -> bool:
-        return bool(self._files.flags[self._place] & flag)
-
-    def _set(self, flag: int, *, value: bool) -> None:
-        flags = self._files.flags[self._place]
-        self._files.flags[self._place] = flags | flag if value else flags & ~flag
-
-    def own_ids(self, source: str) -> Sequence[str]:
-        return self._files.own_ids.get(source, ())
-
-    def ids_besides(self, ids: set[str]) -> set[str]:
-        if self.documents == 1 and self._has(IndexedFiles.IS_ONE_OF_ITS_IDS) and self._source in ids:
+    def ids_besides(self, source: str, ids: set[str]) -> set[str]:
+        """Do as `KnownFiles.ids_besides`; a file of one document that keeps it costs no look into the index."""
+        place = self._place_of(source)
+        is_kept = source in ids and self.flags[place] & self.IS_ONE_OF_ITS_IDS
+        if place < 0 or (is_kept and self.counts[place] == 1):
             return set()
-        return {*self.ids} - ids
+        return {*self.ids_of(source)} - ids
 
 
 def files_below(snapshot: IndexSnapshot, roots: Sequence[str]) -> Iterator[tuple[str, StoredDocument]]:

@@ -10,7 +10,6 @@ from sleuth.ingest.known import (
     EXCESS_NOTE,
     READ_NOTE,
     Excess,
-    IndexedFile,
     IndexedFiles,
     KnownFile,
     KnownFiles,
@@ -115,14 +114,13 @@ class Run:
         file = self.files.get(source)
         if file is None:
             return
-        file.is_seen = True
+        self.files.mark(source, is_read=file.excess is None)
         if file.excess is not None:
             reason = f"{file.excess.reason}; not tried again until it changes"
             self.report.skipped.append(Skipped(source, reason, "limits"))
             return
-        file.is_read = True
         self.report.unchanged += file.documents
-        self.named.update((id, source) for id in file.own_ids(source))
+        self.named.update((id, source) for id in self.files.own_ids_of(source))
 
     def _take_skipped(self, skip: Skipped) -> None:
         self.report.skipped.append(skip)
@@ -136,10 +134,10 @@ class Run:
             excess = Excess(State(skip.size, skip.modified_ns), self.limits, skip.reason)
             self.adder.writer.note(f"{EXCESS_NOTE}{skip.source}", excess.to_note())
         if file is not None and skip.kind in REFUSED:
-            self.refused[skip.source] = file.ids_besides(self.ids_of_file)
+            self.refused[skip.source] = self.files.ids_besides(skip.source, self.ids_of_file)
         self.ids_of_file = set()
-        if file is not None and skip.kind != "vanished":
-            file.is_seen = True
+        if skip.kind != "vanished":
+            self.files.mark(skip.source)
 
     def _release(self, state: State = UNKNOWN) -> None:
         if self.pending is not None:
@@ -151,8 +149,8 @@ class Run:
         self.report.read += 1
         self.report.bytes += entry.size
         file = self.files.get(source) or KnownFile()
-        file.is_seen = file.is_read = True
-        self.report.deleted += self._delete(file.ids_besides(self.ids_of_file))
+        self.files.mark(source, is_read=True)
+        self.report.deleted += self._delete(self.files.ids_besides(source, self.ids_of_file))
         self.ids_of_file = set()
         if file.excess is not None:
             self.adder.writer.note(f"{EXCESS_NOTE}{source}", "")
@@ -166,7 +164,7 @@ class Run:
         """Delete documents that no file of this run has any more; return how many there were."""
         return self.adder.delete(sorted(ids - self.named.keys())) if ids else 0
 
-    def _forget(self, source: str, file: KnownFile | IndexedFile, ids: set[str]) -> int:
+    def _forget(self, source: str, file: KnownFile, ids: set[str]) -> int:
         if file.reading:
             self.adder.writer.note(f"{READ_NOTE}{source}", "")
         if file.excess is not None:
@@ -186,6 +184,6 @@ class Run:
             if not is_known or not is_gone(self.names.path_of(source)):
                 continue
             if prune:
-                self.report.pruned += self._forget(source, unseen, {*unseen.ids})
+                self.report.pruned += self._forget(source, unseen, {*self.files.ids_of(source)})
             else:
                 self.report.gone += 1

@@ -190,7 +190,7 @@ def _compare(
             if file.modified_ns is not None and not file.is_seen and name not in names and is_gone(name)
         ],
         [FileEntry(name, name, 0, 0) for name in sorted(run.refused) if not files[name].is_read],
-        sum(listing.documents[name] for name, file in files.items() if file.is_read),
+        sum(file.documents for file in files.values() if file.is_read),
         run.report.skipped,
     )
 
@@ -259,14 +259,12 @@ class _Listing:
 
     Attributes:
         files: by name, without the ids of their documents.
-        documents: how many each file has.
         shards: that hold them.
         etags: of objects in object storage: as they were read, and as they are for those to be read.
         unlisted: shards that no builder has listed, which may hold documents of any file.
     """
 
     files: dict[str, KnownFile] = field(default_factory=dict)
-    documents: dict[str, int] = field(default_factory=dict)
     shards: dict[str, list[int]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
     etags: dict[str, str] = field(default_factory=dict)
@@ -302,7 +300,7 @@ def _listing_of(base: Manifest, objects: ObjectFolder) -> _Listing:
                 file = listing.files.setdefault(entry.source, KnownFile())
                 if entry.modified_ns is not None:
                     file.size, file.modified_ns = entry.size, entry.modified_ns
-                listing.documents[entry.source] = listing.documents.get(entry.source, 0) + entry.documents
+                file.documents += entry.documents
                 listing.shards.setdefault(entry.source, []).append(number)
     listing.unlisted = [number for number, part in enumerate(base.parts) if part.listing is None]
     if listing.unlisted:  # the other documents of a file may have changed

@@ -249,8 +249,8 @@ def read_files(
                     sender.note(f"{ETAG_NOTE}{file.source}", file.etag)
             elif file.etag:
                 sender.note(f"{ETAG_NOTE}{file.source}", "")
-            elif file.file and (known_file := run.files.get(file.source)):
-                run.refused[file.source] = set(known_file.ids)
+            elif file.file:
+                run.refused[file.source] = set(run.files.ids_of(file.source))
         run.finish(prune=prune)
         run.adder.commit()
     except SleuthError as error:
