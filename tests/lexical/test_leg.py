@@ -15,6 +15,7 @@ from sleuth.errors import ArgumentError
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, field_arrays, merging, postings
 from sleuth.store import SegmentData, SegmentView
 from sleuth.store.disk import scratch
+from sleuth.text import TermTable
 from tests.examples import examples
 from tests.lexical import oracle
 
@@ -172,6 +173,26 @@ def test_a_merge_in_pieces_is_the_merge_at_once(tmp_path: Path, monkeypatch: pyt
         for name, array in whole.arrays.items():
             assert pieces.arrays[name].dtype == array.dtype
             np.testing.assert_array_equal(pieces.arrays[name], array, name)
+
+
+def test_a_merge_reads_all_terms_a_bounded_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many terms there are, they are read for at most `MOST_TABLES` tables."""
+    shares = []
+
+    class CountedTable(TermTable):
+        def __init__(self, share: int, _: int) -> None:
+            shares.append(share)
+
+    views = [
+        oracle.view_of(LEG, oracle.rows_of([{"title": "", "text": " ".join(words)}], at), str(at))
+        for at, words in enumerate([[f"w{i}" for i in range(500)], [f"w{i}" for i in range(250, 750)]])
+    ]
+    monkeypatch.setattr("sleuth.text.TermTable", CountedTable)
+    monkeypatch.setattr(merging, "TERMS_OF_A_TABLE", 10)
+    merged = LEG.merge(views)
+    assert len(field_arrays(merged.arrays, "text")["term_starts"]) == 751
+    assert shares.count(merging.MOST_TABLES - 1) == len(LEG.fields)
+    assert max(shares) < merging.MOST_TABLES
 
 
 def test_a_merge_holds_a_part_of_its_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,6 +34,8 @@ TERMS = 1 << 16
 """Terms of a segment that are read at a time."""
 TERMS_OF_A_TABLE = 1 << 18
 """Terms that are compared with each other at a time, about: of more, some are, by their hash."""
+MOST_TABLES = 16
+"""All terms are read for each table; so very many terms have larger tables, of about as many bytes as their numbers."""
 
 Norm = Callable[[NDArray[np.uint32]], tuple[float, float]]
 
@@ -123,7 +125,7 @@ def _number(parts: Sequence[FieldPostings], scratch: Scratch) -> tuple[list[NDAr
 
     ends = np.cumsum([part.n_terms for part in parts])
     firsts = zeros(int(ends[-1]), np.uint32)
-    shares = max(1, -(-len(firsts) // TERMS_OF_A_TABLE))
+    shares = min(MOST_TABLES, max(1, -(-len(firsts) // TERMS_OF_A_TABLE)))
     for share in range(shares):
         table = TermTable(share, shares)
         for part, end in zip(parts, ends.tolist(), strict=True):
