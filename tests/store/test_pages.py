@@ -249,14 +249,33 @@ with open(sys.argv[1], "r+b") as file:
 """Takes the lock on a database that SQLite's last connection takes, before it removes the log."""
 
 
+def is_locked(record: Path) -> bool:
+    """Return whether another process cannot take that lock."""
+    command = [sys.executable, "-c", LOCKED, str(record)]
+    return subprocess.run(command, check=False, capture_output=True).returncode != 0
+
+
+def test_locks_of_sqlite_stay_when_the_record_became_shorter(tmp_path: Path) -> None:
+    """A reader reads the header of a record that became shorter, and the locks on it stay."""
+    folder = tmp_path / "index"
+    with Store.open(folder, create=True, settings={}) as store:
+        fill(store, 400)
+        settle(store)
+        before = (folder / "record.sqlite").stat().st_size
+        with store.reader() as snapshot:
+            ids = [document.id for document in snapshot.documents()]
+        with store.writer() as writer:
+            writer.delete(ids)
+        store.compact()
+        assert (folder / "record.sqlite").stat().st_size < before
+        with store.reader():
+            assert is_locked(folder / "record.sqlite")
+
+
 def test_locks_of_sqlite_stay(tmp_path: Path) -> None:
     """One of two stores is closed: the locks of the other stay, because the file is open until both are closed."""
     folder = tmp_path / "index"
     record = folder / "record.sqlite"
-
-    def is_locked() -> bool:
-        command = [sys.executable, "-c", LOCKED, str(record)]
-        return subprocess.run(command, check=False, capture_output=True).returncode != 0
 
     def read(store: Store) -> None:
         with store.reader() as snapshot:
@@ -270,11 +289,11 @@ def test_locks_of_sqlite_stay(tmp_path: Path) -> None:
         first.close()
         del first
         gc.collect()
-        assert is_locked()
+        assert is_locked(record)
         read(second)
     del second
     gc.collect()
-    assert not is_locked()
+    assert not is_locked(record)
     assert str(record) not in {os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()}
     with closing(sqlite3.connect(record)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -17,6 +17,7 @@ from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.disk.files import Names, make_folder, opened_file
 from sleuth.store.record import layout as record
 from sleuth.store.record.layout import Connection
+from sleuth.store.record.open_files import file_of
 
 _LOG_BYTES = 4 << 20
 """A log larger than this is copied into the database, in the background."""
@@ -246,8 +247,10 @@ def _is_cut_off(file: Path) -> bool:
     """Return whether a database is shorter than its header says, by more pages than its log can hold."""
     for _ in range(2):  # a log may be copied into it meanwhile
         length = file.stat().st_size
-        with file.open("rb") as stream:
-            header = stream.read(_HEADER_BYTES)
+        record_file = file_of(
+            file
+        )  # SQLite has it open, too: to open and close it here would release its locks
+        header = os.pread(record_file.fd, _HEADER_BYTES, 0)
         page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
         logged = log_bytes(file) // (page + 1)
         if len(header) == _HEADER_BYTES and length >= page * (pages - logged):

@@ -43,12 +43,12 @@ cdef struct Cell:
 cdef class RecordFile:
     """The file of one database. It is closed with the last reference: to close it earlier releases SQLite's locks.
 
-    Args:
+    Attributes:
         fd: of the file, open for reading; it belongs to this object. -1 for a file that cannot be read.
     """
 
     cdef object __weakref__
-    cdef int fd
+    cdef readonly int fd
     cdef const uint8_t* data
     cdef Py_ssize_t size, resident
     cdef int readers                 # threads that look at the mapped file
