@@ -201,7 +201,7 @@ def test_code_has_facets_as_documents_have(tmp_path: Path) -> None:
         "kind": {"function": 2, "class": 1},
         "folder": {"src/": 1, "web/": 1},
     }
-    assert [label for label, _, _ in together["language"]] == ["en", "python", "typescript"]
+    assert [label for label, _, _ in together["language"]] == ["English", "python", "typescript"]
     assert [label for label, _, _ in together["folder"]] == ["a/", "b/", "src/", "web/"]
     assert "4 documents and 2 files of code hold a word" in page
     assert "1 file of code holds a word" in pages["python"]

@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from sleuth.filters import And, Compare, to_text
-from sleuth.text import escape_text
+from sleuth.text import ENGLISH, LANGUAGES, escape_text
 
 if TYPE_CHECKING:
     from sleuth.code import CodeMatches
@@ -34,6 +34,10 @@ _NOT_FACETS: Final = frozenset({
 """Keys with a value of its own for nearly every document."""
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
 _YEAR, _MONTH = len("2026"), len("2026-11")
+_LANGUAGES: Final = {ENGLISH: "English"} | {
+    code: rules.analyzer.capitalize() for code, rules in LANGUAGES.items()
+}
+"""Names of the languages of texts, by the codes that documents have beside languages of code."""
 _LEAST_SPAN: Final = 1e-300
 _MOST_SPAN: Final = 1e300
 """Between the least and the greatest number of a key that is shown by ranges."""
@@ -163,7 +167,11 @@ def _group(name: str, counts: Counts, state: PageState) -> FacetGroup | None:
         choices = _ranges(name, counts, state)
     else:
         top = sorted(counts, reverse=True) if is_number or is_date else counts
-        choices = [_choice(str(value), _text(name, value), count, state) for value, count in top[:VALUES]]
+        labels = _LANGUAGES if name == "language" else {}
+        choices = [
+            _choice(labels.get(value, str(value)), _text(name, value), count, state)
+            for value, count in top[:VALUES]
+        ]
     if len(values) < 2 and not any(choice.is_chosen for choice in choices):
         return None
     return FacetGroup(name, choices, "number" if is_number else "date" if is_date else "")
