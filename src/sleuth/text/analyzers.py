@@ -68,7 +68,6 @@ class Analyzer:
         keep_case: bool = False,
         find: Callable[[str], list[Span]],
         cut: Callable[[str], list[str]] | None = None,
-        forms: Callable[[str], list[str]] | None = None,
         finish: Stemming | None = None,
         stop: frozenset[str] = frozenset(),
         particles: frozenset[str] | None = None,
@@ -83,7 +82,6 @@ class Analyzer:
             keep_case: leave ASCII capitals to `find`.
             find: the tokens of one run, with their places in it; called once per distinct run.
             cut: what `find` finds in an ASCII run, without the places, for indexing.
-            forms: what `find` finds in a run that is one word, without the places, given that word folded.
             finish: the last step (stemming), over all tokens at once; keeps length and order.
             stop: tokens, before `finish`, that are left out.
             particles: single letters that make no compounds (`sleuth.text.compounds`); None where nothing does.
@@ -103,7 +101,6 @@ class Analyzer:
         self._keep_case = keep_case
         self._find = find
         self._cut = cut
-        self._forms = forms
         self._finish = finish
         self._stop = stop
         self._verbatim = verbatim
@@ -242,8 +239,7 @@ class Analyzer:
 
     def _expand(self, runs: list[str]) -> list[str | tuple[str, ...]]:
         """Return the tokens of each run: a str for one token, a tuple for any other number."""
-        stop, find, pieces_of, forms_of = self._stop, self._find, self._cut, self._forms
-        folded = words.fold_words(runs) if forms_of else {}
+        stop, find, pieces_of = self._stop, self._find, self._cut
         out: list[str | tuple[str, ...]] = list(runs)
         whole = not self._keep_case
         for place, run in enumerate(runs):
@@ -252,12 +248,9 @@ class Analyzer:
                 if run in stop or len(run) > MAX_TOKEN:
                     out[place] = ()
                 continue
-            if is_ascii and pieces_of is not None:
-                tokens = pieces_of(run)
-            elif forms_of is not None and run in folded:
-                tokens = forms_of(folded[run])
-            else:
-                tokens = [token for _, _, token in find(run)]
+            tokens = (
+                pieces_of(run) if is_ascii and pieces_of is not None else [token for _, _, token in find(run)]
+            )
             out[place] = tuple([token for token in tokens if token not in stop and len(token) <= MAX_TOKEN])
         return _finished(out, self._finish) if self._finish else out
 
@@ -429,13 +422,12 @@ _ANALYZERS = {
             extra="'-",
             find=_find_english,
             cut=_cut_english,
-            forms=_english_forms,
             finish=_stem,
             stop=ENGLISH,
             particles=frozenset(),
         ),
         Analyzer("names", 1, extra="_", keep_case=True, find=_find_names, verbatim=True),
-        Analyzer("plain", 1, extra="_", find=_find_words, forms=lambda word: [word], verbatim=True),
+        Analyzer("plain", 1, extra="_", find=_find_words, verbatim=True),
     )
 }
 
@@ -476,7 +468,6 @@ def _language_analyzer(name: str) -> Analyzer:
         LANGUAGES_VERSION,
         extra="'-",
         find=partial(_find_language, language),
-        forms=lambda word: [language.before(word)],
         finish=Stemming(language.stemmer, language.after),
         stop=stop,
         particles=frozenset(word for word in stop if len(word) == 1),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
 from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -116,7 +115,7 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
         run: text without ASCII separators.
         inside: kinds of characters that continue a word; with "'" among them, words keep inner apostrophes.
     """
-    if is_word(run) and is_word(folded := fold(run)):
+    if _is_word(run) and _is_word(folded := fold(run)):
         return [(0, len(run), folded)]
     tokens: list[Piece] = []
     i, n = 0, len(run)
@@ -148,14 +147,7 @@ def pieces(run: str, inside: str = "wmj") -> list[Piece]:
     return tokens
 
 
-def fold_words(runs: Iterable[str]) -> dict[str, str]:
-    """Return `fold` of each run beyond ASCII that is one word and stays one when it is folded; without the others."""
-    candidates = [run for run in runs if not run.isascii() and is_word(run)]
-    folded = fold("\n".join(candidates)).split("\n")
-    return {run: word for run, word in zip(candidates, folded, strict=False) if is_word(word)}
-
-
-def is_word(run: str) -> bool:
+def _is_word(run: str) -> bool:
     """Return whether a run consists of letters that are written in words, which most runs do."""
     return run.isalpha() and _MODIFIER_APOSTROPHE not in run and not has_unspaced(run)
 

@@ -36,11 +36,14 @@ WEIGHTS: dict[str, float] = {
     "stem": 0.25,
 }
 
+SHORT = {"title": 0.76, "stem": 0.75}
+"""Weights that differ for a short query: its title and its prose are the same text, and would count twice."""
+
 MEANING = 1.5
 """What the vector leg counts among the signals: a tenth of all others (docs/measured/code.md)."""
 
-SHORT = {"title": 0.76, "stem": 0.75, "meaning": 2.2}
-"""Weights that differ for a short query: its title and its prose are the same text, and would count twice."""
+SHORT_MEANING = 2.2
+"""What the vector leg counts for a short query."""
 
 CATEGORY_FACTORS = {"code": 1.0, "test": 0.6, "docs": 0.7, "config": 0.8, "generated": 0.5}
 """What a file counts that is not what people mostly ask for; 1 where the query asks for it."""
@@ -63,8 +66,8 @@ class RankedFiles:
 
 
 def weights_for(query: Query) -> dict[str, float]:
-    """Return what each signal counts for a query."""
-    return WEIGHTS | {"meaning": MEANING} | (SHORT if query.is_short else {})
+    """Return what each signal of words and names counts for a query."""
+    return WEIGHTS | (SHORT if query.is_short else {})
 
 
 def rank_files(
@@ -79,8 +82,8 @@ def rank_files(
         meaning: of the vector leg, scaled as signals are, or None.
     """
     weights = weights_for(query)
-    if meaning is None:
-        del weights["meaning"]
+    if meaning is not None:
+        weights["meaning"] = SHORT_MEANING if query.is_short else MEANING
     signals = Signals(snapshot, query, allowed)
     n = len(snapshot.files)
     if not n:

@@ -26,6 +26,7 @@ from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.stores import (
     KEY,
     MOST_NAME,
+    IgnoredFields,
     VectorStoreObject,
     checked_name,
     list_of,
@@ -103,7 +104,7 @@ class FileBatch(BaseModel):
     vector_store_id: str
 
 
-class VectorStoreRequest(BaseModel):
+class VectorStoreRequest(IgnoredFields):
     """A scoped name in the index."""
 
     name: str | None = Field(
@@ -118,10 +119,6 @@ class VectorStoreRequest(BaseModel):
         description="Uploaded files or documents to attach.",
         examples=[["limits.md"]],
     )
-    metadata: dict[str, str] | None = Field(
-        default=None, description="Accepted, and not kept.", examples=[{"team": "support"}]
-    )
-    expires_after: None = Field(default=None, description="Vector stores do not expire.", examples=[None])
 
 
 class DeletedFile(BaseModel):

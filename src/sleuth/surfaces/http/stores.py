@@ -184,7 +184,16 @@ async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     return json_response(await call.read(store_object, vector_store_id, call))
 
 
-class StoreChanges(BaseModel):
+class IgnoredFields(BaseModel):
+    """Fields of OpenAI's API that mean nothing here."""
+
+    metadata: dict[str, str] | None = Field(
+        default=None, description="Accepted, and not kept.", examples=[{"team": "support"}]
+    )
+    expires_after: None = Field(default=None, description="Vector stores do not expire.", examples=[None])
+
+
+class StoreChanges(IgnoredFields):
     """What changes of a scoped vector store."""
 
     name: str | None = Field(
@@ -193,10 +202,6 @@ class StoreChanges(BaseModel):
         description="Its new name, which is part of its id.",
         examples=["manual"],
     )
-    metadata: dict[str, str] | None = Field(
-        default=None, description="Accepted, and not kept.", examples=[{"team": "support"}]
-    )
-    expires_after: None = Field(default=None, description="Vector stores do not expire.", examples=[None])
 
 
 @router.post(
