@@ -101,6 +101,12 @@ WORST: dict[str, Maker] = {
     "grid.rst": _filled("+-+\n"),
     "indented.rst": _filled(" a" + "\n" * 9, b"::\n\n"),
     "lines.py": _filled("x = 1\n"),
+    "fields.eml": _filled("X: w\n", end=b"\nbody"),
+    "folded.eml": _filled(" w\n", b"X: w\n", b"\nbody"),
+    "parts.eml": _filled("--B\n\nw\n", b"Content-Type: multipart/mixed; boundary=B\n\n", b"--B--"),
+    "comments.eml": _filled("w\n", b"From: " + b"(" * 990 + b"\nTo: " + b"a," * 490 + b"\n\n"),
+    "words.eml": _filled("w\n", b"Subject: " + b"=?utf-8?q?a?= " * 65 + b"\nCc: " + b"a:" * 490 + b"\n\n"),
+    "quoted.eml": _filled("=\n", b"Content-Transfer-Encoding: quoted-printable\n\n", b"words"),
 }  # fmt: skip
 TINY = frozenset({"long name.csv", "rows.csv", "rows.tsv", "members.json", "numbers.jsonl"})
 """Those that make a document of two or four bytes: as many as bytes allow, each at the cost of a document."""

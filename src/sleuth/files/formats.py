@@ -100,7 +100,7 @@ DOCUMENTS: Final = (
     _format("org", "org:load_org", "org", "markdown"),
     _format("subtitles", "subtitles:load_subtitles", "vtt srt"),
     _format("calendar", "calendar:load_calendar", "ics ical", "markdown"),
-    _format("email", "mail:load_email", "eml", "markdown", holds_files=True),
+    _format("email", "mail:load_email", "eml", "markdown"),
     _format("msg", "outlook:load_msg", "msg", "markdown", holds_files=True),
     _format("mhtml", "mail:load_mhtml", "mhtml mht", "markdown", holds_files=True),
     _format("mbox", "mail:load_mbox", "mbox", "files", holds_files=True),

@@ -1,4 +1,4 @@
-"""The process that reads large files, mail and archives: `python -m sleuth.ingest.large_worker BYTES`."""
+"""The process that reads large files, unusual mail and archives: `python -m sleuth.ingest.large_worker BYTES`."""
 
 from __future__ import annotations
 

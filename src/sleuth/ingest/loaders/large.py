@@ -1,4 +1,4 @@
-"""Reads large files of text and rows, mail and archives in a process with limits of time and memory."""
+"""Reads large files of text and rows, unusual mail and archives in a process with limits of time and memory."""
 
 from __future__ import annotations
 

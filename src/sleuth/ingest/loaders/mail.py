@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from base64 import b64decode
+from binascii import a2b_qp
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC
 from email import message_from_bytes
@@ -11,12 +13,13 @@ from email.message import EmailMessage, MIMEPart
 from email.policy import EmailPolicy
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from sleuth.errors import LoadError
 from sleuth.files import decode
 from sleuth.ingest.extraction.html import html_to_markdown, is_nested_too_deeply
 from sleuth.ingest.loaders.file import FileBytes
+from sleuth.ingest.loaders.large import LARGE, load_large
 from sleuth.ingest.loaders.members import Member, load_member
 from sleuth.ingest.loaders.plain import document
 from sleuth.ingest.options import ReadOptions
@@ -66,19 +69,37 @@ def _parsed_header(name: str, value: str) -> Any:
 
 
 def load_email(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
-    """Yield a message with its headers as metadata, titled by its subject, then its attachments."""
+    """Yield a message with its headers as metadata, titled by its subject, then its attachments.
+
+    A mail that is not written as most are is parsed in a process with limits.
+    """
     with _nested_little(file):
-        message = message_from_bytes(file.read(), policy=_POLICY)
-        if not isinstance(message, EmailMessage) or not message.keys():
-            raise LoadError(file.entry.source, "not readable as mail: it has no headers")
-        headers = _headers(message)
-        text = mail_text(headers, _body(message))
-        title = {"title": headers.pop("subject")} if "subject" in headers else {}
-        attachments = list(_attachments(message))
-        if text or not attachments:  # a digest may hold mails alone
-            yield document(file, text, {**headers, **title})
-        for number, part in enumerate(attachments, 1):
-            yield from load_member(file, _attached(part, number), options)
+        mail = simple_mail(file.read()) if file.entry.size <= LARGE else None
+        if mail:
+            yield _message(file, _headers(mail.fields), mail.text)
+        elif file.extractors is not None:
+            yield from load_large(file, options)
+        else:
+            yield from _load_parsed(file, options)
+
+
+def _load_parsed(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
+    """Yield what `load_email` does, by Python's parser."""
+    message = message_from_bytes(file.read(), policy=_POLICY)
+    if not isinstance(message, EmailMessage) or not message.keys():
+        raise LoadError(file.entry.source, "not readable as mail: it has no headers")
+    headers, body = _headers(_fields(message)), _body(message)
+    attachments = list(_attachments(message))
+    if mail_text(headers, body) or not attachments:  # a digest may hold mails alone
+        yield _message(file, headers, body)
+    for number, part in enumerate(attachments, 1):
+        yield from load_member(file, _attached(part, number), options)
+
+
+def _message(file: FileBytes, headers: dict[str, Any], body: str) -> Document:
+    text = mail_text(headers, body)
+    title = {"title": headers.pop("subject")} if "subject" in headers else {}
+    return document(file, text, {**headers, **title})
 
 
 @contextmanager
@@ -112,8 +133,9 @@ def load_mhtml(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
         if not pages or not isinstance(message, EmailMessage):
             raise LoadError(file.entry.source, "not readable as mhtml: it holds no page")
         title, text = _from_html(_decoded(pages[0]))
-        title = title or _header(message, "subject")
-        address = _header(message, "snapshot-content-location")
+        fields = _fields(message)
+        title = title or _header("subject", fields.get("subject", ""))
+        address = _header("snapshot-content-location", fields.get("snapshot-content-location", ""))
     yield document(
         file, text, {**({"title": title} if title else {}), **({"url": address} if address else {})}
     )
@@ -142,19 +164,140 @@ def html_body(html: str) -> str:
     return text
 
 
-def _headers(message: EmailMessage) -> dict[str, Any]:
-    """Return the headers that a reader looks for, decoded; those that are damaged are left out."""
-    raw: dict[str, str] = {}
+class SimpleMail(NamedTuple):
+    """A mail of plain text alone, or with HTML beside it.
+
+    Attributes:
+        fields: of the head, by name in small letters: the first of each, as written.
+    """
+
+    fields: dict[str, str]
+    text: str
+
+
+class _MailPart(NamedTuple):
+    """A mail or a part of one: its fields that are read, and what follows them."""
+
+    fields: dict[str, str]
+    body: bytes
+
+
+_field = re.compile(
+    rb"^(?P<name>[!-9;-~]{1,100}+):[ \t]*+(?:(?<=Subject:)\r?\n[ \t]++)?+"
+    rb"(?P<value>\S[^\r\n]*+(?:\r?\n[ \t][^\r\n]*+)*+)\r?\n",
+    re.MULTILINE,
+)
+_line_end = re.compile(rb"\r?\n")
+_closing = re.compile(rb"--(?:\Z|\r?\n)")
+_READ: Final = frozenset(
+    b"subject from to cc message-id in-reply-to date content-type content-transfer-encoding content-disposition"
+    .split()
+)  # fmt: skip
+_GAP: Final = r";[ \t\r\n]{0,4}"
+_MORE: Final = rf"(?:{_GAP}(?:format|delsp)=\w{{1,10}})?"
+_text_type = re.compile(
+    rf"text/(?P<form>plain|html){_MORE}(?:{_GAP}charset=(?P<mark>\"?)(?P<charset>[\w.-]{{1,40}})(?P=mark))?{_MORE}{_MORE}",
+    re.ASCII | re.IGNORECASE,
+)
+_of_texts = re.compile(
+    rf"multipart/(?:alternative|mixed){_GAP}boundary="
+    r"(?P<mark>\")?(?P<boundary>(?(mark)[\w'()+,./:=-]|[\w'+.-]){1,100})(?(mark)\")",
+    re.ASCII | re.IGNORECASE,
+)
+"""By header, as most mails have it: a text, and parts of which each may be one."""
+
+
+def simple_mail(data: bytes) -> SimpleMail | None:
+    """Return what Python's parser finds in a mail, in a fraction of its time; None unless it is written as most are.
+
+    Each step is linear.
+    """
+    head = _part(data)
+    if head is None or not head.fields:
+        return None
+    boundary = _of_texts.fullmatch(head.fields.get("content-type", ""))
+    parts = [head] if boundary is None else _parts(head.body, f"--{boundary['boundary']}".encode())
+    texts: list[str] = []
+    for part in parts if _is_inline(head) else ():
+        kind = _text_type.fullmatch(part.fields.get("content-type", "text/plain"))
+        if kind is None or not _is_inline(part):
+            return None
+        if kind["form"].lower() == "plain":
+            content = _unpacked(part)
+            if content is None:
+                return None
+            texts.append(decode(content, kind["charset"])[0])
+    return SimpleMail(head.fields, "\n\n".join(filter(str.strip, texts))) if texts else None
+
+
+def _part(data: bytes) -> _MailPart | None:
+    """Return a mail or a part of one; None if a line of its head is odd or a field is long."""
+    fields: dict[str, str] = {}
+    position = 0
+    while match := _field.match(data, position):
+        if (name := match["name"].lower()) in _READ:
+            if len(match["value"]) > _LONG_HEADER:
+                return None
+            fields.setdefault(name.decode(), match["value"].decode("ascii", "surrogateescape"))
+        position = match.end()
+    blank = _line_end.match(data, position)
+    return _MailPart(fields, data[blank.end() :]) if blank else None
+
+
+def _parts(body: bytes, separator: bytes) -> list[_MailPart]:
+    """Return the parts of a body; none unless all separators are lines of their own, and the last one ends it."""
+    pieces = body.split(separator)
+    preamble, contents, rest = pieces[0], pieces[1:-1], pieces[-1]
+    if not (preamble == b"" or preamble.endswith(b"\n")) or not _closing.match(rest):
+        return []
+    parts: list[_MailPart] = []
+    for content in contents:
+        begin = _line_end.match(content)
+        part = _part(content[begin.end() :]) if begin else None
+        if part is None or not content.endswith(b"\n"):
+            return []
+        parts.append(_MailPart(part.fields, part.body.removesuffix(b"\n").removesuffix(b"\r")))
+    return parts
+
+
+def _is_inline(part: _MailPart) -> bool:
+    return part.fields.get("content-disposition", "inline").lower() == "inline"
+
+
+def _unpacked(part: _MailPart) -> bytes | None:
+    """Return the content of a part; None if it is not encoded as it says."""
+    encoding = part.fields.get("content-transfer-encoding", "8bit").lower()
+    if encoding == "quoted-printable":
+        return a2b_qp(part.body)
+    if encoding == "base64":
+        try:
+            return b64decode(b"".join(part.body.splitlines()), validate=True)
+        except ValueError:
+            return None
+    return part.body if encoding in ("7bit", "8bit", "binary") else None
+
+
+def _fields(message: EmailMessage) -> dict[str, str]:
+    """Return the headers by name in small letters: the first of each, as written."""
+    fields: dict[str, str] = {}
     for name, value in message.raw_items():
-        raw.setdefault(name.lower(), value)
+        fields.setdefault(name.lower(), value)
+    return fields
+
+
+def _headers(raw: Mapping[str, str]) -> dict[str, Any]:
+    """Return the headers that a reader looks for, decoded; those that are damaged are left out."""
     headers: dict[str, str] = {
-        name: raw[name] if _is_plain(name, raw.get(name, "")) else _header(message, name)
+        name: raw[name] if _is_plain(name, raw[name]) else _header(name, raw[name])
         for name in ("subject", "from", "to", "cc", "message-id", "in-reply-to")
         if name in raw
     }
     try:
         date = raw.get("date", "")
-        moment = parsedate_to_datetime(date) if _ascii.fullmatch(date) else message["date"].datetime
+        is_ascii = _ascii.fullmatch(date)
+        moment = (
+            parsedate_to_datetime(date) if is_ascii else _POLICY.header_fetch_parse("date", date).datetime
+        )
         headers["date"] = (moment.astimezone(UTC) if moment.tzinfo else moment).strftime("%Y-%m-%d %H:%M")
     except (AttributeError, ValueError, TypeError, OverflowError, RecursionError):
         pass
@@ -166,9 +309,10 @@ def _is_plain(name: str, value: str) -> bool:
     return name in _PLAIN and "=?" not in value and _PLAIN[name].fullmatch(value) is not None
 
 
-def _header(message: EmailMessage, name: str) -> str:
+def _header(name: str, value: str) -> str:
     try:
-        return " ".join(str(message.get(name, "")).encode("utf-8", "replace").decode().split())
+        header = str(_POLICY.header_fetch_parse(name, value))
+        return " ".join(header.encode("utf-8", "replace").decode().split())
     except (
         ValueError,
         TypeError,
