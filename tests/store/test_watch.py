@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
+import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -12,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from sleuth.store import ProofNotes, Store
-from sleuth.store.catalogue import building, watch
+from sleuth.store.catalogue import building, manifest, watch
 from sleuth.store.disk import DOCUMENTS
+from sleuth.store.health import proofs
 from tests.store.words import SumsLeg, contents, put
 from tests.waiting import wait_until
 
@@ -280,3 +282,36 @@ def test_closing_ends_a_proof(damaged: Path, monkeypatch: pytest.MonkeyPatch) ->
         began = time.monotonic()
     assert time.monotonic() - began < 60
     assert "sleuth-watch" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_proof_gives_its_memory_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each part of a proof ends with freed memory going back to the system: none is kept beside searches."""
+    events: list[str] = []
+    monkeypatch.setattr(proofs, "trim", lambda: events.append("trim"))
+    with Store.open(tmp_path / "index", create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            put(writer, "a", "text")
+        checks = store._checks()
+        assert not proofs.prove(checks, lambda _: events.append("part"))
+    assert events[-1] == "trim"
+    assert events.count("trim") == 2 + len(checks.tables)
+    assert "part" in events
+
+
+def test_a_check_makes_no_object_for_each_document(tmp_path: Path) -> None:
+    """A check that reads the keys of all documents takes a few numbers for each; objects would take 150 bytes."""
+    with Store.open(tmp_path / "index", create=True) as store:
+        store.attach([SumsLeg()])
+        with store.writer() as writer:
+            for n in range(4_000):
+                put(writer, f"d{n:04}", "text")
+        with store._checks().connections() as connection:
+            tracemalloc.start()
+            try:
+                keys = manifest.record_keys(connection, 1, proofs.END)
+                _, peak = tracemalloc.get_traced_memory()
+            finally:
+                tracemalloc.stop()
+    assert len(keys) == 4_000
+    assert peak < 100 * len(keys)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import islice
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -173,5 +173,5 @@ def read_once(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def pairs(cursor: sqlite3.Cursor) -> NDArray[np.int64]:
-    """Return the result of a query of two integers; shape (n, 2)."""
-    return np.array(cursor.fetchall(), np.int64).reshape(-1, 2)
+    """Return the result of a query of two integers, without an object for each row at once; shape (n, 2)."""
+    return np.fromiter(chain.from_iterable(cursor), np.int64).reshape(-1, 2)
