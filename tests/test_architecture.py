@@ -20,6 +20,7 @@ SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
 BASE = {
     "arguments",
+    "closing",
     "vectors",
     "errors",
     "types",
@@ -40,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors": set(),
     "arguments": {"errors"},
     "vectors": {"errors"},
+    "closing": set(),
     "lazy": set(),
     "logs": set(),
     "threads": set(),

@@ -14,8 +14,7 @@ from functools import cached_property, lru_cache
 from operator import ne
 from typing import Final, NamedTuple
 
-from sleuth.answer.names import names_of
-from sleuth.answer.words import Analyze
+from sleuth.answer.words import Analyze, names_of
 from sleuth.types import RetrievedItem
 
 _RUN: Final = 5

@@ -13,11 +13,10 @@ from itertools import takewhile
 from operator import eq
 from typing import Final
 
-from sleuth.answer.names import names_and_numbers_of
 from sleuth.answer.questions import fits_question, program_of, question_type
 from sleuth.answer.quotes import Quote
 from sleuth.answer.sentences import split_sentences
-from sleuth.answer.words import Analyze, language_of, page_of, readable
+from sleuth.answer.words import Analyze, language_of, names_and_numbers_of, page_of, readable
 from sleuth.protocols import Embedder
 from sleuth.results import Grade
 from sleuth.types import RetrievedItem

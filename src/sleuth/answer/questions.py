@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, Literal, NamedTuple
 
-from sleuth.answer.names import names_of
 from sleuth.answer.parts import Part
+from sleuth.answer.words import names_of
 
 QuestionType = Literal[
     "who", "when", "where", "number", "option", "steps", "definition", "reason", "whether", "other"

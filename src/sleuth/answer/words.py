@@ -1,9 +1,10 @@
-"""Passages and their pages as words."""
+"""Passages and their pages as words, and the names and numbers among these."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from typing import Final
 
 from sleuth.types import RetrievedItem
 
@@ -51,3 +52,25 @@ def terms_of_each(items: Sequence[RetrievedItem], analyze: Analyze) -> list[set[
 def page_of(item: RetrievedItem) -> str:
     """Return the title of a page and the headings around a passage."""
     return f"{item.metadata.get('title') or ''} {item.metadata.get('heading') or ''}"
+
+
+_NAME = re.compile(r"(?<!^)(?<![.!?:] )\b[A-Z][\w'-]+")
+_AMONG_NOUNS = re.compile(r"\b\w*[^\W\d_a-zà-öø-ÿ]\w*[^\W\d_a-zà-öø-ÿ][\w'-]*")
+_NUMBERED = re.compile(r"(?<!^)(?<![.!?:] )\b\w*\d\w*")
+_CAPITAL_NOUNS: Final = frozenset({"de", "lb"})
+"""Languages that write all nouns with a capital: only a word with two capitals is surely a name."""
+
+
+def names_of(text: str, language: str = "") -> list[str]:
+    """Return the words that are written as names, save the first of a sentence.
+
+    Args:
+        language: ISO 639-1 code of the text; "" for English.
+    """
+    pattern = _AMONG_NOUNS if language in _CAPITAL_NOUNS else _NAME
+    return pattern.findall(text)
+
+
+def names_and_numbers_of(text: str, language: str = "") -> list[str]:
+    """Return the same and the words that hold a digit."""
+    return [*names_of(text, language), *_NUMBERED.findall(text)]

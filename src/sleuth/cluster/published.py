@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sleuth.cluster.places import address_of
 from sleuth.cluster.sharded import ShardedBackend
@@ -13,18 +13,15 @@ from sleuth.cluster.shards.store import ShardedStore
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.cache import Cache
+from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.engine import Engine, IndexBackend, OpenOptions, StoreBackend, open_embedder
 from sleuth.errors import ArgumentError, StoreError
-from sleuth.filters import as_filter
+from sleuth.filters import Filter, as_filter
 from sleuth.ingest import FileNames
+from sleuth.protocols import Embedder
+from sleuth.settings import IndexSettings
 from sleuth.store import Store
-
-if TYPE_CHECKING:
-    from sleuth.cluster.storage.manifest import Manifest
-    from sleuth.filters import Filter
-    from sleuth.protocols import Embedder
-    from sleuth.settings import IndexSettings
 
 
 def open_published(

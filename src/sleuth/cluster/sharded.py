@@ -8,30 +8,23 @@ with ShardedEngine.open("index", create=True, shards=4) as engine:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from sleuth.cluster.places import is_sharded
 from sleuth.cluster.shards import layout
 from sleuth.cluster.shards.gathered import GatheredOfNewest
 from sleuth.cluster.shards.layout import DEFAULT_SHARDS, Layout, shard_of
+from sleuth.cluster.shards.snapshot import GatheredSnapshot
 from sleuth.cluster.shards.store import ShardedStore
-from sleuth.engine import Engine, IndexBackend, OpenOptions, StoreBackend, estimate_weights
+from sleuth.engine import Engine, IndexBackend, OpenOptions, SearchersOfNewest, StoreBackend, estimate_weights
 from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError
-from sleuth.filters import as_filter
+from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
-from sleuth.store import Finding, Store, folder_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from sleuth.cluster.shards.snapshot import GatheredSnapshot
-    from sleuth.engine import SearchersOfNewest
-    from sleuth.filters import Filter
-    from sleuth.store import IndexLeg, IndexSnapshot, Repair
+from sleuth.store import Finding, IndexLeg, IndexSnapshot, Repair, Store, folder_at
 
 _LEVELS = ("error", "warning", "ok")
 

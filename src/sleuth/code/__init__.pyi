@@ -14,7 +14,7 @@ from sleuth.code.search.retriever import CodeRetriever as CodeRetriever
 from sleuth.code.search.retriever import GraphStorage as GraphStorage
 from sleuth.code.search.source import SnapshotRetriever as SnapshotRetriever
 from sleuth.code.search.vectors import EmbeddingProvider as EmbeddingProvider
-from sleuth.code.snapshots.changes import changed_files as changed_files
+from sleuth.code.snapshots.diff import changed_files as changed_files
 from sleuth.code.snapshots.indexing import aindex_path as aindex_path
 from sleuth.code.snapshots.indexing import index_path as index_path
 from sleuth.code.snapshots.refreshing import Current as Current

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,12 @@ from sleuth.compose import best_first, rescored
 from sleuth.dense import embed_texts
 from sleuth.engine.embedders import RecordCache
 from sleuth.errors import StoreError
+from sleuth.protocols import Embedder
 from sleuth.remote import Deadline
 from sleuth.store import EncodingCache, Rows, Store
 from sleuth.text import embedded_text
 from sleuth.types import RetrievedItem
 from sleuth.vectors import unit, unit_query
-
-if TYPE_CHECKING:
-    from sleuth.protocols import Embedder
 
 FIRST = 20
 """Passages that an encoder compares with a query."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sleuth.engine.embedders import (
     DEFAULT,
@@ -18,11 +18,9 @@ from sleuth.engine.embedders import (
 from sleuth.engine.legs import legs_of_embedder, open_legs
 from sleuth.errors import ArgumentError, EmbeddingError, IndexNotFoundError
 from sleuth.logs import logger_of
+from sleuth.protocols import DocumentChunker, Embedder
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
-
-if TYPE_CHECKING:
-    from sleuth.protocols import DocumentChunker, Embedder
 
 logger = logger_of("engine")
 

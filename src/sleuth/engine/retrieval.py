@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,6 @@ from sleuth.engine.ranking import RankedRows, rank
 from sleuth.engine.reranking import Reranking
 from sleuth.engine.search import check_legs, read_items
 from sleuth.engine.selection import KNOWN_KEYS, unknown_keys
-from sleuth.engine.shares import shares_of, similar_rows
 from sleuth.errors import RetrievalError
 from sleuth.filters import as_filter, in_any_case, to_text
 from sleuth.remote import Deadline
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from sleuth.store import Hits, IndexSnapshot, RankingLeg
     from sleuth.text import Analyzer
     from sleuth.types import RetrievedItem
+
 
 MOST_SORTED = 10_000
 """Passages that a sorted search orders: those with the best scores where more hold each word."""
@@ -294,3 +294,45 @@ def _holds_a_word(searchers: Searchers, query: str, snapshot: IndexSnapshot) -> 
         return searchers.has_word(query, snapshot)
     except RetrievalError:  # a shard is missing: its documents are unknown
         return True
+
+
+def similar_rows(
+    leg: RankingLeg[Any], query: str, hits: Hits, idf: Callable[[Iterable[str]], Mapping[str, float]]
+) -> dict[int, float]:
+    """Return how similar hits are to a query, by key, above 0; rows that have nothing in common with it are left out.
+
+    The score is counted from that of rows without anything in common, and divided by the greatest score.
+    """
+    unrelated = leg.unrelated(query)
+    if unrelated >= 1:
+        return {}
+    greatest = leg.greatest(query, idf)
+    shares = ((score / greatest - unrelated) / (1 - unrelated) for score in hits.scores.tolist())
+    return {key: share for key, share in zip(hits.keys.tolist(), shares, strict=True) if share > 0}
+
+
+def shares_of(
+    items: Sequence[RetrievedItem],
+    similarities: Sequence[float],
+    *,
+    analyzer: Analyzer,
+    idf: Mapping[str, float],
+) -> list[float]:
+    """Return the greater of two shares for each passage: 0 is nothing in common, 1 all words or the same meaning.
+
+    The first is the share of the query's words that the passage holds, each weighed by its idf. The second is how
+    similar a leg finds it to the query.
+
+    Args:
+        similarities: one for each item, 0 where it is not known.
+        idf: of each word of the query.
+    """
+    total = sum(idf.values()) or 1.0
+    shares = []
+    for item, similarity in zip(items, similarities, strict=True):
+        words = set(analyzer.tokens(item.text))
+        for key in ("title", "heading"):
+            words.update(analyzer.tokens(str(item.metadata.get(key) or "")))
+        share = sum(worth for word, worth in idf.items() if word in words) / total
+        shares.append(min(1.0, max(share, similarity)))
+    return shares

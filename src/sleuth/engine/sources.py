@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sleuth.closing import Closing
 from sleuth.compose import FusedRetriever, LabelledRetriever, choose_among
 from sleuth.engine.answers import Answering
 from sleuth.engine.codebase import embedder_for
@@ -52,7 +53,7 @@ _FIELDS = {"title", "source", "source_type", "path", "language", "symbol", "name
 """Metadata keys that the search syntax knows in sources other than documents."""
 
 
-class Sources(Answering):
+class Sources(Answering, Closing):
     """Several sources that answer as one: a `Retriever` that also writes answers, as an `Engine` does.
 
     Scores of different sources do not compare, so their hits are put on one scale (`sleuth.engine.scale`): how much of
@@ -212,12 +213,6 @@ class Sources(Answering):
             self._close()
 
     aclose = async_twin(close)
-
-    def __enter__(self) -> Sources:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"Sources({', '.join(self.retrievers)})"

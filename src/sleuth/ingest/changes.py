@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sleuth.ingest.known import file_of
+from sleuth.ingest.names import FileNames
 from sleuth.ingest.walking import is_gone
-
-if TYPE_CHECKING:
-    from sleuth.ingest.names import FileNames
-    from sleuth.store import StoredDocument
+from sleuth.store import StoredDocument
 
 
 class ChangedFiles(NamedTuple):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
+from sleuth.closing import Closing
 from sleuth.surfaces.mcp import TOOLS, Tools, ToolSchema, Workspace
 
 
-class AgentTools:
+class AgentTools(Closing):
     """The tools over one index folder. Safe to share between threads; a context manager that closes the index.
 
     Args:
@@ -38,11 +38,3 @@ class AgentTools:
     def close(self) -> None:
         """Close the index."""
         self._workspace.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

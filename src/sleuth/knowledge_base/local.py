@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from sleuth.arguments import check_names
+from sleuth.closing import Closing
 from sleuth.errors import ArgumentError, FilterError, LoadError
 from sleuth.filters import And, Compare, Filter, Not, Or, from_bedrock
 from sleuth.knowledge_base.errors import local_error
@@ -23,9 +24,6 @@ from sleuth.knowledge_base.local_places import Places, read_text
 from sleuth.knowledge_base.results import SOURCE_KEY
 from sleuth.knowledge_base.retriever import REQUEST_OPTIONS, SEARCH_OPTIONS
 from sleuth.types import Document, Ranking, RetrievedItem
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 URI_KEY = "x-amz-bedrock-kb-source-uri"
 MAX_RESULTS = 100
@@ -85,7 +83,7 @@ class LocalIndex(Protocol):
     ) -> Ranking: ...
 
 
-class LocalKnowledgeBase:
+class LocalKnowledgeBase(Closing):
     """A knowledge base over an index, with the methods of both AWS clients. Safe to share between threads.
 
     Documents ingested through a data source carry its id in their metadata. Documents added in other ways
@@ -118,14 +116,6 @@ class LocalKnowledgeBase:
 
     def __repr__(self) -> str:
         return f"LocalKnowledgeBase({self._engine!r})"
-
-    def __enter__(self) -> LocalKnowledgeBase:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop a running job and wait for its end. The index stays open."""

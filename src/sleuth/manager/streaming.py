@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from functools import partial
 from queue import Empty, Full, Queue
 from threading import Event
-from types import TracebackType
 
+from sleuth.closing import Closing
 from sleuth.errors import SleuthError
 from sleuth.remote import Cancellation, context_of, in_thread
 from sleuth.results import SearchResult
@@ -21,7 +21,7 @@ class StreamClosedError(SleuthError):
     """The reader of a stream is gone; it ends the work in the writing thread."""
 
 
-class SearchStream:
+class SearchStream(Closing):
     """Pieces of a response as they are written; `result` once they are through. Read it once, from one thread
     or task.
 
@@ -99,14 +99,6 @@ class SearchStream:
             except Empty:
                 break
         self._pieces.put_nowait(None)  # wakes a reader that waits in another thread
-
-    def __enter__(self) -> SearchStream:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _put(self, piece: str | None) -> None:
         while not self._closed.is_set():

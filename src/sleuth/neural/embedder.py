@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.neural.folder import ModelFolder
+from sleuth.neural.folder import ModelFolder, has_meaning
 from sleuth.neural.known import known_model
 from sleuth.neural.session import OnnxSession
-from sleuth.neural.words import has_meaning
 from sleuth.vectors import unit
 
 

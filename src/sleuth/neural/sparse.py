@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import ArgumentError, EmbeddingError
-from sleuth.neural.folder import QUERY_WEIGHTS, ModelFolder, read_json
+from sleuth.neural.folder import QUERY_WEIGHTS, ModelFolder, has_meaning, read_json
 from sleuth.neural.session import OnnxSession
-from sleuth.neural.words import has_meaning
 
 _TWICE: Final = ("log1p_relu", "l0")
 """Activations that take the logarithm twice."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from types import TracebackType
-from typing import Self
+
+from sleuth.closing import Closing
 
 
-class Answer(ABC):
+class Answer(Closing):
     """Status and headers of an answer, and its body as it comes. Close it, or use it in a `with` block.
 
     Attributes:
@@ -30,11 +30,3 @@ class Answer(ABC):
     @abstractmethod
     def close(self) -> None:
         """End the connection."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()

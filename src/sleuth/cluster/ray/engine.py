@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from threading import Event
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sleuth.cluster.ray.router import Router, RouterOptions
 from sleuth.cluster.ray.session import ray_session, reconnect
@@ -18,16 +18,13 @@ from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.engine import Engine, open_embedder, open_legs
 from sleuth.errors import SleuthError
-from sleuth.filters import as_filter
+from sleuth.filters import Filter, as_filter
 from sleuth.logs import logger_of
+from sleuth.protocols import Embedder
 from sleuth.settings import IndexSettings
 from sleuth.store import Finding, Repair
 from sleuth.threads import THREADS
-
-if TYPE_CHECKING:
-    from sleuth.filters import Filter
-    from sleuth.protocols import Embedder
-    from sleuth.types import Ranking
+from sleuth.types import Ranking
 
 logger = logger_of("cluster")
 

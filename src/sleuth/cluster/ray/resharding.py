@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sleuth.cluster.ray.batches import encode_batch
 from sleuth.cluster.ray.builder import ShardBuilder
@@ -16,16 +15,13 @@ from sleuth.cluster.shards.writing import by_shard
 from sleuth.cluster.storage import versions
 from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.fetching import fetch_part
+from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
 from sleuth.cluster.storage.publishing import commit_version
+from sleuth.dense import DenseLeg
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError
-from sleuth.store import rows_of, text_hash
-
-if TYPE_CHECKING:
-    from sleuth.cluster.storage.manifest import Manifest
-    from sleuth.dense import DenseLeg
-    from sleuth.store import DocumentBatch, IndexSnapshot
+from sleuth.store import DocumentBatch, IndexSnapshot, rows_of, text_hash
 
 
 def reshard(address: str, shards: int, *, progress: Callable[[int, int], None] | None = None) -> Manifest:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from sleuth.cluster.shards.keys import KEY_BITS, LOCAL
+from sleuth.cluster.shards.layout import KEY_BITS, LOCAL
 from sleuth.cluster.shards.selection import GatheredSelection
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.shards.shards import ShardsMissingError

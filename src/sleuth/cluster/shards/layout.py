@@ -1,4 +1,4 @@
-"""Which shard a document belongs to, and where the shards of an index folder are."""
+"""Which shard a document and a key belong to, and where the shards of an index folder are."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ import os
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from sleuth.arguments import check_count
 from sleuth.cluster.places import SHARDS as NAME
 from sleuth.errors import ArgumentError, FormatVersionError, IndexDamagedError
 from sleuth.store import make_index, open_file, opened_folder, sync_folder
+
+KEY_BITS: Final = 44
+"""Of a key over all shards that name the row in its shard; the number of the shard is above them."""
+LOCAL: Final = (1 << KEY_BITS) - 1
+"""The bits of a key that name the row in its shard."""
 
 FORMAT = 1
 DEFAULT_SHARDS = 16

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sleuth.cluster.shards.keys import KEY_BITS
+from sleuth.cluster.shards.layout import KEY_BITS
 from sleuth.engine import Count, Facet, MetadataKey, ordered_types
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sleuth.cluster.shards.keys import KEY_BITS, LOCAL
-from sleuth.cluster.shards.layout import shard_of
+from sleuth.cluster.shards.layout import KEY_BITS, LOCAL, shard_of
 from sleuth.cluster.shards.shards import ShardAnswers, ShardsMissingError
 from sleuth.store import Counts, Row, StoredDocument
 from sleuth.types import RetrievedItem

@@ -1,8 +1,8 @@
-from sleuth.code.graph.affected import affected_tests as affected_tests
-from sleuth.code.graph.affected import definitions_at as definitions_at
 from sleuth.code.graph.expressions import element_of as element_of
 from sleuth.code.graph.expressions import read_chain as read_chain
 from sleuth.code.graph.expressions import type_name as type_name
+from sleuth.code.graph.navigate import affected_tests as affected_tests
+from sleuth.code.graph.navigate import definitions_at as definitions_at
 from sleuth.code.graph.reach import Hop as Hop
 from sleuth.code.graph.reach import call_path as call_path
 from sleuth.code.graph.resolve import CERTAIN as CERTAIN

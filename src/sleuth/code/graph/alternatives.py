@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from sleuth.code.graph.csharp import is_extension
 from sleuth.code.graph.inference import Inference
@@ -21,13 +20,10 @@ from sleuth.code.graph.overloads import (
     value_of,
 )
 from sleuth.code.graph.types import NameResolver, Site
+from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.code.snapshots.snapshot import Definition
-
-if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Reference
-    from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 _OVERLOAD = re.compile(r"^\s*@(?:\w+\.)?overload\b", re.MULTILINE)
 _OVERLOADED = frozenset({"typescript", "tsx"})

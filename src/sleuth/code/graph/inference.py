@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
 from sleuth.code.graph.bindings import names_itself
 from sleuth.code.graph.expressions import (
@@ -29,13 +30,8 @@ from sleuth.code.graph.overloads import simple_name
 from sleuth.code.graph.types import NameResolver, Site, Type
 from sleuth.code.parsing.detail import Binding, Reference
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.code.snapshots.snapshot import Definition
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 OWN_OBJECT: Final = frozenset(
     {"self", "this", "cls", "$this", "static", "Self", "@", "this.", "super()", "super"}

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from sleuth.code.graph.bindings import may_mean
 from sleuth.code.graph.csharp import Namespaces
 from sleuth.code.graph.kotlin import is_of_companion
-from sleuth.code.graph.names import speak_alike
-from sleuth.code.graph.types import Resolved
+from sleuth.code.graph.names import NamedDefinitions, speak_alike
+from sleuth.code.graph.types import NameResolver, Resolved
 from sleuth.code.parsing.detail import Reference
 from sleuth.code.parsing.kinds import CONTAINERS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sleuth.code.graph.names import NamedDefinitions
-    from sleuth.code.graph.types import NameResolver
-    from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Definition, Snapshot
+from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 _MOST_OVERRIDES = 200
 _MOST_FILES = 2_000

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from sleuth.code.graph.modules import nearest
 from sleuth.code.parsing.languages import SCRIPTS
-from sleuth.code.snapshots.snapshot import Definition
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 _FAMILIES = {"cpp": "c", "kotlin": "java", "scala": "java"} | dict.fromkeys(SCRIPTS, "javascript")
 """Languages whose files use each other's definitions, by the one that stands for all of them."""

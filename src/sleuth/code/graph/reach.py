@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sleuth.arguments import check_count
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.code.snapshots.snapshot import Definition
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError
 from sleuth.remote import check_cancelled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sleuth.code.snapshots.snapshot import Snapshot
 
 _MOST: Final = 20_000
 """Definitions that are looked at."""

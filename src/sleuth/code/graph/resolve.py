@@ -15,7 +15,6 @@ import builtins
 import re
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sleuth.code.graph.alternatives import Alternatives
 from sleuth.code.graph.bindings import is_variable, may_mean
@@ -26,14 +25,10 @@ from sleuth.code.graph.members import Members
 from sleuth.code.graph.modules import files_of, package_folder
 from sleuth.code.graph.names import NamedDefinitions, speak_alike
 from sleuth.code.graph.types import Resolved, Site, Type
-from sleuth.code.parsing.detail import Reference
+from sleuth.code.parsing.detail import Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.code.snapshots.snapshot import Definition
-
-if TYPE_CHECKING:
-    from sleuth.code.parsing.detail import Symbol
-    from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 
 _SHARED_FOLDER = frozenset({"go", "java", "kotlin", "scala"})
 _COMMON = """

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sleuth.code.graph.bindings import is_variable
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.parsing.detail import Detail, Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
-from sleuth.code.snapshots.snapshot import Definition
+from sleuth.code.snapshots.record import FileRow
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.errors import ArgumentError
-
-if TYPE_CHECKING:
-    from sleuth.code.snapshots.record import FileRow
-    from sleuth.code.snapshots.snapshot import Snapshot
 
 EXPANSIONS = ("callers", "callees", "siblings", "implementations", "tests")
 _ROOT = re.compile(r"(?:[^\w$@]|(?:await|new)\b)*([$@]*[^\W\d]\w*)")

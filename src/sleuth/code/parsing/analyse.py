@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import NamedTuple
 
+from sleuth.closing import Closing
 from sleuth.code.parsing.facts import Facts, SourceText, facts_of, facts_of_text
 from sleuth.code.parsing.grammars import has_grammar
 from sleuth.code.parsing.labels import category_of
@@ -73,7 +73,7 @@ class _Readable(NamedTuple):
     failure: str = ""
 
 
-class Analyser:
+class Analyser(Closing):
     """Takes files apart: sources in processes that can be killed, few short ones in this process."""
 
     def __init__(self, workers: int = 1) -> None:
@@ -89,14 +89,6 @@ class Analyser:
     def close(self) -> None:
         """End the processes. Closing twice is fine."""
         self._workers.close()
-
-    def __enter__(self) -> Analyser:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def analyse(self, path: str, content: bytes) -> Analysed:
         """Take a file apart. Never fails over what the file holds: what cannot be used is skipped with a reason."""

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from types import TracebackType
 
+from sleuth.closing import Closing
 from sleuth.code.parsing.facts import Facts, SourceText, facts_of_text, pack_sources, unpack_facts
 from sleuth.code.parsing.limits import MEMORY, OUT_OF_MEMORY, UNPARSED, seconds_for
 from sleuth.errors import CodeError
 from sleuth.files import ProcessEndedError, Processes, ProcessStartError
 
 
-class Workers:
+class Workers(Closing):
     """Parses batches of sources in processes, which are started when they are needed.
 
     Attributes:
@@ -41,14 +41,6 @@ class Workers:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self.processes.close()
         self._threads.shutdown(wait=True)
-
-    def __enter__(self) -> Workers:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _parse(self, sources: Sequence[SourceText]) -> list[Facts]:
         size = sum(len(source.text) for source in sources)

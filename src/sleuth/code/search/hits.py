@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from sleuth.code.graph.walker import GraphWalker
 from sleuth.code.parsing.labels import MODULE_LABEL
 from sleuth.code.search.context import RetrievedContext, piece_id
 from sleuth.code.search.fusion import Piece
 from sleuth.code.search.pieces import FunctionPiece
-from sleuth.code.snapshots.snapshot import Definition
+from sleuth.code.snapshots.snapshot import Definition, Snapshot
 from sleuth.remote import check_cancelled
-
-if TYPE_CHECKING:
-    from sleuth.code.snapshots.snapshot import Snapshot
 
 
 def contexts_of(

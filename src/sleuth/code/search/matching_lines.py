@@ -14,7 +14,7 @@ from sleuth.code.parsing.limits import MAX_BYTES
 from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.search.filters import CodeFilter, file_metadata, read_tree
 from sleuth.code.search.patterns import LinePattern
-from sleuth.code.snapshots.changes import changed_files
+from sleuth.code.snapshots.diff import changed_files
 from sleuth.code.snapshots.record import FileRow
 from sleuth.errors import ArgumentError, CodeError
 from sleuth.files import decode, is_binary

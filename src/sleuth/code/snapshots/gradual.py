@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sleuth.code.parsing.labels import CATEGORIES, category_of
 from sleuth.code.parsing.languages import language_of
@@ -20,11 +20,9 @@ from sleuth.code.repository.past import Past
 from sleuth.code.repository.sources import DiskSource, Source, content_id, source_at
 from sleuth.code.snapshots.indexing import index_path, index_source, past_of
 from sleuth.code.snapshots.lookup import newest_completed
-
-if TYPE_CHECKING:
-    from sleuth.code.snapshots.record import Repository, SnapshotInfo
-    from sleuth.code.snapshots.report import CodeIndexReport
-    from sleuth.code.snapshots.storage import CodeStorage
+from sleuth.code.snapshots.record import Repository, SnapshotInfo
+from sleuth.code.snapshots.report import CodeIndexReport
+from sleuth.code.snapshots.storage import CodeStorage
 
 SECONDS: Final = 600.0
 """A first run that nobody asked for ends after so long; the next one goes on."""

@@ -8,19 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from sleuth.code.repository.listing import Listed, Listing
 from sleuth.code.repository.sources import Source, source_at
 from sleuth.code.snapshots.indexing import index_source, past_of
 from sleuth.code.snapshots.lookup import check_place, newest_completed, source_of
+from sleuth.code.snapshots.record import Repository, SnapshotInfo
 from sleuth.code.snapshots.recording import RECENT, is_recorded, record_history
+from sleuth.code.snapshots.snapshot import Snapshot
+from sleuth.code.snapshots.storage import CodeStorage
 from sleuth.errors import ArgumentError, CodeError, StoreError, UnknownSnapshotError
-
-if TYPE_CHECKING:
-    from sleuth.code.snapshots.record import Repository, SnapshotInfo
-    from sleuth.code.snapshots.snapshot import Snapshot
-    from sleuth.code.snapshots.storage import CodeStorage
 
 MOST = 500
 """Files that are new to the index and still indexed before an answer: about a second."""

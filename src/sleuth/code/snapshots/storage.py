@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.closing import Closing
 from sleuth.code.snapshots import commits, lifecycle, record
 from sleuth.code.snapshots.lookup import repository_named, snapshot_named
 from sleuth.code.snapshots.memory import Memory
@@ -51,7 +52,7 @@ class _Run(NamedTuple):
     connection: Connection
 
 
-class CodeStorage:
+class CodeStorage(Closing):
     """The embedded storage of code. Safe to share between threads; several processes may read while one writes.
 
     Attributes:
@@ -182,12 +183,6 @@ class CodeStorage:
             with suppress(StoreError):  # a log that cannot be copied now is copied later
                 self.database.checkpoint()
         self.database.close()
-
-    def __enter__(self) -> CodeStorage:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
 
     @cached_property
     def analyser(self) -> KeptAnalyser:

@@ -7,12 +7,9 @@ commits that led to it. The engine gives an implementation; statistics are taken
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from sleuth.store import Leg
-
-if TYPE_CHECKING:
-    from sleuth.store import Bitmap, Hits, SegmentData, SegmentView
+from sleuth.store import Bitmap, Hits, Leg, SegmentData, SegmentView
 
 ANALYZERS = {
     "files": {

@@ -18,17 +18,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import quote
 
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.store.disk.files import check_database
 from sleuth.store.record.checksums import row_checksum
 from sleuth.store.record.open_files import file_of
+from sleuth.store.record.pages import RecordFile
 from sleuth.store.record.salt import read_salt
-
-if TYPE_CHECKING:
-    from sleuth.store.record.pages import RecordFile
 
 FORMAT = 1
 APPLICATION = 0x534C5448

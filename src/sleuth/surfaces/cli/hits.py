@@ -6,19 +6,14 @@ import re
 import shutil
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from sleuth.files import CODE
 from sleuth.surfaces.cli.terminal import console, say, styled
 from sleuth.surfaces.hits import ShownText, SnippetOf, excerpt, place_of, snippet_of, title_of
 from sleuth.text import clean_text
-from sleuth.types import document_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sleuth.types import Explanation, PartReport, RetrievedItem
+from sleuth.types import Explanation, PartReport, RetrievedItem, document_of
 
 OPEN, CLOSE = "\ue000", "\ue001"
 """Marks around matches while a text is wrapped: characters of Unicode's private use area."""

@@ -8,22 +8,18 @@ applications:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from fastapi import FastAPI
+
+from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.surfaces.cli.serve import extensions, serve_published, settings_of
 from sleuth.surfaces.http import Extension, ServerSettings, create_app
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
-    from fastapi import FastAPI
-
-    from sleuth.engine import Engine
 
 _SERVING: Final = ("searchers", "replicas", "follow")
 _NAMES: Final = {"index", *_SERVING, *(field.name for field in fields(ServerSettings))} - {"host", "port"}

@@ -6,16 +6,17 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import count
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
 
-from sleuth.answer import citation_marks
+from sleuth.answer import CitationMark, citation_marks
 from sleuth.errors import ArgumentError, SleuthError
 from sleuth.filters import all_of, any_of
+from sleuth.results import SearchResult
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
 from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, file_values
@@ -25,10 +26,6 @@ from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import CurrentCall
 from sleuth.surfaces.http.stores import scope_of
 from sleuth.types import document_of
-
-if TYPE_CHECKING:
-    from sleuth.answer import CitationMark
-    from sleuth.results import SearchResult
 
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 

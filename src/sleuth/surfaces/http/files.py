@@ -6,18 +6,22 @@ A file is known by its name. What OpenAI's clients poll are jobs: one reads the 
 from __future__ import annotations
 
 import secrets
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, File, Form, Query, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
-from sleuth.filters import Compare, matches
+from sleuth.filters import Compare, Filter, matches
+from sleuth.remote import Cancellation
 from sleuth.surfaces.hits import text_of
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.documents import Upload, file_name, upload_job
+from sleuth.surfaces.http.job_record import RecordedJob
+from sleuth.surfaces.http.job_runs import Step, Tell
 from sleuth.surfaces.http.jobs import job_of, start_job
 from sleuth.surfaces.http.openai import Content, VectorStoreFile
 from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
@@ -36,15 +40,7 @@ from sleuth.surfaces.http.stores import (
     scope_of,
     store_object,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from sleuth.filters import Filter
-    from sleuth.remote import Cancellation
-    from sleuth.surfaces.http.job_record import RecordedJob
-    from sleuth.surfaces.http.job_runs import Step, Tell
-    from sleuth.types import RetrievedItem
+from sleuth.types import RetrievedItem
 
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 

@@ -7,17 +7,15 @@ import os
 import re
 import secrets
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, Field, ValidationError
 
 from sleuth.files import whole_file
 from sleuth.surfaces.http.problems import ProblemDocument, Refusal, problem_document
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER = "jobs"
 MOST = 100

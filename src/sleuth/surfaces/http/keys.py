@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import json
 import logging
+import math
 import re
 import secrets
 import time
@@ -18,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 from sleuth.errors import ArgumentError
 from sleuth.files import whole_file
 from sleuth.filters import And, Compare, Filter, any_of, as_filter
+from sleuth.surfaces.http.problems import Refusal
 
 Scope: TypeAlias = Literal["read", "write", "metrics"]
 SCOPES: tuple[Scope, ...] = ("read", "write", "metrics")
@@ -322,3 +324,44 @@ def check_scopes(scopes: Any) -> None:
     """Refuse unknown scopes, and none at all."""
     if not scopes or not isinstance(scopes, Sequence) or not set(scopes) <= set(SCOPES):
         raise ArgumentError(f"scopes must be among {', '.join(SCOPES)}, got {scopes!r}")
+
+
+_MINUTE = 60.0
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    at: float
+
+
+class Rates:
+    """How many requests each key may make: a bucket of tokens for each, which a minute refills.
+
+    Of one worker, for its event loop alone.
+    """
+
+    def __init__(self) -> None:
+        self._buckets: dict[str, _Bucket] = {}
+
+    def take(self, key: Key) -> None:
+        """Take one request from the bucket of a key.
+
+        Raises:
+            Refusal: 429, with the seconds until the next request is let in.
+        """
+        if key.rate is None:
+            return
+        now = time.monotonic()
+        bucket = self._buckets.setdefault(key.name, _Bucket(key.rate, now))
+        refilled = (now - bucket.at) * key.rate / _MINUTE
+        bucket.tokens, bucket.at = min(float(key.rate), bucket.tokens + refilled), now
+        if bucket.tokens < 1:
+            seconds = math.ceil((1 - bucket.tokens) * _MINUTE / key.rate)
+            raise Refusal(
+                429,
+                "RateError",
+                f"the key {key.name!r} may make {key.rate} requests a minute; try again in {seconds} s",
+                {"retry-after": str(seconds)},
+            )
+        bucket.tokens -= 1

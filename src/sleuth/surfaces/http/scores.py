@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sleuth.engine import SearchRequest
+from sleuth.filters import Filter
 from sleuth.surfaces.http.answers import remarks_of
 from sleuth.surfaces.http.search import retrieve
-
-if TYPE_CHECKING:
-    from sleuth.filters import Filter
-    from sleuth.surfaces.http.service import Call
-    from sleuth.types import RetrievedItem
+from sleuth.surfaces.http.service import Call
+from sleuth.types import RetrievedItem
 
 
 class ScoredHit(NamedTuple):

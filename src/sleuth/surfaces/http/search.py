@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
@@ -16,9 +16,7 @@ from sleuth.surfaces import cursors
 from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Remarks, json_response, remarks_of
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
-
-if TYPE_CHECKING:
-    from sleuth.types import Ranking, RetrievedItem
+from sleuth.types import Ranking, RetrievedItem
 
 router = APIRouter(tags=["search"], route_class=JsonRoute)
 

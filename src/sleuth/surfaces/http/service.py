@@ -22,11 +22,10 @@ from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.cache import AnswerCache
 from sleuth.surfaces.http.job_record import JobRecord
 from sleuth.surfaces.http.job_runs import JobRunner
-from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Scope
+from sleuth.surfaces.http.keys import EVERYONE, NO_DOCUMENT, Key, KeyFile, Rates, Scope
 from sleuth.surfaces.http.lanes import Lane
 from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import FAILED, Refusal, refusal_of
-from sleuth.surfaces.http.rates import Rates
 from sleuth.surfaces.http.sessions import Sessions
 from sleuth.surfaces.http.tracing import retrieval_span
 

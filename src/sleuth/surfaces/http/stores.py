@@ -6,7 +6,8 @@ The index is a vector store with the name of its folder. `INDEX:NAME` is one, to
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
@@ -18,9 +19,6 @@ from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.service import Call, CurrentCall
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
 

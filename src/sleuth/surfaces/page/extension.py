@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
+from fastapi import FastAPI
 from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sleuth.surfaces.http import Extension
+from sleuth.surfaces.http import Extension, Service, Warmer
 from sleuth.surfaces.page import files
 from sleuth.surfaces.page.handlers import PageHandlers
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
-    from sleuth.surfaces.http import Service, Warmer
 
 METHODS = {
     **dict.fromkeys(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
 from starlette.responses import (
     FileResponse,
     HTMLResponse,
@@ -19,7 +20,7 @@ from starlette.responses import (
 
 from sleuth.errors import SleuthError
 from sleuth.ingest import Extractors, ReadOptions
-from sleuth.surfaces.http import LOCAL, Refusal, call_of
+from sleuth.surfaces.http import LOCAL, Call, Refusal, Service, call_of
 from sleuth.surfaces.page import contents, files, lookup
 from sleuth.surfaces.page.answering import events_of
 from sleuth.surfaces.page.reference import operations_of
@@ -37,11 +38,6 @@ MOST_FILES = 100
 _NO_STATE = PageState()
 _TITLES = {404: "Not found.", 429: "Too many requests.", 503: "The server is busy."}
 """Titles of error pages by status."""
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from sleuth.surfaces.http import Call, Service
 
 
 class PageHandlers:
