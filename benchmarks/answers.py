@@ -35,7 +35,8 @@ from benchmarks.answer_sources import (
     read_xquad,
 )
 from sleuth import Engine
-from sleuth.answer import SUPPORTED, WORDS_AND_MEANING, WORDS_ONLY, Evidence
+from sleuth.answer.citations import SUPPORTED
+from sleuth.answer.evidence import WORDS_AND_MEANING, WORDS_ONLY, Evidence
 from sleuth.results import Grade
 
 COVERAGE: Final = 0.65

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from sleuth.code import GraphWalker, Snapshot
-from sleuth.code.repository import FolderSource
-from sleuth.code.snapshots import index_source
+from sleuth.code.repository.sources import FolderSource
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sleuth.code.repository import Listed, Listing, Past, Version, content_id, object_id
+from sleuth.code.repository.blobs import object_id
+from sleuth.code.repository.listing import Listed, Listing, Version
+from sleuth.code.repository.past import Past
+from sleuth.code.repository.sources import content_id
 
 DATA = Path(__file__).parents[1] / ".data"
 COMMITS = ("django", "rails", "terraform", "homeassistant", "kafka")

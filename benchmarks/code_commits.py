@@ -16,9 +16,12 @@ import numpy as np
 from benchmarks.code_collections import Given, Task, beir
 from benchmarks.code_functions import FunctionCase, changed_lines, is_changed
 from sleuth.code import Snapshot
-from sleuth.code.parsing import language_of, parse_source
-from sleuth.code.search import function_signals, outer_functions, rank_files, read_query
-from sleuth.code.snapshots import index_source
+from sleuth.code.parsing.languages import language_of
+from sleuth.code.parsing.parse import parse_source
+from sleuth.code.search.functions import function_signals, outer_functions
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 
 MIRRORS = ("django", "kafka", "rails", "terraform")

@@ -26,13 +26,16 @@ from numpy.typing import NDArray
 
 from benchmarks.code_collections import DATA, Given, Task, swebench, swebench_blobs
 from sleuth.code import CodeStorage, Snapshot
-from sleuth.code.repository import Listed, content_id
-from sleuth.code.search import FUNCTION_WEIGHTS, function_signals, outer_functions, rank_files, read_query
-from sleuth.code.snapshots import index_source
+from sleuth.code.repository.listing import Listed
+from sleuth.code.repository.sources import content_id
+from sleuth.code.search.functions import FUNCTION_WEIGHTS, function_signals, outer_functions
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 
 if TYPE_CHECKING:
-    from sleuth.code.parsing import Symbol
+    from sleuth.code.parsing.detail import Symbol
 
 _HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+\d+(?:,\d+)? @@")
 KS = (1, 3, 5, 10)

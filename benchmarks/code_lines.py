@@ -18,14 +18,11 @@ import numpy as np
 
 from benchmarks.code_functions import Issue, changed_lines, issues_of, patches_of_issues
 from sleuth.code import Snapshot
-from sleuth.code.search import (
-    CodeFilter,
-    function_of,
-    rank_files,
-    read_query,
-    search,
-    search_functions,
-)
+from sleuth.code.search.filters import CodeFilter
+from sleuth.code.search.functions import function_of
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.search.retriever import search, search_functions
 
 BUDGETS = (50, 200, 500)
 KS = (1, 3, 5, 10)

@@ -23,8 +23,10 @@ from numpy.typing import NDArray
 from benchmarks.code_collections import COMMITS, Given, Task, beir, swebench, swebench_blobs
 from benchmarks.code_peers import semble_places
 from sleuth.code import CodeStorage, Snapshot
-from sleuth.code.search import rank_files, ranking, read_query
-from sleuth.code.snapshots import index_source
+from sleuth.code.search import ranking
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 
 Floats = NDArray[np.float32]

@@ -25,10 +25,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sleuth.code import Snapshot
-from sleuth.code.graph import CERTAIN, resolver_of
-from sleuth.code.parsing import Reference
-from sleuth.code.repository import FolderSource
-from sleuth.code.snapshots import Definition, FileRow, index_source
+from sleuth.code.graph.resolve import CERTAIN, resolver_of
+from sleuth.code.parsing.detail import Reference
+from sleuth.code.repository.sources import FolderSource
+from sleuth.code.snapshots import Definition
+from sleuth.code.snapshots.indexing import index_source
+from sleuth.code.snapshots.record import FileRow
 from sleuth.engine import open_code
 
 

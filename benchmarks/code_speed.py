@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from sleuth.code import CodeRetriever, index_path
-from sleuth.code.parsing import LANGUAGES, language_of
+from sleuth.code.parsing.languages import LANGUAGES, language_of
 from sleuth.code.repository import source_at
 from sleuth.engine import open_code
 

@@ -18,7 +18,7 @@ from typing import Final
 
 from benchmarks.answer_sources import QUESTIONS
 from sleuth import Engine
-from sleuth.answer import DISAGREEMENT
+from sleuth.answer.extractive import DISAGREEMENT
 
 ROOTS: Final = ("man/man5", "man/man7", "man/man8", "doc", "man/man3", "man/man1")
 """Below /usr/share."""

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from sleuth.filters import Filter, field
-from sleuth.store import Bitmap, Rows, SegmentData, SegmentView
-from sleuth.store.columns import ColumnsLeg, ColumnsSearcher
-from sleuth.store.legs import count
+from sleuth.store import Bitmap, Rows, SegmentData, SegmentView, count
+from sleuth.store.columns import ColumnsLeg
+from sleuth.store.columns.search import ColumnsSearcher
 
 ROUNDS = 7
 KEYS = ("source", "percent", "lang", "score", "year", "tags")

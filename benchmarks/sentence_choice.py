@@ -21,7 +21,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from sleuth.answer import Weights, plain_words, score_sentences, split_sentences
+from sleuth.answer import score_sentences, split_sentences
+from sleuth.answer.extract import Weights
+from sleuth.answer.words import plain_words
 from sleuth.dense import WordLlamaEmbedder
 from sleuth.engine import Engine
 from sleuth.protocols import Embedder

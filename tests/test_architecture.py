@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Container, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -199,6 +200,7 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def exported() -> dict[str, dict[str, str]]:
     """Return the module that defines each name, by package and name."""
     export = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
@@ -349,23 +351,34 @@ MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli", "sleuth.integrations
 """Packages whose modules are imported by name: one for each server, suite, command or framework."""
 
 
+def names_exported(module: str) -> set[str]:
+    """Return the names of a module that one of the packages above it exports."""
+    above = accumulate(module.split(".")[:-1], "{}.{}".format)
+    return {name for package in above for name, home in exported().get(package, {}).items() if home == module}
+
+
 def module_paths(path: Path) -> list[str]:
-    """Return the modules below a package from which a file outside of it imports names."""
-    own = f"sleuth.{unit(path)}." if path.is_relative_to(SRC) else "-"
+    """Return the modules below a package from which a file outside of it imports names.
+
+    Tests and benchmarks import from modules what no other room needs, so that no package exports it.
+    """
+    is_inside = path.is_relative_to(SRC)
+    own = f"sleuth.{unit(path)}." if is_inside else "-"
     return [
         module
-        for module, _, _ in import_statements(path)
+        for module, names, _ in import_statements(path)
         if module.startswith("sleuth.")
         and module.count(".") > 1
         and not SRC.joinpath(*module.split(".")[1:], "__init__.py").exists()
         and not module.startswith(own)
         and module.rpartition(".")[0] not in MODULES_FOR_ALL
+        and (is_inside or not names_exported(module).isdisjoint(names))
     ]
 
 
 @pytest.mark.parametrize("folder", ["src/sleuth", "tests", "benchmarks", "examples"])
 def test_names_are_imported_from_packages(folder: str) -> None:
-    """Files outside of a package import its names from the package that exports them."""
+    """Files outside of a package import the names that it exports from the package itself."""
     root = SRC.parents[1]
     places = {str(path.relative_to(root)): module_paths(path) for path in (root / folder).rglob("*.py")}
     assert {path: names for path, names in places.items() if names} == {}

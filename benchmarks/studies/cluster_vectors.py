@@ -30,7 +30,7 @@ class Builder:
         self._embedder = WordLlamaEmbedder()
 
     def take(self, data: bytes) -> int:
-        from sleuth.cluster import decode
+        from sleuth.cluster.shards.wire import decode
 
         texts, vectors = decode(data)
         if vectors == ():
@@ -43,7 +43,7 @@ def send(texts: Sequence[str], builder: Any, in_task: bool) -> int:
     import numpy as np
     import ray
 
-    from sleuth.cluster import encode
+    from sleuth.cluster.shards.wire import encode
     from sleuth.dense import WordLlamaEmbedder
 
     handed: tuple[Any, ...] = ()
@@ -65,7 +65,7 @@ def deliver(rows: dict[str, Any], builders: Sequence[Any]) -> dict[str, list[int
 
 def cut(rows: dict[str, Any], shards: int) -> dict[str, list[Any]]:
     """Encode a batch for each shard, as if it held vectors; a task of Ray Data."""
-    from sleuth.cluster import encode
+    from sleuth.cluster.shards.wire import encode
 
     batches: dict[str, list[Any]] = {"shard": [], "batch": []}
     for texts in rows["texts"]:

@@ -20,8 +20,10 @@ import numpy as np
 from benchmarks.code_collections import Given, beir
 from benchmarks.code_quality import Case, evaluate, show
 from sleuth.code import Snapshot
-from sleuth.code.search import rank_files, ranking, read_query
-from sleuth.code.snapshots import index_source
+from sleuth.code.search import ranking
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.text import get_analyzer
 

@@ -29,7 +29,7 @@ from benchmarks.code_functions import Issue, gold_functions, issues_of, patches_
 from benchmarks.code_peers import lay_out, static_model
 from benchmarks.code_speed import code_tokens
 from sleuth.code import CodeRetriever, render_context, repository_map
-from sleuth.code.search import count_tokens
+from sleuth.code.search.context import count_tokens
 
 BUDGETS = (1_000, 2_000, 4_000)
 REPOSITORIES = (

@@ -14,8 +14,8 @@ import numpy as np
 
 from benchmarks.code_collections import Given, Task, beir
 from sleuth.code import Snapshot
-from sleuth.code.search import rank_definitions
-from sleuth.code.snapshots import index_source
+from sleuth.code.search.repomap import rank_definitions
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 
 SETS = ("commit_django", "commit_rails", "commit_kafka", "commit_terraform")

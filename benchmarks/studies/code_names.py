@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.code_collections import DATA, Given, beir
 from sleuth.code import CodeRetriever, RetrievedContext, Snapshot, index_path
-from sleuth.code.snapshots import index_source
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 
 SEED = 7

@@ -25,9 +25,11 @@ from pathlib import Path
 import numpy as np
 
 from sleuth.code import Snapshot, search_history
-from sleuth.code.repository import commits_between, read_commits
-from sleuth.code.search import read_query
-from sleuth.code.snapshots import History, WordLeg, record_history
+from sleuth.code.repository import commits_between
+from sleuth.code.repository.commits import read_commits
+from sleuth.code.search.query import read_query
+from sleuth.code.snapshots import History, WordLeg
+from sleuth.code.snapshots.recording import record_history
 from sleuth.engine import open_code
 from sleuth.store import SegmentView
 

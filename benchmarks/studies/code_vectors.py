@@ -29,7 +29,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sleuth.code.parsing import LANGUAGES, Detail, SourceText, Symbol, facts_of, language_of
+from sleuth.code.parsing.detail import Detail, Symbol
+from sleuth.code.parsing.facts import SourceText, facts_of
+from sleuth.code.parsing.languages import LANGUAGES, language_of
 from sleuth.dense import Vocabulary
 
 CONTROL = [b"<unk>", b"<s>", b"</s>", *(b"<0x%02X>" % byte for byte in range(256))]

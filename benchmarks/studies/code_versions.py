@@ -21,9 +21,11 @@ import numpy as np
 
 from benchmarks.code_collections import Given
 from sleuth.code import Snapshot
-from sleuth.code.parsing import language_of
-from sleuth.code.search import rank_files, read_query, twins
-from sleuth.code.snapshots import index_source
+from sleuth.code.parsing.languages import language_of
+from sleuth.code.search import twins
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 
 FACTORS = (1.0, 0.85, 0.7)

@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.code_collections import COMMITS, Given, Task, beir
 from sleuth.code import CodeRetriever
-from sleuth.code.snapshots import index_source
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import default_embedder, open_code, open_embedder
 
 SETS = (*(f"commit_{name}" for name in COMMITS), "cosqa")

@@ -18,7 +18,9 @@ from benchmarks.studies.robustness import sample
 from sleuth import Engine
 from sleuth.compose import fuse_hits
 from sleuth.dense import late, matching
-from sleuth.engine import WEIGHTS, PoolRequest, Searchers, agreement, trust_in
+from sleuth.engine import PoolRequest, Searchers
+from sleuth.engine.legs import WEIGHTS
+from sleuth.engine.trust import agreement, trust_in
 from sleuth.evaluate import open_collection
 from sleuth.store import Hits, IndexSnapshot
 from sleuth.text import Analyzer, get_analyzer

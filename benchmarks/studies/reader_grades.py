@@ -22,17 +22,11 @@ from numpy.typing import NDArray
 
 from benchmarks.answer_sources import COLLECTIONS, Asking, Question, names, opened
 from benchmarks.answers import HEAD, Graded, row
-from sleuth.answer import (
-    NO_EVIDENCE,
-    Evidence,
-    Sentence,
-    choose,
-    page_of,
-    passages_about,
-    readable,
-    score_sentences,
-    weigh_evidence,
-)
+from sleuth.answer import Sentence, score_sentences
+from sleuth.answer.evidence import NO_EVIDENCE, Evidence, weigh_evidence
+from sleuth.answer.extractive import passages_about
+from sleuth.answer.quotes import choose
+from sleuth.answer.words import page_of, readable
 from sleuth.neural import OnnxCrossEncoder
 from sleuth.results import Grade
 from sleuth.types import RetrievedItem

@@ -31,7 +31,8 @@ from xml.etree import ElementTree
 
 from benchmarks.answer_sources import PAGES
 from sleuth import Document
-from sleuth.answer import answer_parts, split_sentences
+from sleuth.answer import split_sentences
+from sleuth.answer.parts import answer_parts
 from sleuth.ingest import read
 
 # fmt: off

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.studies.gains import folders
 from benchmarks.studies.pools import Asked, Laboratory, laboratory, summary
-from sleuth.engine import suggestions
+from sleuth.engine.spelling import suggestions
 from sleuth.store import Hits
 
 Terms = Mapping[str, Mapping[str, float]]

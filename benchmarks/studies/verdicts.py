@@ -131,7 +131,7 @@ def items() -> None:
 
 def checksums() -> None:
     """Checksums of 100,000 chunks: by the kernel, and column by column with zlib."""
-    from sleuth.store.record import StoredChunk, chunk_checksum
+    from sleuth.store.record.layout import StoredChunk, chunk_checksum
 
     texts = [" ".join(text.split()[:60]) for text in (read_passages() * 3)[:100_000]]
     keys, zeros = range(1, len(texts) + 1), [0] * len(texts)

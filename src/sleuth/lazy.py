@@ -19,8 +19,8 @@ def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[
     Args:
         package: its `__name__`.
         file: its `__file__`; the stub lies beside it, as `__init__.pyi`, with a line `from HOME import NAME as NAME`
-            for each name. Names below its `__all__` are not public: they can be imported, by other rooms and by
-            tests, and are not listed.
+            for each name. Names below its `__all__` are not public: other rooms can import them, and they are
+            not listed. Tests import other names from their modules.
     """
     with open(f"{file.removesuffix('.py')}.pyi", encoding="utf8") as stub:  # noqa: PTH123 - pathlib costs more than the rest
         public, _, internal = stub.read().partition("__all__")

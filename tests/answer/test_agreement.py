@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer import disagree, read_claim, say_the_same
+from sleuth.answer.agreement import disagree, read_claim, say_the_same
 from sleuth.text import get_analyzer
 
 English = get_analyzer("english").words_of_each

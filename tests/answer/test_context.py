@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import approximate_tokens, assemble, best_at_ends, drop_repeats, join_overlapping
+from sleuth.answer import approximate_tokens, assemble, join_overlapping
+from sleuth.answer.context import best_at_ends, drop_repeats
 from sleuth.errors import ArgumentError
 from tests.answer.conftest import item
 

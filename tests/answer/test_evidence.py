@@ -9,19 +9,18 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.answer import (
+from sleuth.answer import ExtractiveSynthesizer, Sentence
+from sleuth.answer.evidence import (
     NO_EVIDENCE,
     WORDS_AND_MEANING,
     WORDS_ONLY,
     Evidence,
-    ExtractiveSynthesizer,
-    Part,
-    Quote,
-    Sentence,
-    plain_words,
     question_words,
     weigh_evidence,
 )
+from sleuth.answer.parts import Part
+from sleuth.answer.quotes import Quote
+from sleuth.answer.words import plain_words
 from sleuth.results import Grade
 from sleuth.testing.ollama import embed
 from sleuth.types import RetrievedItem

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import assemble, build_prompt, make_mark
+from sleuth.answer import assemble, build_prompt
+from sleuth.answer.prompt import make_mark
 from sleuth.text import clean_text
 from tests.answer.conftest import item
 

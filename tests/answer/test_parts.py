@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import answer_parts, code_part, without_markup
+from sleuth.answer.parts import answer_parts, code_part, without_markup
 
 GUIDE = """# Install
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sleuth.answer import Part, QuestionType, question_type, suits
+from sleuth.answer.parts import Part
+from sleuth.answer.questions import QuestionType, question_type, suits
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,9 @@ from pathlib import Path
 import pytest
 
 from sleuth import Engine
-from sleuth.answer import (
-    DISAGREEMENT,
-    INTRODUCTIONS,
-    NEAREST,
-    REFUSAL,
-    ExtractiveSynthesizer,
-    LLMSynthesizer,
-    budget_of,
-    trim_pieces,
-)
+from sleuth.answer import INTRODUCTIONS, REFUSAL, ExtractiveSynthesizer, LLMSynthesizer, budget_of
+from sleuth.answer.extractive import DISAGREEMENT, NEAREST
+from sleuth.answer.synthesis import trim_pieces
 from sleuth.errors import ArgumentError
 from sleuth.llm import Ollama, OpenAIGenerator, open_generator
 from sleuth.results import Grade

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path
-from sleuth.code.parsing import LANGUAGES
-from sleuth.code.snapshots import Shelf
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.snapshots.shelf import Shelf
 from sleuth.engine import open_code
-from sleuth.lexical import FieldPostings, field_arrays
+from sleuth.lexical import FieldPostings
+from sleuth.lexical.leg import field_arrays
 from tests.code.conftest import SHOP, write
 from tests.code.test_parse import SOURCES
 

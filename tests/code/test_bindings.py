@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, index_path
-from sleuth.code.parsing import parse_source
+from sleuth.code.parsing.parse import parse_source
 from sleuth.engine import open_code
 
 

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, index_path
-from sleuth.code.repository import DiskSource, Listed, Past, Recall, process, source_at
 from sleuth.code.repository import git as git_module
-from sleuth.code.snapshots import past_of
+from sleuth.code.repository import process, source_at
+from sleuth.code.repository.listing import Listed
+from sleuth.code.repository.past import Past, Recall
+from sleuth.code.repository.sources import DiskSource
+from sleuth.code.snapshots.indexing import past_of
 from sleuth.engine import open_code
 from tests.code.conftest import SHOP, Git, write
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 # ruff: noqa: E501 - sources of other languages, a line each
 import pytest
 
-from sleuth.code.parsing import Symbol, parse_source
+from sleuth.code.parsing.detail import Symbol
+from sleuth.code.parsing.parse import parse_source
 
 
 def symbols(source: str, language: str, path: str = "x") -> dict[str, Symbol]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sleuth.code.parsing import LANGUAGES
+from sleuth.code.parsing.languages import LANGUAGES
 from sleuth.code.search import filters, ranking
 
 DOCS = Path(__file__).parents[2] / "docs"

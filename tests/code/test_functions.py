@@ -9,8 +9,10 @@ import pytest
 from benchmarks.code_functions import changed_lines, gold_functions
 from benchmarks.code_lines import Span, accuracies, gold_lines, recalls
 from sleuth.code import CodeRetriever, CodeStorage, index_path
-from sleuth.code.parsing import parse_source
-from sleuth.code.search import FUNCTION_WEIGHTS, function_signals, outer_functions, rank_files, read_query
+from sleuth.code.parsing.parse import parse_source
+from sleuth.code.search.functions import FUNCTION_WEIGHTS, function_signals, outer_functions
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
 from sleuth.errors import ArgumentError
 from tests.code.conftest import Git
 

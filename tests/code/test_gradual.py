@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 from sleuth.code import CodeStorage, SnapshotRetriever, index_path
-from sleuth.code.repository import Bounds, why_too_large
-from sleuth.code.snapshots import FirstRun, StoppedError, gradual, index_source, is_partial
-from sleuth.engine import check_code, open_code
+from sleuth.code.repository import why_too_large
+from sleuth.code.repository.extent import Bounds
+from sleuth.code.snapshots import FirstRun, StoppedError, gradual, is_partial
+from sleuth.code.snapshots.indexing import index_source
+from sleuth.engine import open_code
+from sleuth.engine.codebase import check_code
 from sleuth.errors import IndexNotFoundError
 from tests.surfaces.project import git
 from tests.waiting import wait_until

@@ -15,7 +15,7 @@ from sleuth.code import (
     Navigator,
     Snapshot,
 )
-from sleuth.code.graph import resolver_of
+from sleuth.code.graph.resolve import resolver_of
 from sleuth.errors import ArgumentError
 from tests.code.conftest import open_project
 

@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.code import CodeStorage, Snapshot, index_path
-from sleuth.code.search import LineMatches, compile_pattern, grep, required_literal
+from sleuth.code.search import compile_pattern, grep
+from sleuth.code.search.matching_lines import LineMatches
+from sleuth.code.search.patterns import required_literal
 from sleuth.engine import open_code
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter

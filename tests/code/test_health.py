@@ -14,7 +14,8 @@ import pytest
 
 from sleuth.code import CodeRetriever, index_path
 from sleuth.code.snapshots import health
-from sleuth.engine import check_code, code_status, doctor, open_code, repair_code
+from sleuth.engine import code_status, doctor, open_code
+from sleuth.engine.codebase import check_code, repair_code
 from sleuth.errors import IndexDamagedError, StoreError, UnknownSnapshotError
 from sleuth.store.catalogue import segments, watch
 from tests.code.conftest import SHOP, Git

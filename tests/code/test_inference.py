@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeStorage, Navigator
-from sleuth.code.graph import CERTAIN, element_of, read_chain, resolver_of, type_name
+from sleuth.code.graph.expressions import element_of, read_chain, type_name
+from sleuth.code.graph.resolve import CERTAIN, resolver_of
 from tests.code.conftest import open_project
 from tests.code.test_graph import resolved
 

@@ -8,7 +8,8 @@ import pytest
 
 from sleuth import open_code
 from sleuth.code import Navigator, index_path
-from sleuth.code.parsing import analyse, parse_source
+from sleuth.code.parsing import analyse
+from sleuth.code.parsing.parse import parse_source
 
 VUE = b"""<template>
   <main id="cart" class="page">

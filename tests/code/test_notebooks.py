@@ -12,7 +12,8 @@ import pytest
 
 from sleuth import CodeRetriever, open_code
 from sleuth.code import index_path
-from sleuth.code.parsing import analyse, code_of_notebook
+from sleuth.code.parsing import analyse
+from sleuth.code.parsing.notebooks import code_of_notebook
 
 nb: Any = nbformat.v4
 write: Callable[..., str] = nbformat.writes

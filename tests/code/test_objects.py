@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.code.repository import GONE, Objects
+from sleuth.code.repository.git import GONE
+from sleuth.code.repository.objects import Objects
 from sleuth.errors import CodeError, SleuthError
 from sleuth.remote import Cancellation, context_of
 from tests.code.conftest import SHOP, Git, need_git

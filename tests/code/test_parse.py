@@ -12,26 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.parsing import (
-    BINDING_NUMBERS,
-    LANGUAGES,
-    PURPOSES,
-    ROLE_NUMBERS,
-    Detail,
-    LineIndex,
-    Tables,
-    analyse,
-    category_of,
-    grammar,
-    imports_of,
-    is_minified,
-    language_of,
-    languages_named,
-    pack_tables,
-    parse_source,
-    query_text,
-    unpack_tables,
-)
+from sleuth.code.parsing import analyse
+from sleuth.code.parsing.analyse import is_minified
+from sleuth.code.parsing.detail import Detail
+from sleuth.code.parsing.grammars import PURPOSES, grammar, query_text
+from sleuth.code.parsing.imports import imports_of
+from sleuth.code.parsing.kinds import BINDING_NUMBERS, ROLE_NUMBERS
+from sleuth.code.parsing.labels import category_of
+from sleuth.code.parsing.languages import LANGUAGES, language_of, languages_named
+from sleuth.code.parsing.lines import LineIndex
+from sleuth.code.parsing.parse import parse_source
+from sleuth.code.parsing.tables import Tables, pack_tables, unpack_tables
 from sleuth.errors import ArgumentError, CodeError
 from tests.examples import examples
 

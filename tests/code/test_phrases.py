@@ -8,7 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.code.search import pairs_of, phrase_scores, read_query
+from sleuth.code.search.phrases import pairs_of, phrase_scores
+from sleuth.code.search.query import read_query
 
 WORDS = st.sampled_from(["broken", "pipe", "retri", "queue", "server"])
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.code.snapshots import Endings, Folders, Modules, module_steps
+from sleuth.code.snapshots.places import Endings, Folders, Modules, module_steps
 
 PART = st.sampled_from(["a", "b", "a.b", "__init__", "index.ts", "b.py", "a.test.js", ".env"])
 PATHS = st.lists(st.lists(PART, min_size=1, max_size=9).map("/".join), unique=True, max_size=12)

@@ -21,7 +21,8 @@ from sleuth.code import (
     search_history,
 )
 from sleuth.code.snapshots import History, health
-from sleuth.engine import check_code, code_status, open_code, repair_code
+from sleuth.engine import code_status, open_code
+from sleuth.engine.codebase import check_code, repair_code
 from sleuth.errors import CodeError, FormatVersionError, IndexDamagedError
 from tests.code.conftest import Git, write
 from tests.code.golden import make

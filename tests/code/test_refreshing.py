@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sleuth.code import CodeStorage, index_path
-from sleuth.code.snapshots import Current, Repository, current_snapshot, snapshot_at
+from sleuth.code import CodeStorage, Current, current_snapshot, index_path, snapshot_at
+from sleuth.code.snapshots import Repository
 from sleuth.engine import open_sources
 from sleuth.errors import UnknownSnapshotError
 from tests.code.conftest import SHOP, Git, write

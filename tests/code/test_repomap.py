@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Snapshot, index_path, repository_map
-from sleuth.code.search import page_rank, rank_definitions
+from sleuth.code.search.repomap import page_rank, rank_definitions
 from sleuth.errors import ArgumentError
 from tests.code.conftest import open_project, write
 

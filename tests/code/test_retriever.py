@@ -23,8 +23,13 @@ from sleuth.code import (
     index_path,
     render_context,
 )
-from sleuth.code.parsing import LABELS
-from sleuth.code.search import Similar, best_of, count_tokens, embed_missing, rank_files, ranking, read_query
+from sleuth.code.parsing.labels import LABELS
+from sleuth.code.search import embed_missing, ranking
+from sleuth.code.search.context import count_tokens
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
+from sleuth.code.search.signals import best_of
+from sleuth.code.search.similarity import Similar
 from sleuth.engine import default_embedder, open_code
 from sleuth.errors import ArgumentError, EmbeddingError, FilterError, RetrievalError
 from sleuth.protocols import Embedder

@@ -14,9 +14,11 @@ from random import Random
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage, Navigator, Snapshot, index_path
-from sleuth.code.repository import Past, source_at
+from sleuth.code.repository import source_at
+from sleuth.code.repository.past import Past
 from sleuth.code.search import signals
-from sleuth.code.snapshots import compare, index_source
+from sleuth.code.snapshots import compare
+from sleuth.code.snapshots.indexing import index_source
 from sleuth.engine import open_code
 from sleuth.errors import (
     ArgumentError,

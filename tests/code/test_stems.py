@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from sleuth.code import CodeRetriever, CodeStorage
-from sleuth.code.search import rank_files, ranking, read_query
+from sleuth.code.search import ranking
+from sleuth.code.search.query import read_query
+from sleuth.code.search.ranking import rank_files
 from tests.code.conftest import open_project
 
 PATHS = ("args.py", "json_reader.py", "a/config.py", "b/config.py", "ser/mod.rs", "other.py")

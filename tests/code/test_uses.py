@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.parsing import BindingRow, ReferenceRow, place_bindings, place_uses, read_uses
+from sleuth.code.parsing.tables import BindingRow, ReferenceRow
+from sleuth.code.parsing.uses import place_bindings, place_uses, read_uses
 from tests.examples import examples
 
 SIZE = 60

@@ -14,23 +14,19 @@ from pathlib import Path
 import pytest
 
 from sleuth.code import CodeRetriever, index_path
-from sleuth.code.parsing import (
-    IN_PLACE_BYTES,
-    LANGUAGES,
-    MEMORY,
-    Analyser,
-    KeptAnalyser,
+from sleuth.code.parsing import analyse, limits
+from sleuth.code.parsing.analyse import Analyser, KeptAnalyser
+from sleuth.code.parsing.facts import (
     SourceText,
-    Workers,
-    analyse,
     facts_of,
-    limits,
     pack_facts,
     pack_sources,
-    seconds_for,
     unpack_facts,
     unpack_sources,
 )
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.limits import IN_PLACE_BYTES, MEMORY, seconds_for
+from sleuth.code.parsing.workers import Workers
 from sleuth.engine import open_code
 from sleuth.errors import CodeError
 from sleuth.files import Processes
@@ -107,7 +103,7 @@ def test_queries_are_compiled_outside_the_limit(monkeypatch: pytest.MonkeyPatch)
 def test_memory_is_limited() -> None:
     """A source that exceeds the memory limit ends the worker and is reported."""
     code = (  # in a process of its own, since the maximum is that of all children that it ever had
-        "import resource; from sleuth.code.parsing import Workers; from tests.code.test_workers import BOMB\n"
+        "import resource; from sleuth.code.parsing.workers import Workers; from tests.code.test_workers import BOMB\n"
         "with Workers(1) as pool: print(pool.submit([BOMB]).result()[0].failure)\n"
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )

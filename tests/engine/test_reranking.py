@@ -12,7 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine, open_sources
-from sleuth.engine import EncoderReranker, QueryCache
+from sleuth.engine import EncoderReranker
+from sleuth.engine.encoder import QueryCache
 from sleuth.errors import EmbeddingError
 from sleuth.protocols import Reranker
 from sleuth.testing.contracts import RerankerContract

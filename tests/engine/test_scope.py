@@ -10,7 +10,8 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
 from sleuth.cluster import ShardedEngine
-from sleuth.engine import Count, Facet, import_vectors, narrowing, prefix_of
+from sleuth.engine import Count, Facet, import_vectors, narrowing
+from sleuth.engine.scope import prefix_of
 from sleuth.errors import EmbeddingError
 from sleuth.filters import as_filter
 from sleuth.vector_store import StoredVectors

@@ -11,7 +11,7 @@ import pytest
 
 import sleuth
 from sleuth import Document, Engine, Ranking, RetrievedItem, Sources, index_path, open_code, open_sources
-from sleuth.engine import SPELLINGS
+from sleuth.engine.sources import SPELLINGS
 from sleuth.errors import (
     ArgumentError,
     FilterError,

@@ -10,7 +10,7 @@ import pytest
 from sleuth import ArgumentError, Document, Engine, RetrievedItem
 from sleuth.cluster import ShardedEngine
 from sleuth.engine import QueryCondition as Condition
-from sleuth.engine import SearchQuery, parse_query
+from sleuth.engine.queries import SearchQuery, parse_query
 from sleuth.errors import RetrievalError
 
 DOCUMENTS = [

@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from sleuth.engine import WEIGHTS, Engine, agreement, trust_in
+from sleuth.engine import Engine
+from sleuth.engine.legs import WEIGHTS
+from sleuth.engine.trust import agreement, trust_in
 from sleuth.store import Hits
 from sleuth.types import Document, Explanation
 from tests.dense.strategies import HashEmbedder

@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sleuth import Document, Engine
-from sleuth.engine import CODE, PROSE, known_items, material_of, sample
+from sleuth.engine.weights import CODE, PROSE, known_items, material_of, sample
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgkl" for b in "aeiou" for c in ("m", "n", "r", "st", "x")]
 

@@ -19,7 +19,8 @@ from sleuth.filters import from_text
 from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
 from sleuth.store import Leg, Rows, SegmentData, SegmentView, pack
 from sleuth.store.catalogue import segments
-from sleuth.store.columns import ColumnsLeg, ColumnsSearcher
+from sleuth.store.columns import ColumnsLeg
+from sleuth.store.columns.search import ColumnsSearcher
 from tests.dense.strategies import HashEmbedder
 from tests.faults.crafting import craft, craft_header
 

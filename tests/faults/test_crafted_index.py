@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from sleuth.code import CodeRetriever, index_path
-from sleuth.code.snapshots import FileRow, health, record
+from sleuth.code.snapshots import health, record
+from sleuth.code.snapshots.record import FileRow
 from sleuth.engine import Engine, open_code
 from sleuth.errors import SleuthError
-from sleuth.store import CODE, SegmentData
+from sleuth.store import CODE, DOCUMENTS, SegmentData
 from sleuth.store.catalogue import building, segment_files, segments
-from sleuth.store.disk import DOCUMENTS
 from sleuth.types import Document
 from tests.code.conftest import SHOP, write
 from tests.dense.strategies import HashEmbedder

@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from sleuth.code.parsing import LANGUAGES, language_of
+from sleuth.code.parsing.languages import LANGUAGES, language_of
 from sleuth.files import BUILT_IN, kind_of_first_line, kind_of_name
 from sleuth.ingest.loaders import kind_of, loader_of
 

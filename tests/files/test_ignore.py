@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sleuth.code.repository import FolderSource, WorktreeSource, ignored
+from sleuth.code.repository.git import ignored
+from sleuth.code.repository.sources import FolderSource, WorktreeSource
 from sleuth.files import MAX_BYTES, IgnoredPaths, Ignores, Rules, files_below
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, walk
 from tests.code.conftest import need_git

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import sleuth.filters.match
-from sleuth.filters import MAX_DEPTH, OPERATORS
+from sleuth.filters import MAX_DEPTH
+from sleuth.filters.tree import OPERATORS
 
 GUIDE = Path(__file__).parents[2] / "docs" / "concepts" / "filters.md"
 

@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import FilterError
-from sleuth.filters import ORDERED, Compare, Filter, Not, as_filter, match, matches, to_chroma, to_text
+from sleuth.filters import Compare, Filter, Not, as_filter, match, matches, to_chroma, to_text
+from sleuth.filters.tree import ORDERED
 from sleuth.testing.filters import KEYS, NUMBERS, WORDS, filters
 from tests.examples import examples
 

@@ -24,9 +24,9 @@ from sleuth.filters import (
     as_filter,
     field,
     matches,
-    negations_inward,
     to_text,
 )
+from sleuth.filters.tree import negations_inward
 from sleuth.testing.filters import filters, metadata
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sleuth.code.parsing import Analyser
+from sleuth.code.parsing.analyse import Analyser
 from sleuth.errors import LoadError
 from sleuth.files import serve
 from sleuth.ingest import FileEntry, ReadOptions, Skipped, prepare, with_language

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from sleuth.code.parsing import IN_PLACE_BYTES, LANGUAGES
+from sleuth.code.parsing.languages import LANGUAGES
+from sleuth.code.parsing.limits import IN_PLACE_BYTES
 from sleuth.files import Processes
 from sleuth.ingest.extraction import ExtractionError, Extractors
 from tests.code.stored import ENDINGS

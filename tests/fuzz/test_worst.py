@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sleuth.code.parsing import IN_PLACE_BYTES
+from sleuth.code.parsing.limits import IN_PLACE_BYTES
 from sleuth.files import Processes
 from sleuth.ingest.loaders import LARGE
 from tests.code.stored import ENDINGS

@@ -158,7 +158,7 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_entry_point_without_distribution() -> None:
     """An entry point without a distribution is listed by its value."""
-    from sleuth.hooks import load_entry_point
+    from sleuth.hooks.plugins import load_entry_point
 
     info = load_entry_point(Morpheus(), EntryPoint("x", "nowhere", "sleuth.plugins"))
     assert (info.origin, info.status) == ("nowhere", "failed")

@@ -12,7 +12,7 @@ import pytest
 
 from sleuth import Document, Engine
 from sleuth.knowledge_base import LocalKnowledgeBase, clients
-from sleuth.remote import forget_endpoints
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.aws import BedrockServer
 
 KB, DS, OTHER = "KB12345678", "DS12345678", "DSOTHER000"

@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from sleuth import Document, Engine
 from sleuth import knowledge_base as kb
 from sleuth.errors import ArgumentError, KnowledgeBaseError
-from sleuth.knowledge_base import uri_of
+from sleuth.knowledge_base.results import uri_of
 from sleuth.testing.aws import BedrockServer
 
 KB, DS = "KB12345678", "DS12345678"
@@ -391,7 +391,7 @@ def test_without_boto3_errors_are_ours(local: kb.LocalKnowledgeBase, monkeypatch
 
 def test_server_and_index_know_the_same_limits(server: BedrockServer) -> None:
     """The limits of the index equal those of AWS's model."""
-    from sleuth.knowledge_base import limit_of
+    from sleuth.knowledge_base.clients import limit_of
 
     agent = server.client("bedrock-agent")
     assert limit_of(agent, "IngestKnowledgeBaseDocuments", "documents", 0) == 10

@@ -13,6 +13,7 @@ from botocore.stub import Stubber
 from sleuth import Document, Engine
 from sleuth import knowledge_base as kb
 from sleuth.errors import ArgumentError
+from sleuth.knowledge_base.results import uri_of
 from sleuth.testing.aws import BedrockServer
 from tests.knowledge_base.conftest import DS, KB
 
@@ -81,7 +82,7 @@ def test_options_are_sent_where_the_service_s_model_has_them(
             if isinstance(retriever, kb.MultiSliceRetriever):
                 stubber.add_response("retrieve", answer, expected)
                 (result,) = retriever.retrieve("Judy", KB, DS)
-                assert kb.uri_of(result) == "https://one.example/judy"
+                assert uri_of(result) == "https://one.example/judy"
             else:
                 search["numberOfResults"] = 100
                 stubber.add_response("retrieve", answer, expected)

@@ -12,13 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, FilterError, KnowledgeBaseError
-from sleuth.knowledge_base import (
-    MultiSliceRetriever,
-    deduplicate_results,
-    documented,
-    set_default_client,
-    uri_of,
-)
+from sleuth.knowledge_base import MultiSliceRetriever, deduplicate_results, set_default_client
+from sleuth.knowledge_base.results import documented, uri_of
 from sleuth.testing.aws import BedrockServer, encode
 from sleuth.testing.serving import Reply
 

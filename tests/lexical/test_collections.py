@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax, weigh
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical.terms import weigh
 from sleuth.store import Rows, SegmentView
 
 DATA = Path(__file__).parents[2] / ".data"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax, weigh
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical.terms import weigh
 from sleuth.store import Rows, SegmentData, SegmentView, pack
 from tests.examples import examples
 

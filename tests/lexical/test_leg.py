@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, field_arrays, merging, postings
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, merging, postings
+from sleuth.lexical.leg import field_arrays
 from sleuth.store import SegmentData, SegmentView
 from sleuth.store.disk import scratch
 from sleuth.text import TermTable

@@ -9,7 +9,7 @@ from random import Random
 from string import ascii_lowercase, digits
 from typing import NamedTuple
 
-from sleuth.lexical import QueryTerms
+from sleuth.lexical.query_terms import QueryTerms
 from sleuth.text import LANGUAGES, get_analyzer
 
 ANALYZERS = {

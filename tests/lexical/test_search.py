@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax, weigh
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, blockmax
+from sleuth.lexical.terms import weigh
 from sleuth.store import SegmentView, pack, unpack
 from tests.examples import examples
 from tests.lexical import oracle

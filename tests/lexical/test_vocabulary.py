@@ -8,7 +8,8 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher, distances
+from sleuth.lexical import FieldSpec, LexicalLeg, LexicalSearcher
+from sleuth.lexical.vocabulary import distances
 from tests.lexical.test_search import segments_of
 
 LEG = LexicalLeg({"text": FieldSpec("plain")})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from sleuth.llm import http
-from sleuth.remote import forget_endpoints
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.ollama import OllamaServer
 
 

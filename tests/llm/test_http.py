@@ -17,7 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, GenerationError
-from sleuth.llm import AnswerError, Ollama, UrllibAnswer, error_message, http, read_all, read_lines
+from sleuth.llm import Ollama, http
+from sleuth.llm.http import AnswerError, error_message, read_all, read_lines
+from sleuth.llm.urllib_client import UrllibAnswer
 from sleuth.remote import BrokenError, Deadline
 
 

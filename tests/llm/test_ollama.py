@@ -20,14 +20,15 @@ from sleuth.llm import (
     LLMGenerator,
     Ollama,
     OllamaEmbedder,
-    host_url,
     ollama_status,
     open_embedder,
     open_generator,
     resolve_url,
 )
 from sleuth.llm import http as llm_http
-from sleuth.remote import BASE_RULE, in_thread
+from sleuth.llm.ollama import host_url
+from sleuth.remote import in_thread
+from sleuth.remote.address import BASE_RULE
 from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FAULTS, FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer

@@ -16,7 +16,7 @@ from sleuth.compose import BoostedRetriever, FusedRetriever
 from sleuth.engine import Sources, open_code
 from sleuth.knowledge_base import clients
 from sleuth.llm import LLMGenerator, OpenAIEmbedder, OpenAIGenerator
-from sleuth.remote import forget_endpoints
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.faults import FaultServer
 from sleuth.threads import THREADS
 from sleuth.vector_store import Retriever as VectorRetriever

@@ -23,7 +23,7 @@ from sleuth.knowledge_base import (
     start_ingestion_with_retry,
 )
 from sleuth.llm import Ollama, OllamaEmbedder, OpenAIEmbedder, OpenAIGenerator, http
-from sleuth.remote import forget_endpoints
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import WebRetriever, fetch_page, search_web, service
 

@@ -9,18 +9,9 @@ from time import monotonic
 
 import pytest
 
-from sleuth.remote import (
-    SLOWEST,
-    Again,
-    Cancellation,
-    Deadline,
-    Endpoint,
-    Pace,
-    TurnError,
-    endpoint_at,
-    forget_endpoints,
-    retry,
-)
+from sleuth.remote import Cancellation, Deadline, TurnError, endpoint_at, retry
+from sleuth.remote.endpoints import SLOWEST, Endpoint, Pace, forget_endpoints
+from sleuth.remote.retry import Again
 from tests.waiting import wait_until
 
 

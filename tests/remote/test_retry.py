@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.remote import Again, Cancellation, Deadline, Endpoint, Guard, retry
+from sleuth.remote import Cancellation, Deadline, retry
+from sleuth.remote.endpoints import Endpoint, Guard
+from sleuth.remote.retry import Again
 
 
 class Failing:

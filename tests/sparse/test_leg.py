@@ -16,7 +16,7 @@ from sleuth.cluster import ShardedEngine
 from sleuth.engine import score_hits
 from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.neural import OnnxSparseEncoder
-from sleuth.sparse import levels_of, weight_of
+from sleuth.sparse.impacts import levels_of, weight_of
 from sleuth.store import text_hash
 from sleuth.types import Explanation, Ranking
 from tests.commands import sleuth

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.lexical import retrieve_local_docs
-from sleuth.remote import forget_endpoints
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.tavily import TavilyServer, error, page
 from sleuth.web import fuse, merge, search_web
 

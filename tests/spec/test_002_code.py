@@ -21,7 +21,8 @@ from sleuth.code import (
     Snapshot,
     index_path,
 )
-from sleuth.code.snapshots import Repository, SnapshotInfo
+from sleuth.code.snapshots import Repository
+from sleuth.code.snapshots.record import SnapshotInfo
 from sleuth.engine import open_code
 from sleuth.errors import (
     ArgumentError,

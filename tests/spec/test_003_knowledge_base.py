@@ -25,11 +25,11 @@ from sleuth.knowledge_base import (
     deduplicate_results,
     ingest_documents_with_retry,
     ingestion,
-    read_text,
     set_default_client,
     start_ingestion_with_retry,
     wait_for_ingestion,
 )
+from sleuth.knowledge_base.local_places import read_text
 
 logger = logging.getLogger(__name__)
 

@@ -9,15 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sleuth.store.record import (
+from sleuth.store.record.checksums import has_checksums, row_checksum
+from sleuth.store.record.layout import (
     CHUNK_PARTS,
     DOCUMENT_PARTS,
     DocumentRow,
     StoredChunk,
     chunk_checksum,
     document_checksum,
-    has_checksums,
-    row_checksum,
 )
 from tests.examples import examples
 

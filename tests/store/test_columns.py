@@ -18,16 +18,9 @@ from numpy.typing import NDArray
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
-from sleuth.store.columns import (
-    MISSING,
-    ColumnsLeg,
-    ColumnsSearcher,
-    FilterCache,
-    kernels,
-    lay_rows,
-    merge,
-    read_column,
-)
+from sleuth.store.columns import ColumnsLeg, kernels, merge, read_column
+from sleuth.store.columns.column import MISSING, lay_rows
+from sleuth.store.columns.search import ColumnsSearcher, FilterCache
 from sleuth.store.disk import scratch
 from sleuth.testing.filters import filters, metadata
 from tests.examples import examples

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import IndexLockedError, IndexUnsafeError, StoreError
-from sleuth.store.catalogue import WriterLock, read_holder
+from sleuth.store.catalogue.lock import WriterLock, read_holder
 
 
 def test_a_lock_on_a_file_that_was_removed_keeps_nobody_out(

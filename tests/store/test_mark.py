@@ -9,8 +9,7 @@ from unittest.mock import Mock
 import pytest
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store import Store
-from sleuth.store.disk import DOCUMENTS
+from sleuth.store import DOCUMENTS, Store
 from sleuth.store.record import mark
 from tests.store.words import faults, put
 

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from sleuth.store import IN_MEMORY, Store
-from sleuth.store.catalogue import WriterLock, merging
+from sleuth.store.catalogue import merging
+from sleuth.store.catalogue.lock import WriterLock
 from sleuth.store.record import scan
 from tests.examples import examples
 from tests.store.passages import put_passages

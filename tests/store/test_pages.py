@@ -15,7 +15,7 @@ import pytest
 
 from sleuth.errors import IndexDamagedError
 from sleuth.store import IndexSnapshot, Store, text_hash
-from sleuth.store.record import RecordFile
+from sleuth.store.record.pages import RecordFile
 from sleuth.types import Chunk
 from tests.examples import EXPLORING
 from tests.faults.proof import ROOT

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from sleuth.store import Connection, Store
-from sleuth.store.catalogue import ConnectionPool
-from sleuth.store.record import connect
+from sleuth.store.catalogue.pool import ConnectionPool
+from sleuth.store.record.layout import connect
 
 
 def test_a_child_uses_no_connection_of_its_parent(tmp_path: Path) -> None:

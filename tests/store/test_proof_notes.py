@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.store import ProofNotes, Store
+from sleuth.store import DOCUMENTS, ProofNotes, Store
 from sleuth.store.catalogue import building, manifest, proof_notes, watch
-from sleuth.store.disk import DOCUMENTS
 from tests.store.words import SumsLeg, put
 from tests.waiting import wait_until
 

@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.store import ProofNotes, Store
+from sleuth.store import DOCUMENTS, ProofNotes, Store
 from sleuth.store.catalogue import building, manifest, watch
-from sleuth.store.disk import DOCUMENTS
 from sleuth.store.health import proofs
 from tests.store.words import SumsLeg, contents, put
 from tests.waiting import wait_until

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from sleuth.errors import LoadError
-from sleuth.text import LanguageModel, language_model
+from sleuth.text.langid import LanguageModel, language_model
 from tests.text.test_detection import TEXTS
 
 

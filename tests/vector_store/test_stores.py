@@ -15,14 +15,8 @@ import pytest
 from sleuth import Document, Engine
 from sleuth.engine import import_vectors
 from sleuth.errors import ArgumentError, MissingPackageError, StoreError
-from sleuth.vector_store import (
-    DataUnpickler,
-    StoredVector,
-    StoredVectors,
-    read_elasticsearch,
-    read_faiss,
-    read_qdrant,
-)
+from sleuth.vector_store import StoredVector, StoredVectors, read_elasticsearch, read_faiss, read_qdrant
+from sleuth.vector_store.faiss import DataUnpickler
 from tests.commands import sleuth
 from tests.integrations.documents import check_examples
 from tests.vector_store.conftest import Words

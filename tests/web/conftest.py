@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from sleuth.remote import forget_endpoints
+from sleuth.remote.endpoints import forget_endpoints
 from sleuth.testing.tavily import TavilyServer, page
-from sleuth.web import SERVICES, robots, service
+from sleuth.web import robots, service
+from sleuth.web.several import SERVICES
 
 
 @pytest.fixture(autouse=True)

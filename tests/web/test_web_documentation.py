@@ -6,7 +6,7 @@ from inspect import signature
 from pathlib import Path
 
 import sleuth.web
-from sleuth.web import SearchOptions
+from sleuth.web.search import SearchOptions
 
 GUIDES = Path(__file__).parents[2] / "docs" / "how-to"
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError, WebError
-from sleuth.remote import is_public
+from sleuth.remote.hosts import is_public
 from sleuth.testing.serving import LocalServer, Reply, Request
 from sleuth.web import Page, afetch_page, fetch_page
 from sleuth.web import robots as robots_rules

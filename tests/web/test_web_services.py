@@ -14,7 +14,6 @@ from sleuth.errors import ArgumentError, WebError
 from sleuth.testing.tavily import TavilyServer
 from sleuth.testing.websearch import BraveServer, ExaServer, SearchServer, SearXNGServer
 from sleuth.web import (
-    SERVICES,
     Brave,
     Exa,
     FallbackService,
@@ -25,6 +24,7 @@ from sleuth.web import (
     open_service,
     search_web,
 )
+from sleuth.web.several import SERVICES
 from tests.commands import sleuth
 
 

@@ -28,42 +28,8 @@ from sleuth.answer.tokens import approximate_tokens as approximate_tokens
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
-from sleuth.answer.agreement import disagree as disagree
-from sleuth.answer.agreement import read_claim as read_claim
-from sleuth.answer.agreement import say_the_same as say_the_same
-from sleuth.answer.citations import SUPPORTED as SUPPORTED
+# Not public: for the other rooms.
 from sleuth.answer.citations import CitationMark as CitationMark
-from sleuth.answer.citations import support as support
-from sleuth.answer.citations import without_citations as without_citations
-from sleuth.answer.context import best_at_ends as best_at_ends
-from sleuth.answer.context import drop_repeats as drop_repeats
 from sleuth.answer.context import join_overlapping as join_overlapping
-from sleuth.answer.evidence import NO_EVIDENCE as NO_EVIDENCE
-from sleuth.answer.evidence import WORDS_AND_MEANING as WORDS_AND_MEANING
-from sleuth.answer.evidence import WORDS_ONLY as WORDS_ONLY
-from sleuth.answer.evidence import Evidence as Evidence
 from sleuth.answer.evidence import Rarity as Rarity
-from sleuth.answer.evidence import question_words as question_words
-from sleuth.answer.evidence import weigh_evidence as weigh_evidence
-from sleuth.answer.extract import Weights as Weights
-from sleuth.answer.extract import passage_priors as passage_priors
-from sleuth.answer.extractive import DISAGREEMENT as DISAGREEMENT
-from sleuth.answer.extractive import NEAREST as NEAREST
-from sleuth.answer.extractive import passages_about as passages_about
-from sleuth.answer.parts import Part as Part
-from sleuth.answer.parts import answer_parts as answer_parts
-from sleuth.answer.parts import code_part as code_part
-from sleuth.answer.parts import without_markup as without_markup
-from sleuth.answer.prompt import make_mark as make_mark
-from sleuth.answer.questions import QuestionType as QuestionType
-from sleuth.answer.questions import question_type as question_type
-from sleuth.answer.questions import suits as suits
-from sleuth.answer.quotes import Quote as Quote
-from sleuth.answer.quotes import choose as choose
-from sleuth.answer.summary import SUMMARY_NOTE as SUMMARY_NOTE
 from sleuth.answer.synthesis import budget_of as budget_of
-from sleuth.answer.synthesis import trim_pieces as trim_pieces
-from sleuth.answer.words import page_of as page_of
-from sleuth.answer.words import plain_words as plain_words
-from sleuth.answer.words import readable as readable

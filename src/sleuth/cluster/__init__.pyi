@@ -13,12 +13,5 @@ from sleuth.cluster.storage.versions import versions as versions
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.cluster.places import address_of as address_of
-from sleuth.cluster.shards.shard import Ask as Ask
-from sleuth.cluster.shards.shards import LocalShards as LocalShards
-from sleuth.cluster.shards.shards import ShardAnswers as ShardAnswers
-from sleuth.cluster.shards.snapshot import GatheredSnapshot as GatheredSnapshot
-from sleuth.cluster.shards.wire import decode as decode
-from sleuth.cluster.shards.wire import encode as encode
-from sleuth.cluster.shards.writing import ShardedWriter as ShardedWriter

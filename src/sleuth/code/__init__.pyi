@@ -27,7 +27,7 @@ from sleuth.code.snapshots.storage import CodeStorage as CodeStorage
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.code.repository.git import root_of as root_of
 from sleuth.code.search.context import piece_id as piece_id
 from sleuth.code.search.facets import CodeMatches as CodeMatches

@@ -29,7 +29,7 @@ from sleuth.engine.synonyms import Synonyms as Synonyms
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.engine.answers import Answering as Answering
 from sleuth.engine.answers import as_generator as as_generator
 from sleuth.engine.asking import OF_ALL_LEGS as OF_ALL_LEGS
@@ -38,12 +38,10 @@ from sleuth.engine.asking import failed_leg as failed_leg
 from sleuth.engine.backend import Backend as Backend
 from sleuth.engine.backends import BackendKind as BackendKind
 from sleuth.engine.backends import register_backend as register_backend
-from sleuth.engine.codebase import check_code as check_code
 from sleuth.engine.codebase import code_status as code_status
 from sleuth.engine.codebase import embed_code as embed_code
 from sleuth.engine.codebase import embedder_for as embedder_for
 from sleuth.engine.codebase import has_code as has_code
-from sleuth.engine.codebase import repair_code as repair_code
 from sleuth.engine.completions import Completions as Completions
 from sleuth.engine.doctor import Diagnosis as Diagnosis
 from sleuth.engine.doctor import examine as examine
@@ -51,10 +49,7 @@ from sleuth.engine.doctor import mend as mend
 from sleuth.engine.doctor import try_plugins as try_plugins
 from sleuth.engine.embedders import is_slow as is_slow
 from sleuth.engine.embedders import open_embedder as open_embedder
-from sleuth.engine.encoder import QueryCache as QueryCache
 from sleuth.engine.fusion import as_fusion as as_fusion
-from sleuth.engine.legs import WEIGHTS as WEIGHTS
-from sleuth.engine.legs import fill as fill
 from sleuth.engine.legs import legs_that_rank as legs_that_rank
 from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import ranking_legs as ranking_legs
@@ -62,14 +57,11 @@ from sleuth.engine.narrowing import OF_PASSAGES as OF_PASSAGES
 from sleuth.engine.narrowing import ByScope as ByScope
 from sleuth.engine.opening import OpenOptions as OpenOptions
 from sleuth.engine.queries import QueryCondition as QueryCondition
-from sleuth.engine.queries import SearchQuery as SearchQuery
-from sleuth.engine.queries import parse_query as parse_query
 from sleuth.engine.ranking import PoolRequest as PoolRequest
 from sleuth.engine.ranking import Pools as Pools
 from sleuth.engine.refresh import changes_of as changes_of
 from sleuth.engine.refresh import index_changes as index_changes
 from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
-from sleuth.engine.scope import prefix_of as prefix_of
 from sleuth.engine.search import Searchers as Searchers
 from sleuth.engine.search import SearchersOfNewest as SearchersOfNewest
 from sleuth.engine.search import check_legs as check_legs
@@ -78,16 +70,7 @@ from sleuth.engine.search import vector_leg as vector_leg
 from sleuth.engine.search import words_among as words_among
 from sleuth.engine.selection import Selection as Selection
 from sleuth.engine.selection import ordered_types as ordered_types
-from sleuth.engine.sources import SPELLINGS as SPELLINGS
 from sleuth.engine.spelling import misspelling_of as misspelling_of
-from sleuth.engine.spelling import suggestions as suggestions
 from sleuth.engine.synonyms import SYNONYMS_FILE as SYNONYMS_FILE
-from sleuth.engine.trust import agreement as agreement
-from sleuth.engine.trust import trust_in as trust_in
-from sleuth.engine.weights import CODE as CODE
-from sleuth.engine.weights import PROSE as PROSE
 from sleuth.engine.weights import estimate_weights as estimate_weights
-from sleuth.engine.weights import known_items as known_items
-from sleuth.engine.weights import material_of as material_of
-from sleuth.engine.weights import sample as sample
 from sleuth.engine.wider import WiderQuery as WiderQuery

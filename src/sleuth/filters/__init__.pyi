@@ -25,12 +25,9 @@ from sleuth.filters.tree import keys_in as keys_in
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.filters.match import comparable as comparable
 from sleuth.filters.match import lies_within as lies_within
-from sleuth.filters.tree import OPERATORS as OPERATORS
-from sleuth.filters.tree import ORDERED as ORDERED
 from sleuth.filters.tree import fits_int64 as fits_int64
 from sleuth.filters.tree import in_any_case as in_any_case
-from sleuth.filters.tree import negations_inward as negations_inward
 from sleuth.filters.values import plain_scalar as plain_scalar

@@ -10,6 +10,5 @@ from sleuth.hooks.registry import plugin as plugin
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
-from sleuth.hooks.plugins import load_entry_point as load_entry_point
+# Not public: for the other rooms.
 from sleuth.hooks.registry import options_of as options_of

@@ -17,11 +17,7 @@ from sleuth.knowledge_base.waiting import wait_for_ingestion as wait_for_ingesti
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.knowledge_base.clients import default_client as default_client
-from sleuth.knowledge_base.clients import limit_of as limit_of
 from sleuth.knowledge_base.errors import LocalServiceError as LocalServiceError
 from sleuth.knowledge_base.errors import local_error as local_error
-from sleuth.knowledge_base.local_places import read_text as read_text
-from sleuth.knowledge_base.results import documented as documented
-from sleuth.knowledge_base.results import uri_of as uri_of

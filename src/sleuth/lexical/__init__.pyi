@@ -7,20 +7,15 @@ from sleuth.lexical.search import LexicalSearcher as LexicalSearcher
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.lexical.arrays import Arrays as Arrays
 from sleuth.lexical.arrays import dictionary as dictionary
-from sleuth.lexical.leg import field_arrays as field_arrays
 from sleuth.lexical.merging import merge_field as merge_field
 from sleuth.lexical.merging import number_rows as number_rows
 from sleuth.lexical.postings import FieldPostings as FieldPostings
 from sleuth.lexical.postings import PostingsWriter as PostingsWriter
 from sleuth.lexical.postings import tally as tally
-from sleuth.lexical.query_terms import QueryTerms as QueryTerms
 from sleuth.lexical.rows import SegmentRows as SegmentRows
-from sleuth.lexical.scoring import bm25_idf as bm25_idf
 from sleuth.lexical.terms import FieldIndex as FieldIndex
 from sleuth.lexical.terms import Found as Found
-from sleuth.lexical.terms import weigh as weigh
 from sleuth.lexical.validity import validate_field as validate_field
-from sleuth.lexical.vocabulary import distances as distances

@@ -11,13 +11,7 @@ from sleuth.llm.reranker import RemoteReranker as RemoteReranker
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.llm.choose import split_name as split_name
-from sleuth.llm.http import AnswerError as AnswerError
-from sleuth.llm.http import error_message as error_message
-from sleuth.llm.http import read_all as read_all
-from sleuth.llm.http import read_lines as read_lines
 from sleuth.llm.ollama import DEFAULT_URL as DEFAULT_URL
-from sleuth.llm.ollama import host_url as host_url
 from sleuth.llm.ollama import resolve_url as resolve_url
-from sleuth.llm.urllib_client import UrllibAnswer as UrllibAnswer

@@ -30,14 +30,6 @@ from sleuth.remote.twins import async_twin as async_twin
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
-from sleuth.remote.address import BASE_RULE as BASE_RULE
+# Not public: for the other rooms.
 from sleuth.remote.address import port_of as port_of
 from sleuth.remote.address import split_url as split_url
-from sleuth.remote.endpoints import SLOWEST as SLOWEST
-from sleuth.remote.endpoints import Endpoint as Endpoint
-from sleuth.remote.endpoints import Guard as Guard
-from sleuth.remote.endpoints import Pace as Pace
-from sleuth.remote.endpoints import forget_endpoints as forget_endpoints
-from sleuth.remote.hosts import is_public as is_public
-from sleuth.remote.retry import Again as Again

@@ -108,6 +108,5 @@ from sleuth.store.writing.writer import Writer as Writer
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.store.catalogue.schema import folder_at as folder_at
-from sleuth.store.store import FORMAT as FORMAT

@@ -26,12 +26,9 @@ from sleuth.text.tokens import number_terms as number_terms
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.text.analyzers import MAX_TOKEN as MAX_TOKEN
 from sleuth.text.analyzers import Span as Span
 from sleuth.text.analyzers import WordRule as WordRule
 from sleuth.text.chunkers import count_tokens as count_tokens
-from sleuth.text.clean import is_invisible as is_invisible
-from sleuth.text.langid import LanguageModel as LanguageModel
-from sleuth.text.langid import language_model as language_model
 from sleuth.text.spelling import spellings_near as spellings_near

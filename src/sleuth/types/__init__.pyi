@@ -7,7 +7,7 @@ from sleuth.types.rankings import RetrievedItem as RetrievedItem
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.types.documents import RESERVED as RESERVED
 from sleuth.types.rankings import HIDDEN_ERROR as HIDDEN_ERROR
 from sleuth.types.rankings import document_of as document_of

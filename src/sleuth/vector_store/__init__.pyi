@@ -13,10 +13,7 @@ from sleuth.vector_store.stored import StoredVectors as StoredVectors
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.vector_store.chroma import fingerprint_of as fingerprint_of
-from sleuth.vector_store.chroma import open_client as open_client
-from sleuth.vector_store.faiss import DataUnpickler as DataUnpickler
 from sleuth.vector_store.rows import ArrowTable as ArrowTable
 from sleuth.vector_store.rows import documents_of as documents_of
-from sleuth.vector_store.rows import read_rows as read_rows

@@ -25,12 +25,10 @@ from sleuth.web.tavily import Tavily as Tavily
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
+# Not public: for the other rooms.
 from sleuth.web.crawl import Crawl as Crawl
 from sleuth.web.crawl import PageRecord as PageRecord
 from sleuth.web.crawl import Visit as Visit
-from sleuth.web.search import SearchOptions as SearchOptions
 from sleuth.web.search import check_search as check_search
 from sleuth.web.search import web_docs as web_docs
 from sleuth.web.service import domain_of as domain_of
-from sleuth.web.several import SERVICES as SERVICES

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from sleuth import Document
-from sleuth.cluster import ShardedEngine, decode, encode, publish, shard_of
-from sleuth.cluster.ray import Searcher
+from sleuth.cluster import ShardedEngine, publish, shard_of
+from sleuth.cluster.ray.searcher import Searcher
+from sleuth.cluster.shards.wire import decode, encode
 from sleuth.filters import as_filter
 
 

@@ -15,7 +15,10 @@ from typing import Any, cast
 import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
-from sleuth.cluster import GatheredSnapshot, LocalShards, ShardAnswers, ShardedEngine, ShardedWriter, shard_of
+from sleuth.cluster import ShardedEngine, shard_of
+from sleuth.cluster.shards.shards import LocalShards, ShardAnswers
+from sleuth.cluster.shards.snapshot import GatheredSnapshot
+from sleuth.cluster.shards.writing import ShardedWriter
 from sleuth.errors import (
     FormatVersionError,
     IndexDamagedError,

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine
-from sleuth.surfaces.http import AnswerCache, add_key
+from sleuth.surfaces.http import add_key
+from sleuth.surfaces.http.cache import AnswerCache
 
 from .conftest import Local, make_index, serving
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from sleuth.results import SearchResult
-from sleuth.surfaces.http import annotations_of
+from sleuth.surfaces.http.chat import annotations_of
 from sleuth.testing.ollama import OllamaServer
 
 from .conftest import make_index, serving

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.surfaces.http import SECONDS, KeyFile, Sessions, add_key, remove_key, write_secret
+from sleuth.surfaces.http import SECONDS, add_key, remove_key
+from sleuth.surfaces.http.keys import KeyFile
+from sleuth.surfaces.http.sessions import Sessions, write_secret
 
 
 @pytest.fixture

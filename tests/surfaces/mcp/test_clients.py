@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.mcp import install, remove_json, remove_toml, set_json, set_toml
+from sleuth.surfaces.mcp import install
+from sleuth.surfaces.mcp.edits import remove_json, remove_toml, set_json, set_toml
 from tests.examples import examples
 
 KEYS = ("mcpServers", "sleuth")

@@ -14,7 +14,8 @@ from typer.testing import CliRunner, Result
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.main import register
-from sleuth.surfaces.mcp import CLIENTS, Client, Scope, install, present_clients, read_json, uninstall
+from sleuth.surfaces.mcp import CLIENTS, Client, Scope, install, present_clients, uninstall
+from sleuth.surfaces.mcp.edits import read_json
 
 SETTINGS = {
     "claude-code": """{

@@ -11,7 +11,9 @@ import pytest
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
-from sleuth.surfaces.mcp import LIMIT, Tools, Workspace, most_tokens, tokens_of
+from sleuth.surfaces.mcp import Tools, Workspace
+from sleuth.surfaces.mcp.budget import tokens_of
+from sleuth.surfaces.mcp.stdio import LIMIT, most_tokens
 from tests.surfaces.project import git
 
 from .conftest import call, refusal, with_client

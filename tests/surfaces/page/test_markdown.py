@@ -5,17 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.surfaces.page import (
-    TAGS,
-    Card,
-    Element,
-    Node,
-    parse,
-    rendered,
-    texts_of,
-    to_html,
-    to_json,
-)
+from sleuth.surfaces.page.answering import Card, rendered
+from sleuth.surfaces.page.markdown import TAGS, Element, Node, parse, texts_of, to_html, to_json
 
 TEXT = """# Top
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sleuth.surfaces.page import sentence_of
+from sleuth.surfaces.page.reasons import sentence_of
 from sleuth.types import Explanation
 
 

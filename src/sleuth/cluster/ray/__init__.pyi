@@ -10,6 +10,3 @@ from sleuth.cluster.ray.session import ray_session as ray_session
 from sleuth.cluster.ray.store import ServingStatus as ServingStatus
 
 __all__: list[str]
-
-# Not public: for tests.
-from sleuth.cluster.ray.searcher import Searcher as Searcher

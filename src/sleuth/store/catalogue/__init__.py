@@ -1,5 +1,1 @@
 """Which segment files an index consists of, and who may change that."""
-
-from sleuth.lazy import exports_of
-
-__getattr__, __dir__, __all__ = exports_of(__name__, __file__)

@@ -20,17 +20,7 @@ from sleuth.surfaces.http.warming import Warmer as Warmer
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
-from sleuth.surfaces.http.cache import AnswerCache as AnswerCache
-from sleuth.surfaces.http.chat import annotations_of as annotations_of
-from sleuth.surfaces.http.embeddings import encoding_name as encoding_name
-from sleuth.surfaces.http.job_record import JobRecord as JobRecord
-from sleuth.surfaces.http.job_record import RecordedJob as RecordedJob
-from sleuth.surfaces.http.keys import KeyFile as KeyFile
-from sleuth.surfaces.http.lanes import Lane as Lane
+# Not public: for the other rooms.
 from sleuth.surfaces.http.openwebui import passage_url as passage_url
 from sleuth.surfaces.http.problems import for_clients as for_clients
-from sleuth.surfaces.http.sessions import Sessions as Sessions
-from sleuth.surfaces.http.sessions import write_secret as write_secret
-from sleuth.surfaces.http.settings import threads_per_worker as threads_per_worker
 from sleuth.surfaces.http.tokens import METADATA as METADATA

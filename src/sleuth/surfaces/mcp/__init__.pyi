@@ -13,14 +13,6 @@ from sleuth.surfaces.mcp.workspace import Workspace as Workspace
 
 __all__: list[str]
 
-# Not public: for the other rooms and for tests.
-from sleuth.surfaces.mcp.budget import tokens_of as tokens_of
+# Not public: for the other rooms.
 from sleuth.surfaces.mcp.clients import Scope as Scope
-from sleuth.surfaces.mcp.edits import read_json as read_json
-from sleuth.surfaces.mcp.edits import remove_json as remove_json
-from sleuth.surfaces.mcp.edits import remove_toml as remove_toml
-from sleuth.surfaces.mcp.edits import set_json as set_json
-from sleuth.surfaces.mcp.edits import set_toml as set_toml
 from sleuth.surfaces.mcp.schemas import ToolSchema as ToolSchema
-from sleuth.surfaces.mcp.stdio import LIMIT as LIMIT
-from sleuth.surfaces.mcp.stdio import most_tokens as most_tokens

@@ -1,3 +1,0 @@
-from sleuth.store.legs.leg import count as count
-
-__all__: list[str]
