@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 
 _SOFT_HYPHEN: Final = "\u00ad"
-_LINE_END: Final = re.compile("(?<=[^\\W\\d_])[-\u2010]\r?\n[ \t]*(?=[^\\W\\d_])")
+_LINE_END: Final = re.compile("[-\u2010](?<=[^\\W\\d_].)\r?\n[ \t]*(?=[^\\W\\d_])")
 """A hyphen between letters at a line end, with the blanks that begin the next line."""
 
 

@@ -339,6 +339,8 @@ def _cut_english(run: str) -> list[str]:
         tokens = [
             token for part in run.split("-") for token in ([part] if part.isalnum() else _cut_english(part))
         ]
+        if run.count("-") > 1:  # a compound has two parts
+            return tokens
         return tokens + [token for _, _, token in hyphen_compounds(run, words.without_accents)]
     return [part for part in _CLITIC.sub("", run.strip("'")).split("'") if part] if run else []
 

@@ -129,13 +129,17 @@ class _Heading(NamedTuple):
 
 
 def _outline(text: str, headings: list[_Heading], blocks: list[tuple[int, int]]) -> Outline:
-    path: list[_Heading] = []
+    levels: list[int] = []  # of the headings above
+    above: list[str] = []  # their paths
     paths = []
     for heading in headings:
-        while path and path[-1].level >= heading.level:
-            path.pop()
-        path.append(heading)
-        paths.append(" > ".join(above.title for above in path))
+        while levels and levels[-1] >= heading.level:
+            levels.pop()
+            above.pop()
+        path = f"{above[-1]} > {heading.title}" if above else heading.title
+        levels.append(heading.level)
+        above.append(path)
+        paths.append(path)
     return Outline(
         tuple(heading.start for heading in headings),
         tuple(after_blanks(text, heading.below) for heading in headings),
@@ -168,13 +172,17 @@ def _plain_title(title: str) -> str:
     return title.strip("*_` \t").replace("`", "")
 
 
-def scan_markdown(text: str) -> Outline:
-    """Headings (`#` and underlined), fenced code and tables of Markdown."""
+def scan_markdown(text: str, *, title_only: bool = False) -> Outline:
+    """Headings (`#` and underlined), fenced code and tables of Markdown.
+
+    Args:
+        title_only: whether the first heading is enough.
+    """
     headings: list[_Heading] = []
     blocks: list[tuple[int, int]] = []
     lines = "\n" + text
     position = 0
-    while match := _markdown.search(lines, position):
+    while not (title_only and headings) and (match := _markdown.search(lines, position)):
         start, end = match.start(), match.end() - 1
         kind = match.lastgroup
         if kind == "fence":
@@ -205,8 +213,12 @@ _rest_literal = re.compile(rf"::[ \t]*+\n[ \t]*+(?=\n[ \t]){_BODY}")
 _rest_grid = re.compile(r"\n[+|][^\n]*+(?:\n[+|][^\n]*+)++")
 
 
-def scan_rest(text: str, *, with_blocks: bool = True) -> Outline:
-    """Headings, directives, literal blocks and grid tables of reStructuredText; levels in order of first use."""
+def scan_rest(text: str, *, title_only: bool = False) -> Outline:
+    """Headings, directives, literal blocks and grid tables of reStructuredText; levels in order of first use.
+
+    Args:
+        title_only: whether the first heading is enough.
+    """
     levels: dict[tuple[str, bool], int] = {}
     headings: list[_Heading] = []
     lines = "\n" + text
@@ -222,7 +234,9 @@ def scan_rest(text: str, *, with_blocks: bool = True) -> Outline:
         level = levels.setdefault((match["mark"], overlined), len(levels) + 1)
         start = over if overlined else above
         headings.append(_Heading(start, match.end() - 1, level, title.replace("`", "")))
-    return _outline(text, headings, _rest_kept(lines) if with_blocks else [])
+        if title_only:
+            return _outline(text, headings, [])
+    return _outline(text, headings, [] if title_only else _rest_kept(lines))
 
 
 def _rest_kept(lines: str) -> list[tuple[int, int]]:

@@ -134,6 +134,8 @@ def _single(text: str) -> list[Chunk]:
 def _text_start(text: str, position: int) -> int:
     """Return where the text after the blanks at `position` starts, with the indentation of its line."""
     end = after_blanks(text, position)
+    if end == position:
+        return position
     line = 1 + max(text.rfind("\n", max(position - 1, 0), end), text.rfind("\f", max(position - 1, 0), end))
     if line == 0 and position != 0:
         return end

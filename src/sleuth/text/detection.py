@@ -86,7 +86,7 @@ def detect_language(text: str) -> str:
     if _is_english(text[:_HEAD]):
         return ENGLISH
     sample = text if len(text) <= 2 * _SAMPLE else f"{text[:_SAMPLE]} {_middle(text)}"
-    if not _ACCENTED.search(sample):
+    if sample.isascii() or not _ACCENTED.search(sample):
         return _by_words(sample, sample.lower().translate(_LETTERS_ALONE).split(), LATIN)
     if len(_NOT_LATIN.findall(sample)) > _FEW * len(sample) or _VIETNAMESE.search(sample):
         letters = "".join(_word.findall(_LATIN_NAME.sub(" ", sample)))
@@ -142,8 +142,11 @@ def _by_words(sample: str, words: Sequence[str], codes: tuple[str, ...], *, is_a
     """Return the language whose stop words a text holds; py3langid decides between two that are close."""
     if len(words) < _LEAST_WORDS:
         return UNKNOWN
-    shares = _shares(words, codes)
+    stops = list(filter(_languages_of(codes).__contains__, words))
     english = sum(map(_ENGLISH_WORDS.__contains__, words)) / len(words)
+    if english >= max(len(stops) / len(words), _LEAST_SHARE):  # no other language can have more
+        return ENGLISH
+    shares = _shares(stops, len(words), codes)
     best, second = (*sorted(shares.values(), reverse=True), 0.0, 0.0)[:2]
     if english >= max(best, _LEAST_SHARE):
         return ENGLISH
@@ -173,19 +176,20 @@ def _languages_of(codes: tuple[str, ...]) -> dict[str, list[str]]:
     return languages
 
 
-def _shares(words: Sequence[str], codes: tuple[str, ...]) -> dict[str, float]:
-    """Return, for each language, the share of the words that are its stop words.
+def _shares(stops: Sequence[str], words: int, codes: tuple[str, ...]) -> dict[str, float]:
+    """Return, for each language, the share of the words of a text that are its stop words.
 
     Languages with fewer distinct stop words in the text than its length demands are left out.
+
+    Args:
+        stops: those of the words that are stop words of some language.
+        words: how many the text has.
     """
     languages = _languages_of(codes)
-    stops = [word for word in words if word in languages]  # few: most texts are English
-    if not stops:
-        return {}
     totals = Counter(chain.from_iterable(map(languages.__getitem__, stops)))
     different = Counter(chain.from_iterable(map(languages.__getitem__, set(stops))))
-    least = min(1 + len(words) // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
-    return {code: times / len(words) for code, times in totals.items() if different[code] >= least}
+    least = min(1 + words // _WORDS_FOR_ANOTHER, _MOST_DIFFERENT)
+    return {code: times / words for code, times in totals.items() if different[code] >= least}
 
 
 class QueryLanguage(NamedTuple):

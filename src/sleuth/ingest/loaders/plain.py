@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from sleuth.errors import LoadError
 from sleuth.ingest.loaders.file import FileBytes
@@ -14,8 +13,8 @@ from sleuth.ingest.options import ReadOptions
 from sleuth.text import Outline, scan_markdown, scan_rest
 from sleuth.types import Document
 
-_TITLE_SPANS = (1_000, 20_000)
-"""Numbers of characters to search for a title, one after the other. A heading further down is not the document's."""
+_TITLE_SPAN: Final = 20_000
+"""Characters within which a title is searched: a heading further down is not the document's."""
 
 
 def load_text(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
@@ -47,7 +46,7 @@ def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
 def load_rest(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
     """Yield the whole file, titled by its first heading."""
     text, metadata = file.text()
-    title = _title(partial(scan_rest, with_blocks=False), text)
+    title = _title(scan_rest, text)
     yield document(file, text, {**({"title": title} if title else {}), **metadata})
 
 
@@ -61,12 +60,8 @@ def document(file: FileBytes, text: str, metadata: dict[str, Any]) -> Document:
 _blank_ends = re.compile(r"\s+")
 
 
-def _title(scan: Callable[[str], Outline], text: str) -> str:
+def _title(scan: Callable[..., Outline], text: str) -> str:
     """Return the first heading, or ""."""
-    for span in _TITLE_SPANS:
-        whole_lines = text if len(text) <= span else text[: text.rfind("\n", 0, span) + 1]
-        if paths := scan(whole_lines).paths:
-            return _blank_ends.sub(" ", paths[0])
-        if len(text) <= span:
-            break
-    return ""
+    whole_lines = text if len(text) <= _TITLE_SPAN else text[: text.rfind("\n", 0, _TITLE_SPAN) + 1]
+    paths = scan(whole_lines, title_only=True).paths
+    return _blank_ends.sub(" ", paths[0]) if paths else ""

@@ -104,6 +104,9 @@ def as_json(metadata: Mapping[str, Any], argument: str) -> Json | None:
     """
     if not metadata:
         return None
+    if all(type(name) is type(value) is str for name, value in metadata.items()):
+        text = joined({name: encode_basestring(value) for name, value in metadata.items()})
+        return Json({**metadata}, check_text(text, argument))
     value_by_name = {_name(name): value for name, value in metadata.items()}
     plain, values = fit_values(value_by_name, argument)
     return read_back(plain, check_text(joined(values), argument))
