@@ -16,7 +16,8 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from sleuth import Engine, RetrievedItem, Sources, index_path, open_code, open_sources
@@ -73,6 +74,24 @@ def measure(name: str, sources: Sources, questions: Mapping[str, Sequence[str]])
         print(f"| {name} | {len(queries)} about {kind} | {cells} | {cpu:.1f} |", flush=True)
 
 
+@contextmanager
+def open_project(spelling: str) -> Iterator[tuple[str, Sources]]:
+    """Index the documents and the code of a project, and yield its name with both as sources.
+
+    Args:
+        spelling: NAME=FOLDER:DOCS:CODE.
+    """
+    name, _, place = spelling.partition("=")
+    folder, documents, code = place.split(":")
+    with tempfile.TemporaryDirectory() as index:
+        with Engine.open(index, create=True) as engine:
+            engine.index([Path(folder, documents)])
+        with open_code(index, create=True) as storage:
+            index_path(storage, Path(folder, code))
+        with open_sources(index, ["docs", "code"]) as sources:
+            yield name, sources
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -83,15 +102,8 @@ def main() -> None:
         f"| project | questions | {' | '.join(RANKINGS)} | CPU ms |\n|---|---|{'---|' * (len(RANKINGS) + 1)}"
     )
     for project in parser.parse_args().projects:
-        name, _, place = project.partition("=")
-        folder, documents, code = place.split(":")
-        with tempfile.TemporaryDirectory() as index:
-            with Engine.open(index, create=True) as engine:
-                engine.index([Path(folder, documents)])
-            with open_code(index, create=True) as storage:
-                index_path(storage, Path(folder, code))
-            with open_sources(index, ["docs", "code"]) as sources:
-                measure(name, sources, questions[name])
+        with open_project(project) as (name, sources):
+            measure(name, sources, questions[name])
 
 
 if __name__ == "__main__":

@@ -146,31 +146,6 @@ def test_the_right_source_comes_first(both: Sources, query: str, kind: str) -> N
     assert both.retrieve(query, 1)[0].metadata["source_type"] == kind
 
 
-@pytest.mark.parametrize(
-    ("query", "docs", "code"),
-    [
-        ("ledger of a month", 1.0, 0.85),
-        ("class-based ledger of a month", 1.0, 0.85),
-        ("function based ledger of a month", 1.0, 0.85),
-        ("class of the ledger", 0.75, 1.0),
-        ("__record", 0.75, 1.0),
-        ("__record and the ledger", 0.75, 1.0),
-        ("how often is MAX_TRIES", 0.75, 1.0),
-        ("payment processor for orders", 0.9, 1.0),
-        ("my payment processor for orders", 1.0, 0.85),
-    ],
-)
-def test_what_a_query_asks_for(both: Sources, query: str, docs: float, code: float) -> None:
-    """A cue, a name, an identifier that only code has, or all words of a name ask for code; "class-based" does not."""
-    kinds = {
-        str(item.metadata["source_type"]): item.explanation.parts[0].parts[0].facts["kind"]
-        for item in both.retrieve(query, 50, explain=True)
-        if item.explanation
-    }
-    assert kinds.items() <= {"docs": docs, "code": code}.items()
-    assert kinds
-
-
 class Service:
     """A service that answers anything with the same items, without scores that mean something."""
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import accumulate
+from math import exp
+from operator import mul
 from statistics import fmean
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -28,25 +31,36 @@ _LENGTHS: Final = (300, 4_000)
 """Characters from which on a text counts less, and beyond which it counts no less."""
 _POWER: Final = 0.1
 """The share is divided by this power of the length: a long text holds more of any query."""
-_UNASKED_CODE: Final = 0.85
-_UNASKED_TEXT: Final = 0.75
-"""What a source counts where the query asks for the other kind (docs/measured/sources.md has the table)."""
-_TEXT_BESIDE_NAME: Final = 0.9
-"""What text counts where the query has all words of a definition's name."""
+LEAST: Final = 0.75
+"""The least that a kind of source counts."""
+_READ: Final = 3
+"""Hits of each source of text whose words are compared with the query's."""
+_TERMS: Final = 100
+"""Words of a query that are compared; a longer query costs no more."""
 
 _ASKS_FOR_CODE = re.compile(
-    r"\w\(\)|\b(?:(?:functions?|class(?:es)?|structs?|methods?|modules?|decorators?)(?![- ]based\b)|dataclass|def"
-    r"|implement(?:ed|ation|s)?|defined|source code|code (?:that|which|where|for|of)"
-    r"|where (?:is|are|do|does)|how (?:is|are|does))\b",
+    r"\w\(\)|\b(?:(?:function|class|struct|method|module|decorator)(?![- ]based\b)|dataclass|def"
+    r"|(?:functions|classes|structs|methods|modules|decorators|code) (?:that|which|where|for|of)"
+    r"|implement(?:ed|ation|s)?|source code|where (?:is|are|do|does)(?! i\b))\b",
     re.IGNORECASE,
 )
+_ASKS_HOW = re.compile(r"\bhow (?:is|are|does|do(?! (?:i|we)\b))\b", re.IGNORECASE)
 _ASKS_FOR_TEXT = re.compile(
-    r"\b(?:how (?:to|do|can|should|could|would|is|are|does)|what (?:is|are|do|does|happens)|why|i|my"
+    r"\b(?:how (?:to|do (?:i|we)|can|should|could|would)|what (?:is|are|do|does|happens)|why|i(?!/)|my"
     r"|guide|manual|tutorial|docs|documentation)\b",
     re.IGNORECASE,
 )
+_DEFINITE = re.compile(r"\b(?:the|of)\b", re.IGNORECASE)
+_VERBS: Final = """
+abort acquire adjust allocate analyze annotate append assert assign attach bind calculate cast check clone coerce
+collapse collect combine compare compute construct consume convert copy count decode decorate delegate derive
+deserialize destroy detect determine discard dispatch drain emit encode ensure escape evaluate evict expand extract
+fill find flatten flush hash indent infer initialize insert intersect invert invoke iterate locate mark mask match merge
+negate normalise normalize notify pack pad parse pop populate prepare prepend prune push quote resolve reverse round
+scan seek serialise serialize slice sort split strip swap tokenize transform traverse trim truncate unpack unwrap
+validate verify visit walk wrap yield"""
+"""Verbs with which names of functions begin, and which are seldom in headings (docs/concepts/sources.md)."""
 _TOKEN = re.compile(r"[^\W\d][\w.]*")
-_WORD = re.compile(r"\w+")
 _LOOKS_LIKE_CODE = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w")
 _FORMULA = "(mean of the greatest 3 worths from this hit on, weighing 1, 1/2, 1/3 - .001 * (rank - 1)) * kind"
 _FORMULA_BELOW = "score of the last hit that was read * its rank / rank"
@@ -64,8 +78,7 @@ def on_one_scale(query: str, rankings: Mapping[str, Ranking]) -> dict[str, Ranki
        0.001 for each rank above it; then multiplied by `kind`. So a source with several good passages comes before a
        source with one.
 
-    `kind` is below 1 for code if the query does not ask for code, and for text if it asks for code alone or spells the
-    name of a definition; otherwise 1.
+    `kind` is 1 for the kind of source that the query asks for, by its `Cues`, and from 0.75 to 1 for the other.
     Hits after the tenth get the score of the tenth, falling with their rank.
 
     Args:
@@ -104,61 +117,87 @@ class _Worth(NamedTuple):
     value: float
 
 
+class Cues(NamedTuple):
+    """What says whether a query asks for code or for text.
+
+    Attributes:
+        code: 1 where it says "function", "class", "where is" and the like.
+        how: 1 where it says "how is", "how are", "how does" or "how do", but not "how do I".
+        text: 1 where it says "how do I", "what is", "why", "guide" and the like.
+        names: 1 where it has a name that a hit of code defines.
+        verb: 1 where it begins with a verb with which names of functions begin, such as "parse".
+        definite: how often it says "the" or "of", 2 at most: questions about code describe one thing.
+        spelled: the greatest share of the words of a definition's name that it has, 0 to 1; 0 for a single word.
+        covered: the greatest share of its words whose stems one of the first texts holds, 0 to 1.
+    """
+
+    code: float
+    how: float
+    text: float
+    names: float
+    verb: float
+    definite: float
+    spelled: float
+    covered: float
+
+
+WEIGHTS_OF_CUES: Final = Cues(1.04, 0.38, -0.56, 0.76, 0.44, 0.18, 0.28, -0.98)
+BIAS: Final = 0.39
+"""With the weights: a logistic regression over questions about many projects (benchmarks/studies/source_cues.py)."""
+
+
 class _Kinds(NamedTuple):
-    """What each kind of source counts for one query, above 0, 1 at most."""
+    """What each kind of source counts for one query, 0.75 to 1."""
 
     code: float
     text: float
 
 
 def _kinds(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> _Kinds:
-    """Return what code and text count: less where the query asks for the other, by its words or by a name.
+    """Return what code and text count: less where the query asks for the other and both have hits.
 
     Args:
-        heads: the first hits of each source, among them the definitions that the query may name.
+        heads: the first hits of each source.
     """
-    items = [item for head in heads for item in head]
-    asks_for_text = _ASKS_FOR_TEXT.search(query)
-    if _ASKS_FOR_CODE.search(query) or _names_code(query, items):
-        return _Kinds(1.0, 1.0 if asks_for_text else _UNASKED_TEXT)
-    if not asks_for_text and _spells_a_name(query, heads):
-        return _Kinds(1.0, _TEXT_BESIDE_NAME)
-    return _Kinds(_UNASKED_CODE, 1.0)
+    if len({_is_code(item) for head in heads for item in head[:1]}) < 2:
+        return _Kinds(1.0, 1.0)
+    lean = BIAS + sum(map(mul, cues(query, heads), WEIGHTS_OF_CUES))
+    other = max(LEAST, exp(-abs(lean)))
+    return _Kinds(1.0, other) if lean > 0 else _Kinds(other, 1.0)
 
 
-def _names_code(query: str, items: Sequence[RetrievedItem]) -> bool:
-    """Return whether a query has a name that code defines, or an identifier that only code contains."""
-    names = {
-        str(item.metadata["name"]).lstrip("_") for item in items if "name" in item.metadata and _is_code(item)
-    }
+def cues(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> Cues:
+    """Return what a query and the first hits of each source say about what it asks for."""
+    tokens = get_analyzer(_ANALYZER).tokens
+    terms = tokens(query)
+    words = set(terms[:_TERMS])
+    names = [_name_of(item) for head in heads for item in head if _is_code(item)]
+    texts = [_text_of(item).lower() for head in heads for item in head[:_READ] if not _is_code(item)]
+    stems = [word.rstrip("i") for word in words]  # "bodi" is that of "body"
+    parts = [set(tokens(name)[1:]) - {"get"} for name in names]
+    most = max((sum(stem in text for stem in stems) for text in texts), default=0)
+    return Cues(
+        code=bool(_ASKS_FOR_CODE.search(query)),
+        how=bool(_ASKS_HOW.search(query)),
+        text=bool(_ASKS_FOR_TEXT.search(query)),
+        names=_names_code(query, names),
+        verb=not _verbs().isdisjoint(terms[:1]),
+        definite=min(2, len(_DEFINITE.findall(query))),
+        spelled=max((len(words & part) / len(part) for part in parts if len(words & part) > 1), default=0.0),
+        covered=most / (len(words) or 1),
+    )
+
+
+@cache
+def _verbs() -> frozenset[str]:
+    return frozenset(get_analyzer(_ANALYZER).tokens(_VERBS))
+
+
+def _names_code(query: str, names: Iterable[str]) -> bool:
+    """Return whether a query, or an identifier in it, is one of the names; leading underscores do not matter."""
     tokens = [query.strip(), *filter(_LOOKS_LIKE_CODE.search, _TOKEN.findall(query))]
-    parts = {part for token in tokens for part in token.split(".")}
-    if not names.isdisjoint(part.lstrip("_") for part in parts):
-        return True
-    identifiers = set(filter(_LOOKS_LIKE_CODE.search, parts))
-    if not identifiers:
-        return False
-    words: dict[bool, set[str]] = {True: set(), False: set()}
-    for item in items:
-        words[_is_code(item)].update(_WORD.findall(_text_of(item)))
-    return not identifiers.isdisjoint(words[True] - words[False])
-
-
-def _spells_a_name(query: str, heads: Iterable[Sequence[RetrievedItem]]) -> bool:
-    """Return whether a query has all words of a definition's name, at least two, and more than of any heading.
-
-    Args:
-        heads: the first hits of each source; the first name or heading of each counts.
-    """
-    analyzer = get_analyzer(_ANALYZER)
-    words = set(analyzer.tokens(query))
-    name = heading = 0
-    for item in filter(None, (next(filter(_name_of, head), None) for head in heads)):
-        if not _is_code(item):
-            heading = max(heading, len(words.intersection(analyzer.tokens(_name_of(item)))))
-        elif words.issuperset(parts := analyzer.tokens(_name_of(item).removeprefix("get_"))[1:]):
-            name = max(name, len(set(parts)))
-    return name > max(1, heading)
+    parts = {part.lstrip("_") for token in tokens for part in token.split(".")}
+    return not parts.isdisjoint(name.lstrip("_") for name in names if name)
 
 
 def _is_code(item: RetrievedItem) -> bool:

@@ -1,0 +1,86 @@
+"""What a query and the first hits say about the kind of source that is asked for."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sleuth import Ranking, RetrievedItem
+from sleuth.engine import scale
+
+
+def item(kind: str, text: str, **metadata: str) -> RetrievedItem:
+    """Return a hit of a kind of source."""
+    return RetrievedItem(id=text, text=text, metadata={"source_type": kind, **metadata}, score=1.0)
+
+
+CODE = [item("code", "def get_total_price(order): return order.sum", name="get_total_price")]
+PAGES = [item("docs", "A ledger is closed at the end of a month.", heading="Ledgers")]
+
+
+def kinds(query: str, *, sources: tuple[str, ...] = ("docs", "code")) -> dict[str, float]:
+    """Return what each source counts for a query."""
+    heads = {"docs": Ranking(PAGES), "code": Ranking(CODE)}
+    scaled = scale.on_one_scale(query, {name: heads[name] for name in sources})
+    reasons = {name: ranking[0].explanation for name, ranking in scaled.items()}
+    return {name: float(reason.facts["kind"]) for name, reason in reasons.items() if reason is not None}
+
+
+@pytest.mark.parametrize(
+    ("cue", "query", "other"),
+    [
+        ("code", "class of a ledger", "class-based ledger"),
+        ("code", "functions that close ledgers", "a list of functions"),
+        ("code", "where is a ledger closed", "where do I close a ledger"),
+        ("how", "how do ledgers close", "how do I close ledgers"),
+        ("text", "why is a ledger closed", "asynchronous I/O"),
+        ("names", "__get_total_price", "ledger"),
+        ("names", "what does get_total_price add", "the total price"),
+        ("verb", "validate ledgers", "ledgers to validate"),
+        ("definite", "end of month", "month"),
+        ("spelled", "total price", "total"),
+        ("covered", "ledger", "zebra"),
+    ],
+)
+def test_a_cue(cue: str, query: str, other: str) -> None:
+    """Each cue is 1 for one query and 0 for another that resembles it."""
+    assert [getattr(scale.cues(each, [PAGES, CODE]), cue) for each in (query, other)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "other"),
+    [
+        ("function that closes ledgers", "code", "docs"),
+        ("get_total_price", "code", "docs"),
+        ("validate the total price", "code", "docs"),
+        ("why is my ledger closed?", "docs", "code"),
+        ("ledger", "docs", "code"),
+    ],
+)
+def test_the_other_kind_counts_less(query: str, kind: str, other: str) -> None:
+    """The kind that a query asks for counts 1, the other less, and never less than `LEAST`."""
+    counts = kinds(query)
+    assert counts[kind] == 1
+    assert scale.LEAST <= counts[other] < 1
+
+
+@pytest.mark.parametrize("name", ["docs", "code"])
+def test_one_kind_alone_counts_1(name: str) -> None:
+    """Where only one kind of source has hits, it counts 1 whatever the query asks for."""
+    for query in ("function that closes ledgers", "why is my ledger closed?"):
+        assert kinds(query, sources=(name,)) == {name: 1}
+
+
+def test_no_words_and_no_hits() -> None:
+    """A query without words, and no hits, are no cue."""
+    assert scale.cues("", []) == scale.Cues(0, 0, 0, 0, 0, 0, 0, 0)
+
+
+def test_the_page_has_the_weights() -> None:
+    """The page on sources lists the weight of each cue, and the bias."""
+    page = (Path(__file__).parents[2] / "docs" / "concepts" / "sources.md").read_text("utf8")
+    weights = re.findall(r"\| (-?\d?\.\d+) \|$", page, re.MULTILINE)
+    assert sorted(map(float, weights)) == sorted(scale.WEIGHTS_OF_CUES)
+    assert f"and {scale.BIAS:.2f}, are added".replace("0.", ".") in page
