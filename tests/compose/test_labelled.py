@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from sleuth.compose import labelled
 from sleuth.filters import And, Compare, Filter, Not, Or, matches
-from sleuth.testing.filters import comparisons, filters, metadata
+from tests.filters.strategies import comparisons, filters, metadata
 
 
 def keys(tree: Filter) -> set[str]:

@@ -19,8 +19,8 @@ from sleuth.filters import (
     to_bedrock,
     to_text,
 )
-from sleuth.testing.filters import filters, metadata
 from tests.examples import examples
+from tests.filters.strategies import filters, metadata
 
 
 def read(value: Any) -> Filter:

@@ -23,7 +23,7 @@ from sleuth.filters import (
     to_mongo,
     to_text,
 )
-from sleuth.testing.filters import filters
+from tests.filters.strategies import filters
 
 ANY_KEY = st.text(min_size=1, max_size=6).filter(lambda key: not key.startswith("$"))
 ANY_VALUE = st.one_of(

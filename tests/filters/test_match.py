@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sleuth.filters import Not, as_filter, leaves, lies_within, matches
-from sleuth.testing.filters import comparisons, filters, metadata
+from tests.filters.strategies import comparisons, filters, metadata
 
 ROWS: dict[str, dict[str, Any]] = {
     "int": {"k": 5},

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sleuth.errors import FilterError
 from sleuth.filters import Compare, Filter, Not, as_filter, match, matches, to_chroma, to_text
 from sleuth.filters.tree import ORDERED
-from sleuth.testing.filters import KEYS, NUMBERS, WORDS, filters
 from tests.examples import examples
+from tests.filters.strategies import KEYS, NUMBERS, WORDS, filters
 
 STORED = (0, 1, 2, -1, 1.0, 1.5, -0.0, 1e300, 2**31)
 VALUES = st.one_of(st.sampled_from(WORDS), st.sampled_from(STORED), st.booleans())

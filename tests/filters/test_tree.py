@@ -27,7 +27,7 @@ from sleuth.filters import (
     to_text,
 )
 from sleuth.filters.tree import negations_inward
-from sleuth.testing.filters import filters, metadata
+from tests.filters.strategies import filters, metadata
 
 
 def test_builder_writes_the_tree() -> None:

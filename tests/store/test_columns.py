@@ -22,8 +22,8 @@ from sleuth.store.columns import ColumnsLeg, kernels, merge, read_column
 from sleuth.store.columns.column import MISSING, lay_rows
 from sleuth.store.columns.search import ColumnsSearcher, FilterCache
 from sleuth.store.disk import scratch
-from sleuth.testing.filters import filters, metadata
 from tests.examples import examples
+from tests.filters.strategies import filters, metadata
 
 Row = dict[str, Any]
 

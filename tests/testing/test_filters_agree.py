@@ -20,7 +20,7 @@ from sleuth.errors import FilterError
 from sleuth.filters import And, Compare, Filter, Not, Operator, Or, matches, to_bedrock, to_chroma, to_text
 from sleuth.knowledge_base import LocalKnowledgeBase
 from sleuth.testing.aws import BedrockServer
-from sleuth.testing.filters import KEYS, NUMBERS, WORDS
+from tests.filters.strategies import KEYS, NUMBERS, WORDS
 
 EXAMPLES = int(os.environ.get("SLEUTH_FILTERS", "700"))
 ROWS = 48

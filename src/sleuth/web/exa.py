@@ -43,10 +43,6 @@ class Exa(RemoteService):
         headers = {"x-api-key": self.key or "", "Content-Type": "application/json"}
         return WebCall("POST", "search", headers, json.dumps(body).encode())
 
-    def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
-        """Return `results`."""
-        return answer.get("results")
-
     def entry(self, result: Mapping[str, Any]) -> WebEntry:
         """Return the fields of one result. Results come in order of relevance, mostly without a score."""
         highlights = result.get("highlights")

@@ -36,10 +36,6 @@ class SearXNG(RemoteService):
         parameters = urlencode({name: value for name, value in fields.items() if value})
         return WebCall("GET", f"search?{parameters}", {})
 
-    def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
-        """Return `results`."""
-        return answer.get("results")
-
     def entry(self, result: Mapping[str, Any]) -> WebEntry:
         """Return the fields of one result. Pages without a snippet are found by their title."""
         content = result.get("content") or result.get("title")

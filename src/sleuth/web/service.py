@@ -194,9 +194,9 @@ class RemoteService(ABC):
     def call(self, query: WebQuery) -> WebCall:
         """Return the request for a query."""
 
-    @abstractmethod
     def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
-        """Return the list of results in an answer, or None if the list is missing."""
+        """Return the list of results in an answer, or None if the list is missing; most call it `results`."""
+        return answer.get("results")
 
     @abstractmethod
     def entry(self, result: Mapping[str, Any]) -> WebEntry:

@@ -35,10 +35,6 @@ class Tavily(RemoteService):
         headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
         return WebCall("POST", "search", headers, json.dumps(body).encode())
 
-    def entries(self, answer: Mapping[str, Any]) -> list[Any] | None:
-        """Return `results`."""
-        return answer.get("results")
-
     def entry(self, result: Mapping[str, Any]) -> WebEntry:
         """Return the fields of one result."""
         return WebEntry(*map(result.get, ("url", "title", "content", "score", "published_date")))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
@@ -18,9 +18,9 @@ from sleuth.engine import SearchRequest
 from sleuth.errors import SleuthError
 from sleuth.request import Wire
 from sleuth.results import Grade
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.problems import Refusal, problem
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import HIDDEN_ERROR
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from sleuth.manager import SearchStream
     from sleuth.results import SearchResult
 
-router = APIRouter(tags=["ask"], route_class=JsonRoute)
+router = json_router("ask")
 
 
 class TurnBody(BaseModel):
@@ -103,7 +103,7 @@ _EVENTS = {
 }
 
 
-@router.post("/v1/ask", response_model=AskResponse, responses=PROBLEMS | MISSING | {200: _EVENTS})
+@router.post("/v1/ask", response_model=AskResponse, responses=MISSING | {200: _EVENTS})
 async def ask(body: AskBody, request: Request, call: CurrentCall) -> Response:
     """Answer a question from the passages that are found for it."""
     call.require("read")

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response, StreamingResponse
@@ -17,17 +17,17 @@ from sleuth.answer import CitationMark, citation_marks
 from sleuth.errors import ArgumentError, SleuthError
 from sleuth.filters import all_of, any_of
 from sleuth.results import SearchResult
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
 from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, file_values
 from sleuth.surfaces.http.openwebui import passage_url
 from sleuth.surfaces.http.problems import Refusal, problem
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import CurrentCall
 from sleuth.surfaces.http.stores import scope_of
 from sleuth.types import document_of
 
-router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
+router = json_router("OpenAI")
 
 MODEL = "sleuth"
 """The model that clients name; what writes is chosen by the server."""
@@ -52,14 +52,14 @@ class ModelList(BaseModel):
 _MODEL = {"id": MODEL, "object": "model", "created": 0, "owned_by": "sleuth"}
 
 
-@router.get("/v1/models", response_model=ModelList, responses=PROBLEMS)
+@router.get("/v1/models", response_model=ModelList)
 async def models(call: CurrentCall) -> Response:
     """Return the one model that answers from the index."""
     call.require("read")
     return json_response({"object": "list", "data": [_MODEL]})
 
 
-@router.get("/v1/models/{model}", response_model=ModelObject, responses=PROBLEMS | MISSING)
+@router.get("/v1/models/{model}", response_model=ModelObject, responses=MISSING)
 async def model(model: str, call: CurrentCall) -> Response:
     """Return the model of a name."""
     call.require("read")
@@ -137,7 +137,7 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/v1/chat/completions", response_model=ChatResponse, responses=PROBLEMS | MISSING | _EVENTS)
+@router.post("/v1/chat/completions", response_model=ChatResponse, responses=MISSING | _EVENTS)
 async def chat_completions(body: ChatRequest, request: Request, call: CurrentCall) -> Response:
     """Answer the last question of a conversation from the passages that are found for it, with citations."""
     call.require("read")
@@ -290,7 +290,7 @@ class ResponsesResponse(AnswerFacts):
     tools: list[dict[str, Any]]
 
 
-@router.post("/v1/responses", response_model=ResponsesResponse, responses=PROBLEMS | MISSING | _EVENTS)
+@router.post("/v1/responses", response_model=ResponsesResponse, responses=MISSING | _EVENTS)
 async def responses(body: ResponsesRequest, request: Request, call: CurrentCall) -> Response:
     """Answer from the passages that file search finds; citations are annotations of the text."""
     call.require("read")

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.request import DEFAULT_K
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Remarks, json_response, remarks_of
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.answers import MISSING, Remarks, json_response, remarks_of
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking
 
 if TYPE_CHECKING:
     from sleuth.code import Snapshot
 
-router = APIRouter(tags=["code"], route_class=JsonRoute)
+router = json_router("code")
 
 NameParam = Annotated[
     str, Query(min_length=1, max_length=1000, description="A name, or a dotted name such as Class.method.")
@@ -103,7 +103,7 @@ class CodeSearchResponse(AtSnapshot, Remarks):
     hits: list[dict[str, Any]]
 
 
-@router.post("/v1/code/search", response_model=CodeSearchResponse, responses=PROBLEMS | MISSING)
+@router.post("/v1/code/search", response_model=CodeSearchResponse, responses=MISSING)
 async def search(body: CodeBody, call: CurrentCall) -> Response:
     """Find the code that answers a question."""
 
@@ -134,7 +134,7 @@ class NamesResponse(AtSnapshot):
     near: list[str]
 
 
-@router.get("/v1/code/definitions", response_model=NamesResponse, responses=PROBLEMS | MISSING)
+@router.get("/v1/code/definitions", response_model=NamesResponse, responses=MISSING)
 async def definitions(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> Response:
@@ -150,7 +150,7 @@ async def definitions(
     return await _at_snapshot(call, repository, at, read)
 
 
-@router.get("/v1/code/references", response_model=NamesResponse, responses=PROBLEMS | MISSING)
+@router.get("/v1/code/references", response_model=NamesResponse, responses=MISSING)
 async def references(
     call: CurrentCall, name: NameParam, repository: RepositoryParam = None, at: AtParam = None
 ) -> Response:
@@ -192,7 +192,7 @@ class HistoryResponse(AtSnapshot):
     commits: list[CommitEntry]
 
 
-@router.get("/v1/code/history", response_model=HistoryResponse, responses=PROBLEMS | MISSING)
+@router.get("/v1/code/history", response_model=HistoryResponse, responses=MISSING)
 async def history(
     call: CurrentCall,
     path: Annotated[str, Query(min_length=1, max_length=4096, description="A file of the snapshot.")],
@@ -231,7 +231,7 @@ class MapResponse(AtSnapshot):
     map: str
 
 
-@router.get("/v1/code/map", response_model=MapResponse, responses=PROBLEMS | MISSING)
+@router.get("/v1/code/map", response_model=MapResponse, responses=MISSING)
 async def repository_map(
     call: CurrentCall,
     budget: Annotated[int, Query(ge=0, le=100_000, description="Tokens.")] = 1000,
@@ -268,7 +268,7 @@ class RepositoriesResponse(BaseModel):
     repositories: list[RepositoryEntry]
 
 
-@router.get("/v1/code/repositories", response_model=RepositoriesResponse, responses=PROBLEMS | MISSING)
+@router.get("/v1/code/repositories", response_model=RepositoriesResponse, responses=MISSING)
 async def repositories(call: CurrentCall) -> Response:
     """List the repositories."""
     call.require("read")

@@ -10,17 +10,17 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
-from fastapi import APIRouter, File, Form, Query, Request, UploadFile
+from fastapi import File, Form, Query, Request, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Strict, json_response
+from sleuth.surfaces.http.answers import MISSING, Strict, json_response
 from sleuth.surfaces.http.job_record import SkippedFile
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, Steps, accepted, is_asynchronous, start_job
 from sleuth.surfaces.http.problems import Refusal, for_clients
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.search import FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 STEP_DOCUMENTS = 500
 """Documents that a job adds at a time; changes of others come between two steps."""
 
-router = APIRouter(tags=["documents"], route_class=JsonRoute)
+router = json_router("documents")
 
 
 class NewDocument(Strict):
@@ -72,9 +72,7 @@ class UploadResponse(AddResponse):
     skipped: list[SkippedFile]
 
 
-@router.post(
-    "/v1/documents", response_model=AddResponse, responses=PROBLEMS | ACCEPTED, openapi_extra=WAIT_PARAMETER
-)
+@router.post("/v1/documents", response_model=AddResponse, responses=ACCEPTED, openapi_extra=WAIT_PARAMETER)
 async def add(body: AddRequest, call: CurrentCall, request: Request) -> Response:
     """Add documents; those whose id is there are replaced. Answers when they are committed, or with a job."""
     from sleuth.types import Document
@@ -102,10 +100,7 @@ def adding(documents: Sequence[Document], call: Call) -> Steps:
 
 
 @router.post(
-    "/v1/documents/upload",
-    response_model=UploadResponse,
-    responses=PROBLEMS | ACCEPTED,
-    openapi_extra=WAIT_PARAMETER,
+    "/v1/documents/upload", response_model=UploadResponse, responses=ACCEPTED, openapi_extra=WAIT_PARAMETER
 )
 async def upload(
     call: CurrentCall,
@@ -258,7 +253,7 @@ class ListResponse(BaseModel):
     next_cursor: str | None
 
 
-@router.get("/v1/documents", response_model=ListResponse, responses=PROBLEMS)
+@router.get("/v1/documents", response_model=ListResponse)
 async def list_documents(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
@@ -295,7 +290,7 @@ class DocumentResponse(BaseModel):
     passages: list[StoredPassage]
 
 
-@router.get("/v1/documents/{id:path}", response_model=DocumentResponse, responses=PROBLEMS | MISSING)
+@router.get("/v1/documents/{id:path}", response_model=DocumentResponse, responses=MISSING)
 async def get(id: str, call: CurrentCall) -> Response:
     """Read a document, or one passage, by id."""
     items = await call.read(call.engine.get, id)
@@ -318,7 +313,7 @@ class IdsResponse(BaseModel):
     ids: list[str]
 
 
-@router.delete("/v1/documents/{id:path}", response_model=IdsResponse, responses=PROBLEMS | MISSING)
+@router.delete("/v1/documents/{id:path}", response_model=IdsResponse, responses=MISSING)
 async def delete(id: str, call: CurrentCall) -> Response:
     """Delete a document; its text leaves the disk."""
     ids = await call.write(call.engine.delete, [id], timeout=call.remaining)
@@ -327,7 +322,7 @@ async def delete(id: str, call: CurrentCall) -> Response:
     return json_response({"ids": ids})
 
 
-@router.post("/v1/documents/delete", response_model=IdsResponse, responses=PROBLEMS)
+@router.post("/v1/documents/delete", response_model=IdsResponse)
 async def delete_many(body: DeleteRequest, call: CurrentCall) -> Response:
     """Delete documents by id or by filter; ids that are not there are left out of the answer."""
     ids = await call.write(call.engine.delete, body.ids, filter=body.filter, timeout=call.remaining)
@@ -340,7 +335,7 @@ class UpdateRequest(DeleteRequest):
     changes: dict[str, Any] = Field(min_length=1, examples=[{"year": 2022, "draft": None}])
 
 
-@router.post("/v1/documents/update", response_model=IdsResponse, responses=PROBLEMS)
+@router.post("/v1/documents/update", response_model=IdsResponse)
 async def update(body: UpdateRequest, call: CurrentCall) -> Response:
     """Change metadata of documents; their text is neither read nor embedded again."""
     ids = await call.write(
@@ -373,7 +368,7 @@ class FacetsResponse(BaseModel):
     facets: dict[str, list[FacetValue]]
 
 
-@router.post("/v1/facets", response_model=FacetsResponse, responses=PROBLEMS)
+@router.post("/v1/facets", response_model=FacetsResponse)
 async def facets(body: FacetsRequest, call: CurrentCall) -> Response:
     """Count, for each value of metadata keys, the documents that match a query and a filter."""
     counts = await call.read(
@@ -401,7 +396,7 @@ class CountResponse(BaseModel):
     passages: int
 
 
-@router.post("/v1/count", response_model=CountResponse, responses=PROBLEMS)
+@router.post("/v1/count", response_model=CountResponse)
 async def count(body: CountRequest, call: CurrentCall) -> Response:
     """Count the documents and passages that match a filter."""
     return json_response((await call.read(call.engine.count, body.filter, query=body.query))._asdict())

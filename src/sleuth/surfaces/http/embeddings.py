@@ -6,17 +6,16 @@ import base64
 import re
 from typing import Annotated, Any, Literal, cast
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
+router = json_router("OpenAI")
 
 MOST_CHARACTERS = 100_000
 """Of one text."""
@@ -106,7 +105,7 @@ def decode_tokens(tokens: list[int], encoding: str) -> str:
     return text
 
 
-@router.post("/v1/embeddings", response_model=EmbeddingsResponse, responses=PROBLEMS | MISSING)
+@router.post("/v1/embeddings", response_model=EmbeddingsResponse, responses=MISSING)
 async def embeddings(body: EmbeddingsRequest, call: CurrentCall) -> Response:
     """Embed texts with the embedder of the index."""
     return json_response(await call.read(_embed, body, call))

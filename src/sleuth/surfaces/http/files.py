@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal, NamedTuple
 
-from fastapi import APIRouter, File, Form, Query, UploadFile
+from fastapi import File, Form, Query, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -18,19 +18,20 @@ from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, matches
 from sleuth.remote import Cancellation
 from sleuth.surfaces.hits import text_of
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.documents import Upload, file_name, upload_job
 from sleuth.surfaces.http.job_record import RecordedJob
 from sleuth.surfaces.http.job_runs import Step, Tell
 from sleuth.surfaces.http.jobs import job_of, start_job
 from sleuth.surfaces.http.openai import Content, VectorStoreFile
 from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.stores import (
     KEY,
     MOST_NAME,
     IgnoredFields,
+    OpenAIList,
     VectorStoreObject,
     checked_name,
     list_of,
@@ -42,7 +43,7 @@ from sleuth.surfaces.http.stores import (
 )
 from sleuth.types import RetrievedItem
 
-router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
+router = json_router("OpenAI")
 
 _WAIT = 10.0
 """Seconds that an upload waits until its file is read; a client polls from then on."""
@@ -125,7 +126,7 @@ class DeletedFile(BaseModel):
     deleted: Literal[True]
 
 
-@router.post("/v1/files", response_model=FileObject, responses=PROBLEMS)
+@router.post("/v1/files", response_model=FileObject)
 async def upload_file(
     call: CurrentCall,
     file: Annotated[UploadFile, File(description="A file of any kind that `sleuth index` reads.")],
@@ -138,17 +139,13 @@ async def upload_file(
     return json_response(_file_object(name, await job_of(job.id, call)) | {"bytes": file.size or 0})
 
 
-class FileList(BaseModel):
+class FileList(OpenAIList):
     """Documents as files, in order of id."""
 
-    object: Literal["list"]
     data: list[FileObject]
-    first_id: str | None
-    last_id: str | None
-    has_more: bool
 
 
-@router.get("/v1/files", response_model=FileList, responses=PROBLEMS)
+@router.get("/v1/files", response_model=FileList)
 async def list_files(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
@@ -164,7 +161,7 @@ async def list_files(
 @router.get(
     "/v1/files/{file_id:path}/content",
     response_class=Response,
-    responses=PROBLEMS | MISSING | {200: {"description": "The text.", "content": {"text/plain": {}}}},
+    responses=MISSING | {200: {"description": "The text.", "content": {"text/plain": {}}}},
 )
 async def file_content(file_id: str, call: CurrentCall) -> Response:
     """Return the text that was read from a file. The file itself is not kept."""
@@ -172,14 +169,14 @@ async def file_content(file_id: str, call: CurrentCall) -> Response:
     return Response("\n".join(texts), media_type="text/plain; charset=utf-8")
 
 
-@router.get("/v1/files/{file_id:path}", response_model=FileObject, responses=PROBLEMS | MISSING)
+@router.get("/v1/files/{file_id:path}", response_model=FileObject, responses=MISSING)
 async def get_file(file_id: str, call: CurrentCall) -> Response:
     """Return a file that was uploaded; any document is one, too."""
     job, _ = await call.read(_known, file_id, call, "upload")
     return json_response(_file_object(file_id, job))
 
 
-@router.delete("/v1/files/{file_id:path}", response_model=DeletedFile, responses=PROBLEMS | MISSING)
+@router.delete("/v1/files/{file_id:path}", response_model=DeletedFile, responses=MISSING)
 async def delete_file(file_id: str, call: CurrentCall) -> Response:
     """Delete the documents of a file."""
     await call.write(delete_file_of, file_id, call)
@@ -197,7 +194,7 @@ def delete_file_of(file_id: str, call: Call) -> None:
         raise _unknown(file_id)
 
 
-@router.post("/v1/vector_stores", response_model=VectorStoreObject, responses=PROBLEMS)
+@router.post("/v1/vector_stores", response_model=VectorStoreObject)
 async def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> Response:
     """Return a scoped name in the index as a vector store, and attach files to it."""
     call.require("write")
@@ -208,9 +205,7 @@ async def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> Re
     return json_response(await call.read(store_object, store, call, is_whole=not body.file_ids))
 
 
-@router.post(
-    "/v1/vector_stores/{vector_store_id}/files", response_model=VectorStoreFile, responses=PROBLEMS | MISSING
-)
+@router.post("/v1/vector_stores/{vector_store_id}/files", response_model=VectorStoreFile, responses=MISSING)
 async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall) -> Response:
     """Attach an uploaded file, once it is read; its documents get the attributes."""
     scope_of(vector_store_id, call)
@@ -231,7 +226,7 @@ class FileContent(BaseModel):
 @router.get(
     "/v1/vector_stores/{vector_store_id}/files/{file_id:path}/content",
     response_model=FileContent,
-    responses=PROBLEMS | MISSING,
+    responses=MISSING,
 )
 async def vector_store_file_content(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
     """Return the text of a file of the vector store."""
@@ -244,7 +239,7 @@ async def vector_store_file_content(vector_store_id: str, file_id: str, call: Cu
 @router.get(
     "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
     response_model=VectorStoreFile,
-    responses=PROBLEMS | MISSING,
+    responses=MISSING,
 )
 async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
     """Return a file of the vector store, and whether it is read."""
@@ -256,9 +251,7 @@ async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCal
 
 
 @router.delete(
-    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}",
-    response_model=DeletedFile,
-    responses=PROBLEMS | MISSING,
+    "/v1/vector_stores/{vector_store_id}/files/{file_id:path}", response_model=DeletedFile, responses=MISSING
 )
 async def delete_vector_store_file(vector_store_id: str, file_id: str, call: CurrentCall) -> Response:
     """Delete a document of the index, whose text leaves the disk; take it out of a scoped vector store."""
@@ -277,9 +270,7 @@ async def delete_vector_store_file(vector_store_id: str, file_id: str, call: Cur
     return json_response({"id": file_id, "object": "vector_store.file.deleted", "deleted": True})
 
 
-@router.post(
-    "/v1/vector_stores/{vector_store_id}/file_batches", response_model=FileBatch, responses=PROBLEMS | MISSING
-)
+@router.post("/v1/vector_stores/{vector_store_id}/file_batches", response_model=FileBatch, responses=MISSING)
 async def attach_batch(vector_store_id: str, body: FileBatchRequest, call: CurrentCall) -> Response:
     """Attach several uploaded files."""
     scope_of(vector_store_id, call)
@@ -291,9 +282,7 @@ async def attach_batch(vector_store_id: str, body: FileBatchRequest, call: Curre
 
 
 @router.get(
-    "/v1/vector_stores/{vector_store_id}/file_batches/{batch_id}",
-    response_model=FileBatch,
-    responses=PROBLEMS | MISSING,
+    "/v1/vector_stores/{vector_store_id}/file_batches/{batch_id}", response_model=FileBatch, responses=MISSING
 )
 async def file_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -> Response:
     """Return how far a batch of files is."""
@@ -305,7 +294,7 @@ async def file_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -> 
 @router.post(
     "/v1/vector_stores/{vector_store_id}/file_batches/{batch_id}/cancel",
     response_model=FileBatch,
-    responses=PROBLEMS | MISSING,
+    responses=MISSING,
 )
 async def cancel_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -> Response:
     """Attach no more files of a batch; those that are read stay."""

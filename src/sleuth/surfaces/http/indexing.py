@@ -5,24 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.remote import Cancellation, context_of
-from sleuth.surfaces.http.answers import PROBLEMS, Strict, json_response
+from sleuth.surfaces.http.answers import Strict, json_response
 from sleuth.surfaces.http.documents import UploadResponse
 from sleuth.surfaces.http.jobs import ACCEPTED, WAIT_PARAMETER, accepted, is_asynchronous, start_job
 from sleuth.surfaces.http.problems import for_clients
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.ingest import IndexProgress, IndexReport
     from sleuth.surfaces.http.job_runs import Step, Tell
 
-router = APIRouter(tags=["documents"], route_class=JsonRoute)
+router = json_router("documents")
 
 
 class IndexRequest(Strict):
@@ -46,9 +46,7 @@ class IndexResponse(UploadResponse):
     )
 
 
-@router.post(
-    "/v1/index", response_model=IndexResponse, responses=PROBLEMS | ACCEPTED, openapi_extra=WAIT_PARAMETER
-)
+@router.post("/v1/index", response_model=IndexResponse, responses=ACCEPTED, openapi_extra=WAIT_PARAMETER)
 async def index(body: IndexRequest, call: CurrentCall, request: Request) -> Response:
     """Read the folders of the index again, with the options that each was indexed with.
 

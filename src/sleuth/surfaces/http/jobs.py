@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
-from fastapi import APIRouter, Query, Request
+from fastapi import Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.remote import Cancellation
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.job_record import Job, RecordedJob
 from sleuth.surfaces.http.job_runs import Order, Step
 from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = APIRouter(tags=["jobs"], route_class=JsonRoute)
+router = json_router("jobs")
 
 Steps: TypeAlias = Callable[[str, Cancellation], Sequence[Step]]
 """Makes the steps of a job, given its id and what cancels it."""
@@ -88,7 +88,7 @@ class JobList(BaseModel):
     data: list[Job]
 
 
-@router.get("/v1/jobs", response_model=JobList, responses=PROBLEMS)
+@router.get("/v1/jobs", response_model=JobList)
 async def list_jobs(call: CurrentCall, limit: Annotated[int, Query(ge=1, le=100)] = 20) -> Response:
     """List the jobs of this key, newest first, without their ids and skipped files."""
     _require_any(call)
@@ -100,14 +100,14 @@ async def list_jobs(call: CurrentCall, limit: Annotated[int, Query(ge=1, le=100)
     return json_response({"object": "list", "data": await call.service.reads.run(read)})
 
 
-@router.get("/v1/jobs/{id}", response_model=Job, responses=PROBLEMS | MISSING)
+@router.get("/v1/jobs/{id}", response_model=Job, responses=MISSING)
 async def get_job(id: str, call: CurrentCall) -> Response:
     """Return a job: its progress, and what it did once it has ended."""
     _require_any(call)
     return json_response((await job_of(id, call)).shown())
 
 
-@router.post("/v1/jobs/{id}/cancel", response_model=Job, responses=PROBLEMS | MISSING)
+@router.post("/v1/jobs/{id}/cancel", response_model=Job, responses=MISSING)
 async def cancel_job(id: str, call: CurrentCall) -> Response:
     """End a job between two commits; what it has committed stays. One that has ended stays as it is."""
     call.require("write")

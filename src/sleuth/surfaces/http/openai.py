@@ -5,25 +5,25 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
 from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or, all_of
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Remarks, json_response
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.answers import MISSING, Remarks, json_response
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.scores import scored_page
 from sleuth.surfaces.http.service import CurrentCall
-from sleuth.surfaces.http.stores import list_of, scope_of
+from sleuth.surfaces.http.stores import OpenAIList, list_of, scope_of
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
     from sleuth.store import StoredDocument
     from sleuth.types import RetrievedItem
 
-router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
+router = json_router("OpenAI")
 
 QueryText = Annotated[str, Field(max_length=MOST_QUERY)]
 
@@ -101,9 +101,7 @@ class VectorStorePage(Remarks):
     next_page: str | None
 
 
-@router.post(
-    "/v1/vector_stores/{vector_store_id}/search", response_model=VectorStorePage, responses=PROBLEMS | MISSING
-)
+@router.post("/v1/vector_stores/{vector_store_id}/search", response_model=VectorStorePage, responses=MISSING)
 async def search_vector_store(
     vector_store_id: str, body: VectorStoreSearchRequest, call: CurrentCall
 ) -> Response:
@@ -159,14 +157,10 @@ class VectorStoreFile(BaseModel):
     )
 
 
-class VectorStoreFileList(BaseModel):
+class VectorStoreFileList(OpenAIList):
     """Documents in order of id."""
 
-    object: Literal["list"]
     data: list[VectorStoreFile]
-    first_id: str | None
-    last_id: str | None
-    has_more: bool
 
 
 def _file_object(document: StoredDocument, store: str) -> dict[str, Any]:
@@ -183,9 +177,7 @@ def _file_object(document: StoredDocument, store: str) -> dict[str, Any]:
 
 
 @router.get(
-    "/v1/vector_stores/{vector_store_id}/files",
-    response_model=VectorStoreFileList,
-    responses=PROBLEMS | MISSING,
+    "/v1/vector_stores/{vector_store_id}/files", response_model=VectorStoreFileList, responses=MISSING
 )
 async def vector_store_files(
     vector_store_id: str,

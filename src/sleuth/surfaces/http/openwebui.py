@@ -6,18 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import APIRouter, Request
+from fastapi import Request
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
-from sleuth.surfaces.http.answers import PROBLEMS, json_response
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.answers import json_response
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.search import retrieve
 from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = APIRouter(tags=["Open WebUI"], route_class=JsonRoute)
+router = json_router("Open WebUI")
 
 
 class WebSearchRequest(BaseModel):
@@ -38,7 +38,7 @@ class WebSearchHit(BaseModel):
     snippet: str = Field(description="The passage.", examples=["Tokens are refilled every second."])
 
 
-@router.post("/v1/web_search", response_model=list[WebSearchHit], responses=PROBLEMS)
+@router.post("/v1/web_search", response_model=list[WebSearchHit])
 async def web_search(body: WebSearchRequest, request: Request, call: CurrentCall) -> Response:
     """Search the index as an external web search engine; the best passages come first."""
     return json_response(await call.read(_hits, body, str(request.base_url), call))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
-from sleuth.surfaces.http.answers import PROBLEMS, json_response
+from sleuth.surfaces.http.answers import json_response
 from sleuth.surfaces.http.embeddings import Usage
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = APIRouter(tags=["rerank"], route_class=JsonRoute)
+router = json_router("rerank")
 
 
 MOST_DOCUMENTS = 1000
@@ -88,7 +87,7 @@ class RerankV2Response(BaseModel):
     meta: Meta
 
 
-@router.post("/v1/rerank", response_model=RerankV1Response, responses=PROBLEMS)
+@router.post("/v1/rerank", response_model=RerankV1Response)
 async def rerank_v1(body: RerankV1Request, call: CurrentCall) -> Response:
     """Order documents by their relevance to a query, as Jina's clients and Open WebUI ask."""
     from sleuth.text import count_tokens
@@ -103,7 +102,7 @@ async def rerank_v1(body: RerankV1Request, call: CurrentCall) -> Response:
     return json_response({"id": call.id, "model": body.model, "results": results, "usage": usage})
 
 
-@router.post("/v2/rerank", response_model=RerankV2Response, responses=PROBLEMS)
+@router.post("/v2/rerank", response_model=RerankV2Response)
 async def rerank_v2(body: RerankV2Request, call: CurrentCall) -> Response:
     """Order documents by their relevance to a query, as Cohere's clients ask."""
     results = await _ranked(body, body.documents, call)

@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, TypeVar
 
-from fastapi import Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
 from sleuth.request import adapter_of, own_fault
+from sleuth.surfaces.http.answers import PROBLEMS
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.service import call_of
 
@@ -42,6 +43,11 @@ class JsonRoute(APIRoute):
             return response
 
         return handler
+
+
+def json_router(tag: str) -> APIRouter:
+    """Return a router of such routes, whose operations all document `PROBLEMS`."""
+    return APIRouter(tags=[tag], route_class=JsonRoute, responses=PROBLEMS)
 
 
 def read_model(model: type[M], content_type: str, data: bytes) -> M:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
-from fastapi import APIRouter, Query
+from fastapi import Query
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -13,12 +13,12 @@ from starlette.responses import Response
 from sleuth.engine import Engine, IndexBackend, SearchRequest
 from sleuth.filters import Filter, all_of, as_filter
 from sleuth.surfaces import cursors
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, Remarks, json_response, remarks_of
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.answers import MISSING, Remarks, json_response, remarks_of
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking, RetrievedItem
 
-router = APIRouter(tags=["search"], route_class=JsonRoute)
+router = json_router("search")
 
 MOST_HITS = 1000
 """Hits of one page at most."""
@@ -88,7 +88,7 @@ class SearchResponse(Remarks):
     next_cursor: str | None
 
 
-@router.post("/v1/search", response_model=SearchResponse, responses=PROBLEMS | MISSING)
+@router.post("/v1/search", response_model=SearchResponse, responses=MISSING)
 async def search(body: SearchBody, call: CurrentCall) -> Response:
     """Find the passages that answer a query."""
     call.require("read")
@@ -114,7 +114,7 @@ class SuggestResponse(BaseModel):
     suggestions: list[Completion]
 
 
-@router.get("/v1/suggest", response_model=SuggestResponse, responses=PROBLEMS)
+@router.get("/v1/suggest", response_model=SuggestResponse)
 async def suggest(
     call: CurrentCall,
     q: Annotated[str, Query(max_length=200, description="What somebody types.", examples=["token buc"])],

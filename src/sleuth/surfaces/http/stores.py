@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter
-from sleuth.surfaces.http.answers import MISSING, PROBLEMS, json_response
+from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = APIRouter(tags=["OpenAI"], route_class=JsonRoute)
+router = json_router("OpenAI")
 
 KEY = "vector_store"
 """Metadata key: names of the scoped vector stores that a document is in."""
@@ -41,14 +40,19 @@ class VectorStoreObject(BaseModel):
     metadata: dict[str, str]
 
 
-class VectorStoreList(BaseModel):
-    """The index, and the scoped names that documents have."""
+class OpenAIList(BaseModel):
+    """Some objects, as `list_of` returns them; the `data` of each list is of another kind."""
 
     object: Literal["list"]
-    data: list[VectorStoreObject]
     first_id: str | None
     last_id: str | None
     has_more: bool
+
+
+class VectorStoreList(OpenAIList):
+    """The index, and the scoped names that documents have."""
+
+    data: list[VectorStoreObject]
 
 
 class DeletedVectorStore(BaseModel):
@@ -161,7 +165,7 @@ def store_object(store: str, call: Call, *, is_whole: bool = True) -> dict[str, 
     }
 
 
-@router.get("/v1/vector_stores", response_model=VectorStoreList, responses=PROBLEMS)
+@router.get("/v1/vector_stores", response_model=VectorStoreList)
 async def vector_stores(call: CurrentCall) -> Response:
     """Return the vector stores: the index, and the scoped names that documents have."""
 
@@ -174,9 +178,7 @@ async def vector_stores(call: CurrentCall) -> Response:
     return json_response(list_of(await call.read(read), has_more=False))
 
 
-@router.get(
-    "/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=PROBLEMS | MISSING
-)
+@router.get("/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=MISSING)
 async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     """Return the index, or a scoped name in it, as a vector store."""
     return json_response(await call.read(store_object, vector_store_id, call))
@@ -202,9 +204,7 @@ class StoreChanges(IgnoredFields):
     )
 
 
-@router.post(
-    "/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=PROBLEMS | MISSING
-)
+@router.post("/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=MISSING)
 async def rename_vector_store(vector_store_id: str, body: StoreChanges, call: CurrentCall) -> Response:
     """Give a scoped vector store another name. Its id changes with it: the answer has the new one."""
     call.require("write")
@@ -223,9 +223,7 @@ async def rename_vector_store(vector_store_id: str, body: StoreChanges, call: Cu
     return json_response(await call.read(store_object, store, call))
 
 
-@router.delete(
-    "/v1/vector_stores/{vector_store_id}", response_model=DeletedVectorStore, responses=PROBLEMS | MISSING
-)
+@router.delete("/v1/vector_stores/{vector_store_id}", response_model=DeletedVectorStore, responses=MISSING)
 async def delete_vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     """Take all documents out of a scoped vector store; they stay in the index. The index itself is not deleted."""
     if scope_of(vector_store_id, call) is None:
