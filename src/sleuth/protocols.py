@@ -27,7 +27,6 @@ class Retriever(Protocol):
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         """Return the best `k` passages for `query` among those that match `filter`."""
-        ...
 
 
 @runtime_checkable
@@ -51,17 +50,14 @@ class Embedder(Protocol):
     @property
     def fingerprint(self) -> str:
         """Model, dimension, normalisation and prefixes: two embedders are interchangeable if and only if equal."""
-        ...
 
     def embed_query(self, text: str) -> Sequence[float] | NDArray[np.floating[Any]]:
         """Return one vector, shape (dimension,)."""
-        ...
 
     def embed_documents(
         self, texts: list[str]
     ) -> Sequence[Sequence[float]] | NDArray[np.floating[Any]] | Sequence[NDArray[np.floating[Any]]]:
         """Return one vector per text, shape (len(texts), dimension), in order."""
-        ...
 
 
 @runtime_checkable
@@ -73,11 +69,9 @@ class Generator(Protocol):
 
     def complete(self, prompt: str) -> str:
         """Return the model's whole answer to `prompt`."""
-        ...
 
     def stream(self, prompt: str) -> Iterator[str]:
         """Yield the answer in pieces whose concatenation is what `complete` gives."""
-        ...
 
 
 @runtime_checkable
@@ -89,7 +83,6 @@ class Reranker(Protocol):
 
     def rerank(self, query: str, items: Sequence[RetrievedItem]) -> Sequence[RetrievedItem]:
         """`items` in a better order."""
-        ...
 
 
 @runtime_checkable
@@ -103,8 +96,6 @@ class DocumentChunker(Protocol):
     @property
     def fingerprint(self) -> str:
         """Name and settings: two chunkers cut alike if and only if equal."""
-        ...
 
     def split(self, document: Document) -> Sequence[Chunk]:
         """Return the chunks of `document` in order; none if it is blank."""
-        ...

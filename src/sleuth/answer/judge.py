@@ -23,7 +23,6 @@ class Judge(Protocol):
 
     def evaluate_relevance(self, question: str, answer: str) -> str:
         """Return a rating from 1 to 10 with a reason."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

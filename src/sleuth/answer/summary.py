@@ -27,7 +27,6 @@ class Summarizer(Protocol):
 
     def summarize_docs(self, docs: Sequence[Document]) -> str:
         """Return a summary of the documents."""
-        ...
 
 
 def summarize_docs(

@@ -67,11 +67,9 @@ class Backend(Protocol):
 
     def searchers_of(self, snapshot: IndexSnapshot) -> Searchers:
         """Return the searchers of a version, made once and shared by all threads."""
-        ...
 
     def narrow(self, snapshot: IndexSnapshot, scope: Filter) -> IndexSnapshot:
         """Return a snapshot of the whole index as a scope narrows it."""
-        ...
 
     def searcher(self, leg: str) -> Any:
         """Return one leg of the newest version, for measurements.
@@ -79,31 +77,24 @@ class Backend(Protocol):
         Raises:
             ArgumentError: no such leg, or no one searcher sees the whole index.
         """
-        ...
 
     def ask(self, search: Callable[[], Ranking]) -> Ranking:
         """Run a search; where a part of the index dies meanwhile, run it again without that part."""
-        ...
 
     def embed(self, progress: Progress | None, *, timeout: float) -> int:
         """Make the vectors that commits did not wait for; the number of passages."""
-        ...
 
     def status(self) -> dict[str, Any]:
         """Counts, sizes in bytes, versions, per leg; plain values, fit for JSON."""
-        ...
 
     def check(self, *, full: bool) -> list[Finding]:
         """Prove that the index is whole; with `full`, also every checksum."""
-        ...
 
     def repair(self) -> list[Repair]:
         """Check fully and mend what can be mended."""
-        ...
 
     def close(self, *, finish: bool) -> None:
         """Close the index. Closing twice is fine."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -185,11 +185,9 @@ class WordRows(Protocol):
 
     def holding(self, token: str) -> NDArray[np.int64]:
         """Return the keys of the rows that hold a token, ascending."""
-        ...
 
     def matching(self, query: str, tree: Filter | None) -> NDArray[np.int64]:
         """Return the keys of the rows that hold a word of a query and match a filter."""
-        ...
 
 
 def rows_that_fulfil(

@@ -67,17 +67,14 @@ class Rankable(Protocol):
     @property
     def legs(self) -> Mapping[str, RankingLeg[Any]]:
         """The legs that rank, by name."""
-        ...
 
     @property
     def wider(self) -> WiderQuery | None:
         """What the leg for words searches in place of the query; None for the query itself."""
-        ...
 
     @property
     def matchers(self) -> Mapping[str, RowMatcher]:
         """What compares the best rows once more, by the leg that has it."""
-        ...
 
     def pools(self, query: str, legs: Sequence[str], request: PoolRequest) -> Pools:
         """Return the best rows of each leg.
@@ -85,19 +82,15 @@ class Rankable(Protocol):
         Raises:
             EmbeddingError: the embedder failed and no other leg was asked for.
         """
-        ...
 
     def order(self, keys: NDArray[np.int64]) -> Sequence[Any]:
         """Return the tie-break order of these keys: by document id, then by place in the document."""
-        ...
 
     def match(self, leg: str, query: str, keys: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how well rows match the query, as the matcher of a leg says, shape (len(keys),)."""
-        ...
 
     def explain(self, leg: str, query: Any, key: int) -> Explanation:
         """Return why a leg gives this row its score."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

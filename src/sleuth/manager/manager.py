@@ -64,7 +64,6 @@ class Synthesizer(Protocol):
         on_text: Callable[[str], None] | None = None,
     ) -> SearchResult:
         """Return the answer to `question` from `items`."""
-        ...
 
 
 @runtime_checkable
@@ -73,7 +72,6 @@ class Announcing(Protocol):
 
     def sources(self, items: Sequence[RetrievedItem]) -> list[dict[str, Any]]:
         """Return the passages by number, as in `extra["sources"]` of the answer, with `text`; [] where unknown."""
-        ...
 
 
 @runtime_checkable
@@ -82,7 +80,6 @@ class Cautious(Protocol):
 
     def cautious(self) -> Synthesizer:
         """Return the synthesizer of such a question."""
-        ...
 
 
 class _Host:

@@ -22,7 +22,6 @@ class VectorIndex(Protocol):
         filter: Filter | Mapping[str, Any] | str | None = None,
     ) -> Ranking:
         """Return the `k` passages whose vectors have the largest cosine with `vector`; scores are cosines."""
-        ...
 
 
 class SleuthVectorStore:

@@ -89,7 +89,6 @@ class WebService(Protocol):
         Raises:
             WebError: the service refused or did not answer.
         """
-        ...
 
 
 class BusyError(WebError):

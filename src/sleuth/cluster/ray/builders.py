@@ -25,11 +25,9 @@ class Builders(Protocol):
 
     def begin(self, number: int, call: str, *arguments: Any) -> Any:
         """Call a method of the builder of a shard; calls of one caller run in order."""
-        ...
 
     def results(self, calls: Sequence[Any]) -> list[Any]:
         """Wait for calls, and return what they return."""
-        ...
 
     def upload(self) -> dict[int, PublishedPart]:
         """Upload the shards that changed; their parts, by number.
@@ -37,11 +35,9 @@ class Builders(Protocol):
         Raises:
             ProcessDiedError: a builder died.
         """
-        ...
 
     def end(self) -> None:
         """End the builders, and delete the folders of their shards."""
-        ...
 
 
 class RayBuilders:

@@ -22,7 +22,6 @@ class Machines(Protocol):
 
     def start(self) -> Builders:
         """Start builders, which go on after the last upload."""
-        ...
 
     def read(self, builders: Builders, files: Sequence[PlannedFile]) -> Iterator[dict[str, Any]]:
         """Read files, and yield the counts of `read_files` for some after the other.
@@ -30,7 +29,6 @@ class Machines(Protocol):
         Raises:
             ProcessDiedError: a process died.
         """
-        ...
 
 
 def read_here(

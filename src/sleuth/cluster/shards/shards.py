@@ -47,26 +47,21 @@ class Shards(Protocol):
     @property
     def names(self) -> Sequence[str]:
         """By number of the shard, as reports name it."""
-        ...
 
     @property
     def scope(self) -> Filter | None:
         """What they are limited to; None for all of the index."""
-        ...
 
     def scoped(self, scope: Filter) -> Shards:
         """Return them as a scope narrows each."""
-        ...
 
     @property
     def versions(self) -> tuple[int, ...]:
         """The version of each shard."""
-        ...
 
     @property
     def generation(self) -> Hashable:
         """Equal ones are of equal versions and have equal segments too."""
-        ...
 
     def ask(
         self, question: str, arguments: Mapping[int, Sequence[Any]], deadline: Deadline | None = None
@@ -81,7 +76,6 @@ class Shards(Protocol):
         Raises:
             SleuthError: a shard raised it.
         """
-        ...
 
 
 class LocalShards:

@@ -72,7 +72,6 @@ class Container(Protocol):
     @property
     def labels(self) -> tuple[str, ...]:
         """Its own labels."""
-        ...
 
 
 def category_of(path: str, language: str | None, head: bytes = b"") -> str:

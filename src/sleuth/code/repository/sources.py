@@ -44,15 +44,12 @@ class Source(Protocol):
     @property
     def url(self) -> str:
         """Of its origin, or ""."""
-        ...
 
     def listing(self, past: Past | None = None) -> Listing:
         """Return the version and its files, without reading files that are known already."""
-        ...
 
     def read(self, files: Sequence[Listed]) -> Iterator[bytes]:
         """Contents, in order."""
-        ...
 
 
 def source_at(path: str | Path, revision: str | None = None) -> Source:

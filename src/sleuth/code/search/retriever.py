@@ -52,15 +52,12 @@ class GraphStorage(Protocol):
 
     def repository(self, name: str) -> Repository:
         """Return the repository of an id, path or URL."""
-        ...
 
     def snapshot(self, repository: Repository, name: str | None = None) -> SnapshotInfo:
         """Return the completed snapshot of a name, or the newest."""
-        ...
 
     def open_snapshot(self, repository: Repository, info: SnapshotInfo) -> Snapshot:
         """Return what can be read at that snapshot."""
-        ...
 
 
 class RankedCode(NamedTuple, Generic[P]):

@@ -30,13 +30,11 @@ class EmbeddingProvider(Protocol):
 
     def embed_query(self, text: str) -> Sequence[float] | NDArray[np.floating[Any]]:
         """Return one vector."""
-        ...
 
     def embed_documents(
         self, texts: list[str]
     ) -> Sequence[Sequence[float]] | NDArray[np.floating[Any]] | Sequence[NDArray[np.floating[Any]]]:
         """Return one vector per text, in order."""
-        ...
 
 
 def fingerprint(provider: EmbeddingProvider) -> str:

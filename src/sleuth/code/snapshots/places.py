@@ -19,7 +19,6 @@ class Placed(Protocol):
     @property
     def path(self) -> str:
         """Parts joined with slashes."""
-        ...
 
 
 class Endings:

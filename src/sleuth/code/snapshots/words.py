@@ -43,11 +43,9 @@ class WordSearcher(Protocol):
         allowed: Sequence[Bitmap | None] | None = None,
     ) -> Hits:
         """Return the best `k` rows for weighted terms by field."""
-        ...
 
     def idf(self, terms: Iterable[str]) -> dict[str, float]:
         """Return how rare each term is among the rows; that of no rows for unknown terms."""
-        ...
 
 
 class WordBuilder(Protocol):
@@ -55,11 +53,9 @@ class WordBuilder(Protocol):
 
     def add(self, texts: Mapping[str, Sequence[str]], n: int | None = None) -> None:
         """Append `n` rows, column-wise; all texts have that length."""
-        ...
 
     def finish(self) -> SegmentData:
         """Return the segment."""
-        ...
 
 
 class WordLeg(Leg, Protocol):
@@ -67,11 +63,9 @@ class WordLeg(Leg, Protocol):
 
     def builder(self) -> WordBuilder:
         """Create a builder."""
-        ...
 
     def searcher(self, segments: Sequence[SegmentView]) -> WordSearcher:
         """Create a searcher of these rows, safe to share between threads."""
-        ...
 
 
 class Words(Protocol):
@@ -80,14 +74,11 @@ class Words(Protocol):
     @property
     def files(self) -> WordLeg:
         """Rows are file versions."""
-        ...
 
     @property
     def chunks(self) -> WordLeg:
         """Rows are chunks."""
-        ...
 
     @property
     def commits(self) -> WordLeg:
         """Rows are commits."""
-        ...

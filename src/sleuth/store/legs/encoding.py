@@ -22,11 +22,9 @@ class EncodingCache(Protocol):
 
     def get(self, fingerprint: str, hashes: Sequence[str]) -> Mapping[str, bytes]:
         """Return the cached ones of these."""
-        ...
 
     def put(self, fingerprint: str, encodings: Mapping[str, bytes]) -> None:
         """Keep these."""
-        ...
 
     def forget(self, fingerprint: str, texts: Callable[[Rows], Iterable[str]]) -> None:
         """Forget those of texts that no row has any more, where they may be most of many.
@@ -34,7 +32,6 @@ class EncodingCache(Protocol):
         Args:
             texts: what is encoded of rows.
         """
-        ...
 
 
 class CachedForm(NamedTuple):

@@ -150,16 +150,13 @@ class Leg(Protocol):
     @property
     def name(self) -> str:
         """Names the leg in files, reports and options; an identifier."""
-        ...
 
     @property
     def fingerprint(self) -> str:
         """Settings that shape the arrays. A segment with another fingerprint is rebuilt from the record."""
-        ...
 
     def build(self, rows: Rows) -> SegmentData:
         """Arrays for these rows."""
-        ...
 
     def merge(self, segments: Sequence[SegmentView], scratch: Scratch = IN_MEMORY) -> SegmentData:
         """Arrays for the live rows of these segments, in order.
@@ -167,7 +164,6 @@ class Leg(Protocol):
         Args:
             scratch: where arrays can be made that are too large for memory.
         """
-        ...
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays of a file that this leg cannot have made, so that its kernels may trust the others.
@@ -181,4 +177,3 @@ class Leg(Protocol):
         Raises:
             ValueError: says what is wrong.
         """
-        ...

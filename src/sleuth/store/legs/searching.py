@@ -112,19 +112,16 @@ class RowMatcher(Protocol):
         Args:
             rows: reads the rows of `keys`.
         """
-        ...
 
     def lift(
         self, scores: NDArray[np.float64], matches: NDArray[np.float64], weight: float
     ) -> NDArray[np.float64]:
         """Return the scores with what the matches gain them, all of shape (n,)."""
-        ...
 
     def explain(
         self, score: float, match: float, before: float, weight: float, below: Explanation | None
     ) -> Explanation:
         """Return why a row has its score, over why it had the one before."""
-        ...
 
 
 class LegSearcher(Generic[Q]):
@@ -221,15 +218,12 @@ class FilterSearcher(Protocol):
     @property
     def segments(self) -> Sequence[SegmentView]:
         """The segments, in order of key."""
-        ...
 
     def bitmap(self, filter: Filter) -> list[Bitmap]:
         """Return the rows of each segment that match, whether they are live or not."""
-        ...
 
     def keys(self) -> list[str]:
         """Return the metadata keys that some row has, sorted."""
-        ...
 
 
 class IndexLeg(Leg):

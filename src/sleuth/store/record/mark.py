@@ -41,10 +41,10 @@ def write(folder: Path, version: int, salt: int | None = None, names: Names = DO
             os.close(fd)
 
 
-def written_at(folder: Path, names: Names = DOCUMENTS) -> float | None:
+def written_at(folder: Path) -> float | None:
     """Return when a commit was noted last, in seconds since 1970; None where none was."""
     with suppress(OSError):
-        return (folder / names.mark).stat().st_mtime
+        return (folder / DOCUMENTS.mark).stat().st_mtime
     return None
 
 
