@@ -261,7 +261,7 @@ def test_a_list_of_documents_keeps_few_pages(store: Store) -> None:
     with store.reader() as snapshot:
         ask = partial(snapshot._connection.execute, "PRAGMA cache_size")
         sizes = [ask().fetchone(), *(ask().fetchone() for _ in snapshot.documents()), ask().fetchone()]
-    assert sizes == [(-32_768,), (-2_048,), (-2_048,), (-32_768,)]
+    assert sizes == [(-4_096,), (-2_048,), (-2_048,), (-4_096,)]
 
 
 def test_embeddings_are_kept_by_model_and_hash(store: Store) -> None:

@@ -31,7 +31,7 @@ from sleuth.store.record.salt import read_salt
 FORMAT = 1
 APPLICATION = 0x534C5448
 """What `file` and `PRAGMA application_id` tell of the database: "SLTH"."""
-CACHE: Final = 32768
+CACHE: Final = 4096
 """Units of 1,024 bytes that a reader keeps of the database, at most."""
 
 BUSY_SECONDS = 30.0
