@@ -28,8 +28,10 @@ import numpy as np
 
 from benchmarks.processes import ProcessorClock
 from sleuth import Engine
-from sleuth.cluster import Cache, open_published
+from sleuth.cluster import Cache
+from sleuth.cluster.published import published_backend
 from sleuth.cluster.ray import index_on_ray
+from sleuth.engine import OpenOptions
 
 _FILES_IN_FOLDER = 500
 _QUERIES = 200
@@ -104,10 +106,11 @@ def measure(arguments: argparse.Namespace, home: Path) -> None:
             engine.wait()
         return report.added + report.updated
 
+    def open_published() -> Engine:
+        return Engine(published_backend(address, OpenOptions(), cache=cache))
+
     update = publish if arguments.shards else index_here
-    open_index = (
-        partial(open_published, address, cache=cache) if arguments.shards else partial(Engine.open, index)
-    )
+    open_index = open_published if arguments.shards else partial(Engine.open, index)
     print(
         f"{arguments.passages:,} passages of {arguments.words} words in {files:,} files "
         f"({folder_bytes(corpus.folder) / 1e6:,.0f} MB), {arguments.shards or 'no'} shards, "

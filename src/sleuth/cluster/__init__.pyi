@@ -1,4 +1,3 @@
-from sleuth.cluster.published import open_published as open_published
 from sleuth.cluster.sharded import ShardedEngine as ShardedEngine
 from sleuth.cluster.shards.layout import shard_of as shard_of
 from sleuth.cluster.storage.cache import Cache as Cache

@@ -15,33 +15,12 @@ from sleuth.cluster.storage.address import Address
 from sleuth.cluster.storage.cache import Cache
 from sleuth.cluster.storage.manifest import Manifest
 from sleuth.cluster.storage.objects import ObjectFolder
-from sleuth.engine import Engine, IndexBackend, OpenOptions, StoreBackend, open_embedder
+from sleuth.engine import IndexBackend, OpenOptions, StoreBackend, open_embedder
 from sleuth.errors import ArgumentError, StoreError
-from sleuth.filters import Filter, as_filter
 from sleuth.ingest import FileNames
 from sleuth.protocols import Embedder
 from sleuth.settings import IndexSettings
 from sleuth.store import Store
-
-
-def open_published(
-    address: str | Path,
-    *,
-    scope: Filter | Mapping[str, Any] | str | None = None,
-    cache: Cache | None = None,
-    **options: Any,
-) -> Engine:
-    """Open a version of a published index, as `Engine.open` does for a folder; it is read-only.
-
-    Args:
-        address, cache: as of `published_backend`.
-        scope, options: the arguments of `Engine.open`.
-
-    Raises:
-        ArgumentError, IndexNotFoundError, IndexDamagedError, StoreError: as `published_backend`.
-    """
-    limit = as_filter(scope)
-    return Engine(published_backend(address, OpenOptions(**options), cache=cache), scope=limit)
 
 
 def published_backend(

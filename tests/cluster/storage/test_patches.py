@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sleuth import Document, Engine
-from sleuth.cluster import Cache, fetch, open_published, prune, publish, versions
+from sleuth.cluster import Cache, fetch, prune, publish, versions
 from sleuth.cluster.storage import patches, publishing
 from sleuth.errors import IndexDamagedError
+from tests.cluster.published import open_published
 from tests.examples import examples
 
 pytest.importorskip("obstore", reason="obstore is not installed")
@@ -104,13 +105,13 @@ def test_a_cache_with_the_version_before_fetches_pages_only(index: Path, tmp_pat
     address = f"file://{tmp_path}/published"
     manifest = publish(index, address)
     cache = Cache(tmp_path / "cache")
-    with open_published(address, cache=cache) as engine:
+    with open_published(address, cache) as engine:
         assert engine.count().documents == 6000
     add(index, 1)
     assert publish(index, address).number == 2
     for digest in manifest.parts[0].files[0].blocks:
         (tmp_path / "published" / "objects" / digest[:2] / digest).unlink()
-    with open_published(address, cache=cache) as engine:
+    with open_published(address, cache) as engine:
         assert engine.count().documents == 6001
         assert engine.retrieve("newcomer")[0].id == "new1#0"
 

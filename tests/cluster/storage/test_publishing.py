@@ -22,7 +22,6 @@ from sleuth.cluster import (
     PublishProgress,
     ShardedEngine,
     fetch,
-    open_published,
     prune,
     publish,
     versions,
@@ -31,6 +30,7 @@ from sleuth.cluster.ray import progress
 from sleuth.cluster.storage import objects as storage
 from sleuth.cluster.storage import publishing
 from sleuth.errors import IndexDamagedError, IndexNotFoundError, StorageError
+from tests.cluster.published import open_published
 from tests.commands import sleuth
 
 SETTINGS = {"embedder": ""}
@@ -308,12 +308,12 @@ def test_the_cache_is_bounded(index: Path, tmp_path: Path) -> None:
         engine.add([Document("moon", id="m")])
     second = publish(index, ADDRESS).size
     cache = Cache(tmp_path / "small", limit=second + 1000)
-    with open_published(f"{ADDRESS}@1", cache=cache), pytest.raises(StoreError, match="that are in use"):
-        open_published(ADDRESS, cache=cache)
-    with open_published(ADDRESS, cache=cache):
+    with open_published(f"{ADDRESS}@1", cache), pytest.raises(StoreError, match="that are in use"):
+        open_published(ADDRESS, cache)
+    with open_published(ADDRESS, cache):
         assert cache.size() <= second + 1000
     with pytest.raises(StoreError, match=f"SLEUTH_CACHE_BYTES must be at least {size}"):
-        open_published(f"{ADDRESS}@1", cache=Cache(tmp_path / "tiny", limit=10))
+        open_published(f"{ADDRESS}@1", Cache(tmp_path / "tiny", limit=10))
 
 
 def test_what_a_killed_process_fetched_is_removed(index: Path, tmp_path: Path) -> None:
@@ -324,7 +324,7 @@ def test_what_a_killed_process_fetched_is_removed(index: Path, tmp_path: Path) -
     leftover = cache.folder / "files" / ".0123.4567.part"
     leftover.parent.mkdir(parents=True)
     leftover.write_bytes(bytes(size))
-    with open_published(address, cache=cache) as engine:
+    with open_published(address, cache) as engine:
         assert engine.count().documents == 40
     assert not leftover.exists()
 

@@ -58,11 +58,6 @@ imports = typer.Typer(
 app.add_typer(imports)
 
 
-@imports.callback()
-def about() -> None:
-    """Import the documents and vectors of another store."""
-
-
 @imports.command("chroma", epilog=EXAMPLES)
 def chroma(
     path: Annotated[Path, typer.Argument(help="Folder of the Chroma.")],
