@@ -4,9 +4,10 @@
     python -m benchmarks.ingest_stages --before ../old/.venv/bin/python   # beside another version, in turns
 
 Prints CPU seconds by stage, of all threads, and megabytes of files per CPU second: medians of rounds. Stages are
-measured with a clock in each function, which costs 20 µs a file and more; "in all" is measured without. Each run is a
-process of its own over a copy of text files found on the machine, as in `benchmarks.memory`. Mails are made of pieces
-of these: a third of them in base64, a third quoted-printable, and every fourth with a page of HTML beside the text.
+measured with a clock in each function, which costs 20 µs a file and more. "first" and "second" are measured without:
+two indexes that one process makes, one after the other. Each run is a process of its own over a copy of text files
+found on the machine, as in `benchmarks.memory`. Mails are made of pieces of these: a third of them in base64, a third
+quoted-printable, and every fourth with a page of HTML beside the text.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import json
 import resource
 import shutil
 import statistics
+import time
 import zlib
 from collections.abc import Iterator
 from email.message import EmailMessage
@@ -49,6 +51,8 @@ STAGES = {
 }
 """By stage, the function whose own time it is, without that of other stages inside of it."""
 REST, OTHER, CHILDREN = "everything else", "other threads and start", "processes that read files"
+WHOLE = "first", "second"
+"""The indexes that are made without clocks, one after the other in one process."""
 MANUALS = Path("/usr/share/man")
 MAIL = 2_000
 """Characters of a mail."""
@@ -106,27 +110,44 @@ def corpus(kind: str, megabytes: float, folder: Path) -> Path:
     return home
 
 
-def measure(home: Path, *, whole: bool) -> dict[str, float]:
-    """Index a folder in this process; return CPU seconds by stage, or the whole ones as few stages."""
+def index(home: Path) -> None:
+    """Index a folder into an index that is deleted then."""
     from sleuth import Engine
 
+    with TemporaryDirectory() as folder, Engine.open(Path(folder, "index"), create=True) as engine:
+        engine.index([home])
+
+
+def cpu_seconds(who: int) -> float:
+    """Return the CPU seconds of this process, or of those that it started and that have ended."""
+    usage = resource.getrusage(who)
+    return usage.ru_utime + usage.ru_stime
+
+
+def measure(home: Path) -> dict[str, float]:
+    """Index a folder in this process; return CPU seconds by stage."""
     clock = StageClock([*STAGES, REST])
     for name, (module, path) in STAGES.items():
         import_module(module)
-        if not whole:
-            clock.watch(name, module, path)
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    with (
-        TemporaryDirectory() as folder,
-        clock.stage(REST),
-        Engine.open(Path(folder, "index"), create=True) as engine,
-    ):
-        engine.index([home])
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    own = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        clock.watch(name, module, path)
+    before = cpu_seconds(resource.RUSAGE_SELF)
+    with clock.stage(REST):
+        index(home)
+    own = cpu_seconds(resource.RUSAGE_SELF) - before
     seconds = clock.seconds | {OTHER: max(0.0, own - sum(clock.seconds.values()))}
-    return seconds | {CHILDREN: children.ru_utime + children.ru_stime}
+    return seconds | {CHILDREN: cpu_seconds(resource.RUSAGE_CHILDREN)}
+
+
+def measure_whole(home: Path) -> dict[str, float]:
+    """Index a folder twice in this process, without clocks; return the CPU seconds of both, also of its processes."""
+    for module, _ in STAGES.values():
+        import_module(module)
+    seconds = {}
+    for name in WHOLE:
+        before = time.process_time() + cpu_seconds(resource.RUSAGE_CHILDREN)
+        index(home)
+        seconds[name] = time.process_time() + cpu_seconds(resource.RUSAGE_CHILDREN) - before
+    return seconds
 
 
 def megabytes_of(home: Path) -> float:
@@ -143,35 +164,34 @@ def main() -> None:
     parser.add_argument("--before", help="the interpreter of another version of Sleuth")
     parser.add_argument("--folder", type=Path, default=Path(gettempdir(), "ingest-stages"))
     parser.add_argument("--serve", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--whole", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--whole", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.serve:
-        print(json.dumps(measure(options.serve, whole=options.whole)))
+    if options.serve or options.whole:
+        print(json.dumps(measure(options.serve) if options.serve else measure_whole(options.whole)))
         return
     homes = {kind: corpus(kind, options.megabytes, options.folder) for kind in options.formats}
     versions = versions_of(options.before)
     columns = [f"{kind} {name}" if options.before else kind for kind in homes for name in versions]
-    rows = [*STAGES, REST, OTHER, CHILDREN]
+    rows = [*STAGES, REST, OTHER, CHILDREN, *WHOLE]
     figures: dict[str, list[dict[str, float]]] = {column: [] for column in columns}
-    seconds: dict[str, list[float]] = {column: [] for column in columns}
     for _ in range(options.rounds):
         for column, (home, python) in zip(
             columns, ((home, python) for home in homes.values() for python in versions.values()), strict=True
         ):
-            figures[column].append(figures_of(python, "ingest_stages", "--serve", home))
-            stages = figures_of(python, "ingest_stages", "--whole", "--serve", home)
-            seconds[column].append(sum(stages.values()))
+            stages = figures_of(python, "ingest_stages", "--serve", home)
+            figures[column].append(stages | figures_of(python, "ingest_stages", "--whole", home))
     print(f"| CPU seconds | {' | '.join(columns)} |")
     print("|---" * (len(columns) + 1) + "|")
+    seconds = {
+        row: [statistics.median(run[row] for run in figures[column]) for column in columns] for row in rows
+    }
     for row in rows:
-        cells = (f"{statistics.median(run[row] for run in figures[column]):.2f}" for column in columns)
-        print(f"| {row} | {' | '.join(cells)} |")
+        print(f"| {row} | {' | '.join(f'{each:.2f}' for each in seconds[row])} |")
     sizes = [megabytes_of(home) for home in homes.values() for _ in versions]
-    whole = [statistics.median(seconds[column]) for column in columns]
-    print(f"| in all | {' | '.join(f'{each:.2f}' for each in whole)} |")
     print(f"| MB | {' | '.join(f'{size:.1f}' for size in sizes)} |")
-    speeds = (size / each for size, each in zip(sizes, whole, strict=True))
-    print(f"| MB per CPU second | {' | '.join(f'{speed:.1f}' for speed in speeds)} |")
+    for row in WHOLE:
+        speeds = (size / each for size, each in zip(sizes, seconds[row], strict=True))
+        print(f"| MB per CPU second, {row} | {' | '.join(f'{speed:.1f}' for speed in speeds)} |")
 
 
 if __name__ == "__main__":
