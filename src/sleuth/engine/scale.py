@@ -39,9 +39,11 @@ _TERMS: Final = 100
 """Words of a query that are compared; a longer query costs no more."""
 
 _ASKS_FOR_CODE = re.compile(
-    r"\w\(\)|\b(?:(?:function|class|struct|method|module|decorator)(?![- ]based\b)|dataclass|def"
-    r"|(?:functions|classes|structs|methods|modules|decorators|code) (?:that|which|where|for|of)"
-    r"|implement(?:ed|ation|s)?|source code|where (?:is|are|do|does)(?! i\b))\b",
+    r"^(?:(?:the|an?|what|which|find|show|me) +)*{kind}(?:e?s)?\b(?![- ]based\b)"
+    r"|\b{kind}(?:e?s)? (?:that|which)\b(?! (?:i|you|we)\b)"
+    r"|\bwhere (?:is|are|do|does)(?! i\b)|\b(?:implement(?:ed|ation|s)?|source code|def)\b".format(
+        kind="(?:function|(?:data)?class|struct|method|module|decorator|code)"
+    ),
     re.IGNORECASE,
 )
 _ASKS_HOW = re.compile(r"\bhow (?:is|are|does|do(?! (?:i|we)\b))\b", re.IGNORECASE)
@@ -52,13 +54,13 @@ _ASKS_FOR_TEXT = re.compile(
 )
 _DEFINITE = re.compile(r"\b(?:the|of)\b", re.IGNORECASE)
 _VERBS: Final = """
-abort acquire adjust allocate analyze annotate append assert assign attach bind calculate cast check clone coerce
+abort acquire adjust allocate analyze annotate append assert assign attach bind calculate cast clone coerce
 collapse collect combine compare compute construct consume convert copy count decode decorate delegate derive
 deserialize destroy detect determine discard dispatch drain emit encode ensure escape evaluate evict expand extract
 fill find flatten flush hash indent infer initialize insert intersect invert invoke iterate locate mark mask match merge
 negate normalise normalize notify pack pad parse pop populate prepare prepend prune push quote resolve reverse round
 scan seek serialise serialize slice sort split strip swap tokenize transform traverse trim truncate unpack unwrap
-validate verify visit walk wrap yield"""
+visit walk wrap yield"""
 """Verbs with which names of functions begin, and which are seldom in headings (docs/concepts/sources.md)."""
 _TOKEN = re.compile(r"[^\W\d][\w.]*")
 _LOOKS_LIKE_CODE = re.compile(r"[a-z][A-Z]|\w_\w|\w\.\w")
@@ -121,7 +123,7 @@ class Cues(NamedTuple):
     """What says whether a query asks for code or for text.
 
     Attributes:
-        code: 1 where it says "function", "class", "where is" and the like.
+        code: 1 where it begins with "function", "class" or the like, or says "function that", "where is" and the like.
         how: 1 where it says "how is", "how are", "how does" or "how do", but not "how do I".
         text: 1 where it says "how do I", "what is", "why", "guide" and the like.
         names: 1 where it has a name that a hit of code defines.
@@ -141,8 +143,8 @@ class Cues(NamedTuple):
     covered: float
 
 
-WEIGHTS_OF_CUES: Final = Cues(1.04, 0.38, -0.56, 0.76, 0.44, 0.18, 0.28, -0.98)
-BIAS: Final = 0.39
+WEIGHTS_OF_CUES: Final = Cues(0.8, 0.32, -0.49, 0.61, 0.44, 0.14, 0.27, -0.75)
+BIAS: Final = 0.28
 """With the weights: a logistic regression over questions about many projects (benchmarks/studies/source_cues.py)."""
 
 
