@@ -118,6 +118,7 @@ class IndexedFiles:
         """Read which files below the named roots the index holds documents of."""
         self._store, self._roots = store, roots
         self._source, self._place = "", -1  # of the last file that was asked for
+        self._file: KnownFile | None = None
         self.names, self.sizes, self.times = array("Q"), array("q"), array("q")
         self.counts, self.readings, self.flags = array("I"), array("I"), array("B")
         self.own_ids: dict[str, list[str]] = {}
@@ -183,29 +184,30 @@ class IndexedFiles:
             name = _hash(source)
             place = bisect_left(self.names, name)
             is_there = place < len(self.names) and self.names[place] == name
-            self._source, self._place = source, place if is_there else -1
+            self._source, self._place, self._file = source, place if is_there else -1, None
         return self._place
 
     def get(self, source: str) -> KnownFile | None:
         """Return what the index knows of a file, without the ids of its documents."""
         place = self._place_of(source)
-        if place < 0:
-            return None
-        flags = self.flags[place]
-        return KnownFile(
-            size=self.sizes[place],
-            modified_ns=self.times[place] if flags & self.HAS_STATE else None,
-            reading=self.spellings[self.readings[place]],
-            excess=self.excesses.get(source),
-            is_seen=bool(flags & self.IS_SEEN),
-            is_read=bool(flags & self.IS_READ),
-            documents=self.counts[place],
-        )
+        if self._file is None and place >= 0:
+            flags = self.flags[place]
+            self._file = KnownFile(
+                size=self.sizes[place],
+                modified_ns=self.times[place] if flags & self.HAS_STATE else None,
+                reading=self.spellings[self.readings[place]],
+                excess=self.excesses.get(source),
+                is_seen=bool(flags & self.IS_SEEN),
+                is_read=bool(flags & self.IS_READ),
+                documents=self.counts[place],
+            )
+        return self._file
 
     def mark(self, source: str, *, is_read: bool = False) -> None:
         """Do as `KnownFiles.mark`."""
         if (place := self._place_of(source)) >= 0:
             self.flags[place] |= self.IS_SEEN | (self.IS_READ if is_read else 0)
+            self._file = None
 
     def unseen(self) -> Iterator[tuple[str, KnownFile]]:
         """Yield the files that this run has not met, each once."""
