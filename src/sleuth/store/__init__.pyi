@@ -14,7 +14,6 @@ from sleuth.store.disk.files import DOCUMENTS as DOCUMENTS
 from sleuth.store.disk.files import Names as Names
 from sleuth.store.disk.files import make_index as make_index
 from sleuth.store.disk.files import open_file as open_file
-from sleuth.store.disk.files import opened_file as opened_file
 from sleuth.store.disk.files import opened_folder as opened_folder
 from sleuth.store.disk.scratch import IN_MEMORY as IN_MEMORY
 from sleuth.store.disk.scratch import Growing as Growing
@@ -23,7 +22,6 @@ from sleuth.store.disk.scratch import let_go as let_go
 from sleuth.store.disk.scratch import windows as windows
 from sleuth.store.disk.scratch import zeros as zeros
 from sleuth.store.health.proofs import END as END
-from sleuth.store.health.proofs import REBUILD as REBUILD
 from sleuth.store.health.proofs import CheckedTable as CheckedTable
 from sleuth.store.health.proofs import Checks as Checks
 from sleuth.store.health.proofs import Live as Live

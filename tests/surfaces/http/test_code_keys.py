@@ -15,7 +15,8 @@ from sleuth import CodeStorage, Engine, index_path, open_code
 from sleuth.code import CodeRetriever, CodeView, Navigator, repository_map
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.serve import extensions
-from sleuth.surfaces.http import add_key, read_entries
+from sleuth.surfaces.http import add_key
+from sleuth.surfaces.http.keys import read_entries
 from tests.surfaces.project import git
 
 from .conftest import DOCUMENTS, Local, serving

@@ -14,7 +14,8 @@ import pytest
 from sleuth import Engine
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.serve import extensions
-from sleuth.surfaces.http import add_key, read_entries, remove_key, rotate_key
+from sleuth.surfaces.http import add_key
+from sleuth.surfaces.http.keys import read_entries, remove_key, rotate_key
 from tests.waiting import wait_until
 
 from .conftest import Local, make_index, serving

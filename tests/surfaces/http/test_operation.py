@@ -15,7 +15,8 @@ import pytest
 from sleuth import Engine, Ranking
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
-from sleuth.surfaces.http import Extension, ServerSettings, bind, log_formatter
+from sleuth.surfaces.http import Extension, ServerSettings, bind
+from sleuth.surfaces.http.server import log_formatter
 from sleuth.surfaces.http.settings import threads_per_worker
 from tests.surfaces.project import make_project
 from tests.waiting import wait_until

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.surfaces.http import SECONDS, add_key, remove_key
-from sleuth.surfaces.http.keys import KeyFile
+from sleuth.surfaces.http import SECONDS, add_key
+from sleuth.surfaces.http.keys import KeyFile, remove_key
 from sleuth.surfaces.http.sessions import Sessions, write_secret
 
 

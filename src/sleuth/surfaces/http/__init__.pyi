@@ -2,14 +2,9 @@ from sleuth.surfaces.http.app import Extension as Extension
 from sleuth.surfaces.http.app import create_app as create_app
 from sleuth.surfaces.http.keys import Key as Key
 from sleuth.surfaces.http.keys import add_key as add_key
-from sleuth.surfaces.http.keys import read_entries as read_entries
-from sleuth.surfaces.http.keys import remove_key as remove_key
-from sleuth.surfaces.http.keys import rotate_key as rotate_key
 from sleuth.surfaces.http.problems import Refusal as Refusal
-from sleuth.surfaces.http.server import address_of as address_of
 from sleuth.surfaces.http.server import bind as bind
 from sleuth.surfaces.http.server import build_server as build_server
-from sleuth.surfaces.http.server import log_formatter as log_formatter
 from sleuth.surfaces.http.service import Call as Call
 from sleuth.surfaces.http.service import Service as Service
 from sleuth.surfaces.http.service import call_of as call_of
