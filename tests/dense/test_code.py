@@ -50,7 +50,11 @@ def test_code_is_near_what_it_does() -> None:
         "async def handler(request):\n    return web.Response(status=404)",
     ]
     vectors = code.embed_documents(texts)
-    for question, best in [("pickling an object", 0), ("make the picture smaller", 1), ("http endpoint not found", 2)]:
+    for question, best in [
+        ("pickling an object", 0),
+        ("make the picture smaller", 1),
+        ("http endpoint not found", 2),
+    ]:
         assert np.argmax(vectors @ code.embed_query(question)) == best, question
 
 

@@ -45,15 +45,20 @@ class CodeEmbedder(WordLlamaEmbedder):
         sums = np.concatenate(
             [part[tokens].sum(axis=0, dtype=np.float32) for part in (model.table[:, :_HALF], _trained())]
         )
-        return _balanced(sums[None])[0]
+        vector: NDArray[np.float32] = _balanced(sums[None])[0]
+        return vector
 
     def _read(self, texts: Sequence[str], most: int) -> Reading:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         if not len(texts):
             return Reading(vectors, np.zeros(0, np.uint8), np.zeros(0, np.uint16))
-        readable = [legible(_divided(text)) for text in texts]
-        columns = load_model().vocabulary.read(readable, most, _both(), vectors)
+        columns = load_model().vocabulary.read([readable(text) for text in texts], most, _both(), vectors)
         return Reading(_balanced(vectors), *columns)
+
+
+def readable(text: str) -> bytes:
+    """Return code, or what is said of it, as its tokens are read: in small letters, names divided."""
+    return legible(_divided(text))
 
 
 def _divided(text: str) -> str:
@@ -74,4 +79,6 @@ def _trained() -> NDArray[np.int8]:
 @cache
 def _both() -> NDArray[np.uint16]:
     """Return both halves of each token, shape (32000, 256), the bits of float16."""
-    return np.concatenate([load_model().table[:, :_HALF], _trained().astype(np.float16)], axis=1).view(np.uint16)
+    return np.concatenate([load_model().table[:, :_HALF], _trained().astype(np.float16)], axis=1).view(
+        np.uint16
+    )
