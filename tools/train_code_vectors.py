@@ -30,8 +30,8 @@ from sleuth.code.parsing.grammars import has_grammar
 from sleuth.code.parsing.languages import language_of
 from sleuth.code.parsing.parse import parse_source
 from sleuth.code.search.functions import outer_functions
+from sleuth.dense import load_model
 from sleuth.dense.code import readable
-from sleuth.dense.wordllama import load_model
 
 LIST = Path(__file__).with_name("code_vectors.txt")
 DIMENSION, STEPS, RATE, TEMPERATURE, PAIRS, OTHERS, MESSAGES = 128, 1300, 0.004, 0.1, 1024, 6000, 0.4

@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from sleuth.dense.wordllama import load_model
+from sleuth.dense import load_model
 from tools import train_code_vectors as training
 
 FIRST = '''
