@@ -284,7 +284,7 @@ def test_closing_ends_a_proof(damaged: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_proof_gives_its_memory_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each part of a proof ends with freed memory going back to the system: none is kept beside searches."""
+    """Each part of a proof ends with freed memory going back to the system: searches keep none of it."""
     events: list[str] = []
     monkeypatch.setattr(proofs, "trim", lambda: events.append("trim"))
     with Store.open(tmp_path / "index", create=True) as store:
