@@ -14,6 +14,7 @@ from sleuth.dense import (
     TOKENS,
     VOCABULARY,
     WEIGHTS,
+    CodeEmbedder,
     Vocabulary,
     WordLlamaEmbedder,
     is_gibberish,
@@ -124,6 +125,24 @@ def test_queries_equal_documents(texts: list[str]) -> None:
         np.isclose(length, 1, atol=1e-5) or (length == 0 and not text)
         for length, text in zip(lengths, texts, strict=True)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("getUserName", "get user name"),
+        ("HTTPServer", "http server"),
+        ("MAX_SIZE", "max_size"),
+        ("v2Api", "v2 api"),
+    ],
+)
+def test_names_in_code_are_divided(name: str, parts: str) -> None:
+    """The embedder of code reads the parts of a name that begin with capitals, as document and as query."""
+    code, plain = CodeEmbedder(), WordLlamaEmbedder().embed_query(parts)
+    assert code.embed_query(name).tolist() == plain.tolist()
+    assert code.embed_documents([name])[0].tolist() == plain.tolist()
+    assert np.array_equal(code.read([name]).tokens, WordLlamaEmbedder().read([parts]).tokens)
+    assert code.fingerprint != WordLlamaEmbedder.fingerprint
 
 
 def test_lone_surrogates() -> None:

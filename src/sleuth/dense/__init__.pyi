@@ -1,4 +1,3 @@
-from sleuth.dense.code import CodeEmbedder as CodeEmbedder
 from sleuth.dense.embedding import check_embedder as check_embedder
 from sleuth.dense.embedding import dimension_of as dimension_of
 from sleuth.dense.embedding import embed_texts as embed_texts
@@ -11,6 +10,7 @@ from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
 from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
 from sleuth.dense.packages import open_package as open_package
 from sleuth.dense.search import DenseSearcher as DenseSearcher
+from sleuth.dense.wordllama import CodeEmbedder as CodeEmbedder
 from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder
 
 __all__: list[str]

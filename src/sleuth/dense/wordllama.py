@@ -10,6 +10,7 @@ compares them), ten times as fast.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -42,6 +43,8 @@ _FIRST_BYTE, _FIRST_TEXT = 3, 259
 """The tokens between stand for one byte each, of letters that have no token."""
 _LONGEST_PIECE: Final = 2
 """Most letters of a token that counts as a piece of an unknown word."""
+_INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""Where the next part of a name begins with a capital."""
 _GIBBERISH_SHARE = 0.5
 """Share of pieces above which a query is gibberish."""
 _PIECES, _FEWER_PIECES = 3, 2
@@ -81,6 +84,8 @@ class WordLlamaEmbedder:
     cheap = True
     unrelated = 0.25
     """Cosine that texts without anything in common rarely reach (docs/measured/search.md has the table)."""
+    code_weight = 0.001
+    """Of its ranks beside those of words in code search (docs/measured/code.md has the table)."""
     token_weight = 0.3
     """Measured over all test collections (docs/measured/quality.md has the table)."""
 
@@ -146,6 +151,19 @@ class WordLlamaEmbedder:
         model = load_model()
         columns = model.vocabulary.read([legible(text) for text in texts], most, model.halves, vectors)
         return Reading(vectors, *columns)
+
+
+class CodeEmbedder(WordLlamaEmbedder):
+    """The default embedder of code, where capitals divide names: `getUserName` is read as "get user name"."""
+
+    fingerprint = f"{WordLlamaEmbedder.fingerprint}/names"
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return one vector, shape (256,)."""
+        return super().embed_query(_INNER_CAPITAL.sub(" ", text))
+
+    def _read(self, texts: Sequence[str], most: int) -> Reading:
+        return super()._read([_INNER_CAPITAL.sub(" ", text) for text in texts], most)
 
 
 def _package() -> Path:

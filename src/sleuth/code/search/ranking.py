@@ -42,7 +42,7 @@ SHORT = {"title": 0.76, "stem": 0.75}
 MEANING = 1.5
 """What the vector leg counts among the signals: a tenth of all others (docs/measured/code.md)."""
 
-SHORT_MEANING = 4.0
+SHORT_MEANING = 2.2
 """What the vector leg counts for a short query."""
 
 CATEGORY_FACTORS = {"code": 1.0, "test": 0.6, "docs": 0.7, "config": 0.8, "generated": 0.5}
