@@ -223,7 +223,7 @@ def test_a_killed_run_leaves_the_last_snapshot(tmp_path: Path, git: Git) -> None
         done = index_path(storage, git.root)
     killed = git.commit({f"m{i}.py": "def f():\n" + "    x = 1\n" * 300 for i in range(400)})
     code = (
-        "import sys\nfrom sleuth.code import index_path\nfrom sleuth.code.repository import WorktreeSource\n"
+        "import sys\nfrom sleuth.code import index_path\nfrom sleuth.code.repository.sources import WorktreeSource\n"
         "from sleuth.engine import open_code\nread = WorktreeSource.read\n"
         "def read_some(source, files):\n"
         "    yield from read(source, files[:100])\n"
