@@ -77,3 +77,27 @@ def test_a_mail_with_an_attachment(tmp_path: Path) -> None:
     assert mail.simple_mail(message.as_bytes()) is None
     assert mail.simple_mail(b"Subject: a\nTo: " + b"a" * 2_000 + b"\n\nbody") is None
     assert "12:00" in only(tmp_path / "a.eml", MAILS[0]).page_content
+
+
+def test_a_mail_of_many_parts() -> None:
+    """The encoding of each part is guessed, so a mail of more parts than mails have is left to the parser."""
+
+    def of_parts(number: int) -> bytes:
+        return (
+            b"Content-Type: multipart/mixed; boundary=B\n\n" + b"--B\n\ncaf\xe9 words\n" * number + b"--B--\n"
+        )
+
+    result = mail.simple_mail(of_parts(mail._MOST_PARTS))
+    assert result is not None
+    assert result.text.count("words") == mail._MOST_PARTS
+    assert mail.simple_mail(of_parts(mail._MOST_PARTS + 1)) is None
+
+
+def test_a_boundary_with_an_apostrophe() -> None:
+    """Python's parser finds no such boundary unless it stands between quotation marks."""
+    for boundary, is_simple in ((b"a'b", False), (b'"a\'b"', True)):
+        content = b"Content-Type: multipart/mixed; boundary=" + boundary + b"\n\n--a'b\n\nwords\n--a'b--\n"
+        message = message_from_bytes(content, policy=mail._POLICY)
+        assert isinstance(message, EmailMessage)
+        assert mail._body(message) == ("words" if is_simple else "")
+        assert (mail.simple_mail(content) is not None) == is_simple

@@ -201,10 +201,12 @@ _text_type = re.compile(
 )
 _of_texts = re.compile(
     rf"multipart/(?:alternative|mixed){_GAP}boundary="
-    r"(?P<mark>\")?(?P<boundary>(?(mark)[\w'()+,./:=-]|[\w'+.-]){1,100})(?(mark)\")",
+    r"(?P<mark>\")?(?P<boundary>(?(mark)[\w'()+,./:=-]|[\w+.-]){1,100})(?(mark)\")",
     re.ASCII | re.IGNORECASE,
 )
 """By header, as most mails have it: a text, and parts of which each may be one."""
+_MOST_PARTS: Final = 20
+"""Mails of more parts are parsed in a process: to guess the encoding of each of many small texts takes seconds."""
 
 
 def simple_mail(data: bytes) -> SimpleMail | None:
@@ -245,8 +247,8 @@ def _part(data: bytes) -> _MailPart | None:
 
 
 def _parts(body: bytes, separator: bytes) -> list[_MailPart]:
-    """Return the parts of a body; none unless all separators are lines of their own, and the last one ends it."""
-    pieces = body.split(separator)
+    """Return the parts of a body, 20 at most; none unless each separator is a line, and the last one ends the body."""
+    pieces = body.split(separator, _MOST_PARTS + 1)
     preamble, contents, rest = pieces[0], pieces[1:-1], pieces[-1]
     if not (preamble == b"" or preamble.endswith(b"\n")) or not _closing.match(rest):
         return []
