@@ -44,11 +44,19 @@ def kinds(query: str, *, sources: tuple[str, ...] = ("docs", "code")) -> dict[st
         ("definite", "end of month", "month"),
         ("spelled", "total price", "total"),
         ("covered", "ledger", "zebra"),
+        ("covered", "ledgers", "II"),
     ],
 )
 def test_a_cue(cue: str, query: str, other: str) -> None:
     """Each cue is 1 for one query and 0 for another that resembles it."""
     assert [getattr(scale.cues(each, [PAGES, CODE]), cue) for each in (query, other)] == [1, 0]
+
+
+@pytest.mark.parametrize("word", ["Straße", "Ρυθμίσεις", "ﬂow"])
+def test_letters_with_other_forms(word: str) -> None:
+    """A word of a page is covered also where the analyzer writes its letters in another way."""
+    page = item("docs", f"The word {word} is here.")
+    assert scale.cues(word, [[page], CODE]).covered == 1
 
 
 @pytest.mark.parametrize(

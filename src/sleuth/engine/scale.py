@@ -174,8 +174,8 @@ def cues(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> Cues:
     terms = tokens(query)
     words = set(terms[:_TERMS])
     names = [_name_of(item) for head in heads for item in head if _is_code(item)]
-    texts = [_text_of(item).lower() for head in heads for item in head[:_READ] if not _is_code(item)]
-    stems = [word.rstrip("i") for word in words]  # "bodi" is that of "body"
+    texts = [_text_of(item).casefold() for head in heads for item in head[:_READ] if not _is_code(item)]
+    stems = [word.rstrip("i") or word for word in words]  # "bodi" is that of "body"
     parts = [set(tokens(name)[1:]) - {"get"} for name in names]
     most = max((sum(stem in text for stem in stems) for text in texts), default=0)
     return Cues(
