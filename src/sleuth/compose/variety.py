@@ -77,7 +77,7 @@ class _Choice:
 
     def __init__(self, first: Sequence[RetrievedItem], items_at: ItemsAt, window: int) -> None:
         self._items, self._read, self._window = list(first), items_at, window
-        self._documents = documents_of(self._items)
+        self._documents: list[str] = []
         self._is_whole = False
         self._counts = dict[str, int]()
         self._repeats = Repeats(len(first))
@@ -91,26 +91,39 @@ class _Choice:
         items, documents, counts = self._items, self._documents, self._counts
         next_place = 0
         while len(selection) < count and next_place < len(places):
-            batch: list[int] = []
-            while len(selection) + len(batch) < count and next_place < len(places):
+            missing = count - len(selection)
+            if not per_document:
+                batch = self._read_of(places[next_place : next_place + missing])
+                next_place = next_place + len(batch) if batch else len(places)
+                selection += self._without_copies(batch)
+                continue
+            batch = []
+            while len(batch) < missing and next_place < len(places):
                 place = places[next_place]
-                if place >= len(items) and not self._read_up_to(place, count - len(selection) - len(batch)):
+                if place >= len(items) and not self._read_up_to(place, missing - len(batch)):
                     next_place = len(places)
                     break
                 next_place += 1
-                if per_document:
-                    document = documents[place]
-                    if counts.get(document, 0) >= per_document:
-                        others.append(place)
-                        continue
-                    counts[document] = counts.get(document, 0) + 1
+                if place >= len(documents):
+                    documents += documents_of(items[len(documents) : place + count])
+                document = documents[place]
+                if counts.get(document, 0) >= per_document:
+                    others.append(place)
+                    continue
+                counts[document] = counts.get(document, 0) + 1
                 batch.append(place)
             new_places = self._without_copies(batch)
             selection += new_places
-            if per_document:
-                for place in set(batch).difference(new_places):
-                    counts[documents[place]] -= 1
+            for place in set(batch).difference(new_places):
+                counts[documents[place]] -= 1
         return selection, [*others, *places[next_place:]]
+
+    def _read_of(self, places: Sequence[int]) -> Sequence[int]:
+        """Return those of ascending places whose hits are read. If there are none, read the next hits first."""
+        if places[-1] < len(self._items):
+            return places
+        self._read_up_to(places[0], len(places))
+        return [place for place in places if place < len(self._items)]
 
     def _read_up_to(self, place: int, missing: int) -> bool:
         """Read hits up to a place, and so many as are missing and a few more; return whether there is a hit."""
@@ -119,21 +132,20 @@ class _Choice:
             places = range(start, start + max(HEAD // 2, missing + missing // 4))
             items = self._read(places)
             self._items += items
-            self._documents += documents_of(items)
             self._is_whole = len(items) < len(places)
         return place < len(self._items)
 
     def _without_copies(self, places: Sequence[int]) -> list[int]:
         """Return the places of hits that are no copies; a copy is named in the hit that it repeats."""
         new_places: list[int] = []
+        items, compared, add, window = self._items, self._compared, self._repeats.add, self._window
         for place in places:
-            if place < self._window:
-                item = self._items[place]
-                original = self._repeats.add(item.text)
+            if place < window:
+                original = add(items[place].text)
                 if original is not None:
-                    self._copies.setdefault(self._compared[original], []).append(item.id)
+                    self._copies.setdefault(compared[original], []).append(items[place].id)
                     continue
-                self._compared.append(place)
+                compared.append(place)
             new_places.append(place)
         return new_places
 

@@ -1,9 +1,11 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
 """Tells which texts of a list repeat earlier ones, by the runs of words that they share."""
 
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
+
+cdef extern from "Python.h":
+    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef enum:
     RUN = 3            # words of a run
@@ -63,13 +65,18 @@ cdef class Repeats:
 
     def add(self, str text not None):
         """Return the place of the distinct text that holds most of this one; None, and add it, if it repeats none."""
-        cdef bytes utf8 = text.encode("utf-8", "replace")
-        cdef const uint8_t* start = <const uint8_t*>PyBytes_AS_STRING(utf8)
+        cdef const char* start
+        cdef Py_ssize_t size
         cdef uint32_t owner = <uint32_t>len(self.sizes), added = 0, shared = 0, best = 0, n, i, hash, own, *shares
         cdef Run* run
-        n = read_words(start, start + PyBytes_GET_SIZE(utf8), _words)
+        try:
+            start = PyUnicode_AsUTF8AndSize(text, &size)  # no copy of what is ASCII
+        except UnicodeEncodeError:  # a lone surrogate
+            text = text.encode("utf-8", "replace").decode()
+            start = PyUnicode_AsUTF8AndSize(text, &size)
+        n = read_words(<const uint8_t*>start, <const uint8_t*>start + size, _words)
         n = n - RUN + 1 if n >= RUN else (n > 0)
-        while 3 * (self.used + n) > 2 * self.mask:
+        while 4 * (self.used + n) > 3 * self.mask:
             self._grow()
         shares = <uint32_t*>calloc(owner + 1, sizeof(uint32_t))
         if shares == NULL:

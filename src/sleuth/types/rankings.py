@@ -51,8 +51,12 @@ def document_of(id: str) -> str:
 
 
 def documents_of(items: Iterable[RetrievedItem]) -> list[str]:
-    """Return the id of the document of each passage."""
-    return [document_of(item.id) for item in items]
+    """Return the id of the document of each passage, as `document_of`, in one call."""
+    return [
+        document if document and number.isdecimal() else item.id
+        for item in items
+        for document, _, number in (item.id.rpartition("#"),)
+    ]
 
 
 class RetrievedItem(BaseModel):
@@ -77,33 +81,29 @@ class RetrievedItem(BaseModel):
     extra: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
-    def of_passages(cls, passages: Iterable[dict[str, Any]], scores: Iterable[float]) -> list[RetrievedItem]:
+    def of_passages(cls, passages: Iterable[dict[str, Any]], scores: Iterable[float | None]) -> list[Self]:
         """Return items of passages of an index, which have "id", "text" and "metadata", with these scores.
 
         Args:
             passages: belong to the items from now on.
         """
-        items: list[RetrievedItem] = []
+        items, new = list[Self](), cls.__new__
         for passage, score in zip(passages, scores, strict=True):
             passage["score"], passage["extra"] = score, {}
-            items.append(cls._of(passage, {"id", "text", "metadata", "score"}))
+            item = new(cls)
+            _set_values(item, passage)
+            _set_names(item, {"id", "text", "metadata", "score"})
+            _set_extra(item, None)
+            _set_private(item, None)
+            items.append(item)
         return items
 
-    @classmethod
-    def _of(cls, values: dict[str, Any], names: set[str]) -> Self:
-        """Return an item with values that need no check, and the names of those that were given."""
-        item = cls.__new__(cls)
-        _set_values(item, values)
-        _set_names(item, names)
-        _set_extra(item, None)
-        _set_private(item, None)
-        return item
-
-    def with_extra(self, **extra: Any) -> RetrievedItem:
+    def with_extra(self, **extra: Any) -> Self:
         """Return a copy with more values in `extra`."""
-        return self._of(
-            {**self.__dict__, "extra": {**self.extra, **extra}}, {*self.model_fields_set, "extra"}
-        )
+        (item,) = self.of_passages([{**self.__dict__}], [self.score])
+        item.extra.update(self.extra, **extra)
+        _set_names(item, {*self.model_fields_set, "extra"})
+        return item
 
     @property
     def document_id(self) -> str:

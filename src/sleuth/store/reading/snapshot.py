@@ -85,35 +85,19 @@ class _Stored(NamedTuple):
         """The id of the chunk."""
         return f"{self.document_id}#{self.n}"
 
-    def shown(self) -> dict[str, Any]:
-        """Return what a hit shows and filters see: the chunk's metadata over the document's over what the store knows.
+    def row(self, passage: dict[str, Any]) -> Row:
+        """Return the chunk as callers of the store see it.
 
-        `store.record.rows` makes the same of a whole batch, column by column.
+        Args:
+            passage: what a hit shows of it.
         """
-        values: dict[str, Any] = {"source": self.source or self.document_id}
-        if line := self.line:
-            values["start_line"], values["end_line"] = line, line + self.lines
-        if self.title:
-            values["title"] = self.title
-        if self.page is not None:
-            values["page"] = self.page
-        if self.fields and (heading := parsed_json(self.fields).get("heading")) is not None:
-            values["heading"] = heading
-        if self.metadata:
-            values |= parsed_json(self.metadata)
-        if self.own:
-            values |= parsed_json(self.own)
-        return values
-
-    def row(self) -> Row:
-        """Return the chunk as callers of the store see it."""
         return Row(
             self.key,
-            self.id,
+            passage["id"],
             self.document_id,
             self.n,
             self.text,
-            self.shown(),
+            passage["metadata"],
             from_json(self.fields),
             self.start,
             self.start + len(self.text),
@@ -134,6 +118,34 @@ class _Stored(NamedTuple):
             from_json(self.fields),
             from_json(self.own),
         )
+
+
+def _passages(rows: Iterable[_Stored]) -> list[dict[str, Any]]:
+    """Return what hits show: id, text, and the chunk's metadata over the document's over what the store knows.
+
+    `store.record.rows` makes the same metadata of a whole batch, column by column.
+    """
+    passages: list[dict[str, Any]] = []
+    for row in rows:
+        values: dict[str, Any] = {"source": row.source or row.document_id}
+        if line := row.line:
+            values["start_line"], values["end_line"] = line, line + row.lines
+        if row.title:
+            values["title"] = row.title
+        if row.page is not None:
+            values["page"] = row.page
+        if row.fields and (heading := parsed_json(row.fields).get("heading")) is not None:
+            values["heading"] = heading
+        if row.metadata:
+            values |= parsed_json(row.metadata)
+        if row.own:
+            values |= parsed_json(row.own)
+        passages.append({"id": f"{row.document_id}#{row.n}", "text": row.text, "metadata": values})
+    return passages
+
+
+def _rows(chunks: Sequence[_Stored]) -> list[Row]:
+    return [chunk.row(passage) for chunk, passage in zip(chunks, _passages(chunks), strict=True)]
 
 
 class _Extent(NamedTuple):
@@ -178,7 +190,7 @@ class IndexSnapshot:
 
     def rows(self, keys: Iterable[int]) -> list[Row]:
         """Return the chunks with these keys, in this order. Every key must exist in this version."""
-        return [row.row() for row in self._stored(keys)]
+        return _rows(self._stored(keys))
 
     def items(self, keys: Iterable[int], scores: Iterable[float]) -> list[RetrievedItem]:
         """Return the same as hits with these scores."""
@@ -186,10 +198,7 @@ class IndexSnapshot:
 
     def passages(self, keys: Iterable[int]) -> list[dict[str, Any]]:
         """Return the id, the text and the metadata of these chunks, by name."""
-        return [
-            {"id": f"{row.document_id}#{row.n}", "text": row.text, "metadata": row.shown()}
-            for row in self._stored(keys)
-        ]
+        return _passages(self._stored(keys))
 
     def _stored(self, keys: Iterable[int]) -> list[_Stored]:
         """Return the chunks with these keys, after they and their documents were compared with their checksums.
@@ -201,10 +210,12 @@ class IndexSnapshot:
         salt = self._connection.salt
         for values in self._connection.rows_on_pages(numbers):
             if has_checksums(values, _OF_CHUNK, salt, CHUNK_PARTS, DOCUMENT_PARTS):
-                rows[values[0]] = tuple.__new__(_Stored, values)
+                rows[values[0]] = tuple.__new__(_Stored, values)  # `_make` takes twice as long
+        if len(rows) == len(numbers):
+            return list(rows.values())
         others = numbers if not rows else [key for key in numbers if key not in rows]
         for values in select_in(self._connection, _COLUMNS, _JOINED, "c.key", others):
-            row = tuple.__new__(_Stored, values)  # `_make` takes twice as long
+            row = tuple.__new__(_Stored, values)
             if not has_checksums(values, _OF_CHUNK, salt, CHUNK_PARTS, DOCUMENT_PARTS):
                 raise damaged_row(row.id)
             rows[row.key] = row
@@ -294,7 +305,7 @@ class IndexSnapshot:
 
     def chunks_of(self, document_id: str) -> list[Row]:
         """Return all chunks of a document, in order; empty where there is no such document."""
-        return [row.row() for row in self._chunks_of(document_id)]
+        return _rows(self._chunks_of(document_id))
 
     def _chunks_of(self, document_id: str) -> list[_Stored]:
         extent = self._extent(document_id)
