@@ -52,6 +52,11 @@ def test_a_cue(cue: str, query: str, other: str) -> None:
     assert [getattr(scale.cues(each, [PAGES, CODE]), cue) for each in (query, other)] == [1, 0]
 
 
+def test_a_name_of_underscores_is_in_no_query() -> None:
+    """A function that is named `_` is not what a sentence with a full stop asks for."""
+    assert scale.cues("Ledgers are closed.", [[item("code", "def _(x): return x", name="_")]]).names == 0
+
+
 @pytest.mark.parametrize("word", ["Straße", "Ρυθμίσεις", "ﬂow"])
 def test_letters_with_other_forms(word: str) -> None:
     """A word of a page is covered also where the analyzer writes its letters in another way."""

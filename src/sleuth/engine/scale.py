@@ -198,8 +198,8 @@ def _verbs() -> frozenset[str]:
 def _names_code(query: str, names: Iterable[str]) -> bool:
     """Return whether a query, or an identifier in it, is one of the names; leading underscores do not matter."""
     tokens = [query.strip(), *filter(_LOOKS_LIKE_CODE.search, _TOKEN.findall(query))]
-    parts = {part.lstrip("_") for token in tokens for part in token.split(".")}
-    return not parts.isdisjoint(name.lstrip("_") for name in names if name)
+    parts = {part.lstrip("_") for token in tokens for part in token.split(".")} - {""}
+    return not parts.isdisjoint(name.lstrip("_") for name in names)
 
 
 def _is_code(item: RetrievedItem) -> bool:
