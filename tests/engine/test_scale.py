@@ -36,6 +36,8 @@ def kinds(query: str, *, sources: tuple[str, ...] = ("docs", "code")) -> dict[st
         ("code", "which class closes a ledger", "annotate a class"),
         ("code", "some module that closes it", "some modules that I import"),
         ("code", "where is a ledger closed", "where do I close a ledger"),
+        ("code", " class of a ledger", "no class of a ledger"),
+        ("code", "where\n  is a ledger closed", "where\n do I close a ledger"),
         ("how", "how do ledgers close", "how do I close ledgers"),
         ("text", "why is a ledger closed", "asynchronous I/O"),
         ("names", "__get_total_price", "ledger"),

@@ -171,6 +171,7 @@ def _kinds(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> _Kinds:
 def cues(query: str, heads: Sequence[Sequence[RetrievedItem]]) -> Cues:
     """Return what a query and the first hits of each source say about what it asks for."""
     tokens = get_analyzer(_ANALYZER).tokens
+    query = " ".join(query.split())  # the patterns have single blanks
     terms = tokens(query)
     words = set(terms[:_TERMS])
     names = [_name_of(item) for head in heads for item in head if _is_code(item)]
