@@ -87,7 +87,8 @@ class RetrievedItem(BaseModel):
         Args:
             passages: belong to the items from now on.
         """
-        items, new = list[Self](), cls.__new__
+        items: list[Self] = []
+        new = cls.__new__
         for passage, score in zip(passages, scores, strict=True):
             passage["score"], passage["extra"] = score, {}
             item = new(cls)
@@ -100,9 +101,11 @@ class RetrievedItem(BaseModel):
 
     def with_extra(self, **extra: Any) -> Self:
         """Return a copy with more values in `extra`."""
-        (item,) = self.of_passages([{**self.__dict__}], [self.score])
-        item.extra.update(self.extra, **extra)
+        item = self.__class__.__new__(self.__class__)
+        _set_values(item, {**self.__dict__, "extra": {**self.extra, **extra}})
         _set_names(item, {*self.model_fields_set, "extra"})
+        _set_extra(item, None)
+        _set_private(item, None)
         return item
 
     @property
