@@ -95,7 +95,8 @@ bench-code: $(VENV)-bench/.installed ## code search: quality over the collection
 	$(VENV)-bench/bin/python -m benchmarks.code_calls --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_resolution --work build/code $(foreach package,rich pydantic click,$(wildcard $(VENV)-bench/lib/python3*/site-packages/$(package)))
 	$(VENV)-bench/bin/python -m benchmarks.code_speed --work build/code $(or $(SRC),$(wildcard $(VENV)-bench/lib/python3*/site-packages))
-	$(VENV)-bench/bin/python -m benchmarks.sources sleuth=.:docs:src
+	folder=$$(mktemp -d) && git archive HEAD docs src | tar x -C $$folder && \
+	$(VENV)-bench/bin/python -m benchmarks.sources sleuth=$$folder:docs:src; rm -rf "$$folder"
 
 bench-answers: $(VENV)-bench/.installed ## answers and declined questions on collections with gold answers, and languages of XQuAD
 	for b in $(if $(MODEL),'answers --model $(MODEL)',answers disagreements wordings languages); do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
