@@ -54,6 +54,12 @@ def test_a_cue(cue: str, query: str, other: str) -> None:
     assert [getattr(scale.cues(each, [PAGES, CODE]), cue) for each in (query, other)] == [1, 0]
 
 
+def test_cues_of_more_than_one_word() -> None:
+    """Every word of a name counts, its first one too, and "the" and "of" count twice at most."""
+    cues = scale.cues("the end of the total price", [[item("code", "x", name="total_price_of_order")]])
+    assert (cues.definite, cues.spelled) == (2, 2 / 3)
+
+
 def test_a_name_of_underscores_is_in_no_query() -> None:
     """A function that is named `_` is not what a sentence with a full stop asks for."""
     assert scale.cues("Ledgers are closed.", [[item("code", "def _(x): return x", name="_")]]).names == 0

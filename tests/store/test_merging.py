@@ -8,7 +8,7 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from sleuth.store import IN_MEMORY, Store
@@ -36,13 +36,19 @@ def simulate(batches: list[int]) -> tuple[int, int]:
 
 @settings(deadline=None, max_examples=examples(20))
 @given(st.integers(0, 2**32), st.sampled_from([1, 10, 1000, 100_000]))
+@example(294, 100_000)
 def test_few_segments_and_little_rewriting(seed: int, largest: int) -> None:
-    """The number of segments and of writes per row grow with the logarithm of the rows."""
+    """The number of segments and of writes per row grow with the logarithm of the rows, beside the largest segments.
+
+    Those are two thirds of `MOST_ROWS` or more, less a batch.
+    """
     rng = random.Random(seed)
     batches = [rng.randint(1, largest) for _ in range(800)]
     total = sum(batches)
     most, rows_written = simulate(batches)
-    assert most <= 1 + merging.TINY + log(max(1.0, total / merging.TINY_ROWS), 3) + 1
+    n_largest = 3 * total // (2 * (merging.MOST_ROWS - largest))
+    shrinking = log(max(1.0, min(total, merging.MOST_ROWS) / merging.TINY_ROWS), 3)
+    assert most <= 1 + merging.TINY + shrinking + 1 + n_largest
     levels = log(max(3.0, total / min(batches)), 1.5)
     assert rows_written <= total * (levels + merging.TINY_ROWS / merging.TINY / max(1, largest))
 
