@@ -30,8 +30,8 @@
 #define FETCH_SECOND(p) ((void)(p))
 #endif
 
-#define LANES 16
-#define BLOCK 256 /* columns whose sums fit the registers of AVX-512 */
+#define LANES   16
+#define COLUMNS 256 /* columns whose sums fit the registers of AVX-512 */
 
 /* Asks for a row of n halves before it is read: into the first cache, or into the second, which can wait for more. */
 static ALWAYS_INLINE UNUSED void fetch_row(const uint16_t *row, size_t n) {
@@ -137,21 +137,21 @@ UNUSED static Dot best_dot(size_t n) {
 }
 
 #ifdef CLONED
-/* The sum of m rows of n halves, a multiple of BLOCK, which many registers hold at a time. */
+/* The sum of m rows of n halves, a multiple of COLUMNS, which many registers hold at a time. */
 F512 static void sum_rows_512(float *into, const uint16_t *halves, const int32_t *ids, size_t m, size_t n) {
-    for (size_t first = 0; first < n; first += BLOCK) {
-        __m512 sum[BLOCK / 16];
-        for (size_t k = 0; k < BLOCK / 16; k++) sum[k] = _mm512_setzero_ps();
+    for (size_t first = 0; first < n; first += COLUMNS) {
+        __m512 sum[COLUMNS / 16];
+        for (size_t k = 0; k < COLUMNS / 16; k++) sum[k] = _mm512_setzero_ps();
         for (size_t j = 0; j < m; j++) {
             const uint16_t *row = halves + (size_t)ids[j] * n + first;
-            if (j + 6 < m) fetch_row(halves + (size_t)ids[j + 6] * n + first, BLOCK);
+            if (j + 6 < m) fetch_row(halves + (size_t)ids[j + 6] * n + first, COLUMNS);
 #pragma GCC unroll 16
-            for (size_t k = 0; k < BLOCK / 16; k++) {
+            for (size_t k = 0; k < COLUMNS / 16; k++) {
                 const __m256i half = _mm256_loadu_si256((const __m256i *)(row + 16 * k));
                 sum[k] = _mm512_add_ps(sum[k], _mm512_cvtph_ps(half));
             }
         }
-        for (size_t k = 0; k < BLOCK / 16; k++) _mm512_storeu_ps(into + first + 16 * k, sum[k]);
+        for (size_t k = 0; k < COLUMNS / 16; k++) _mm512_storeu_ps(into + first + 16 * k, sum[k]);
     }
 }
 #endif
@@ -160,7 +160,7 @@ F512 static void sum_rows_512(float *into, const uint16_t *halves, const int32_t
 UNUSED static void sum_rows(float *into, const uint16_t *halves, const int32_t *ids, size_t m, size_t n) {
     void (*add)(float *, const uint16_t *, size_t) = add_halves;
 #ifdef CLONED
-    if (n % BLOCK == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
+    if (n % COLUMNS == 0 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
         sum_rows_512(into, halves, ids, m, n);
         return;
     }
