@@ -56,21 +56,15 @@ def read(name: str, sources: Sources, query: str, kind: str) -> Question:
 
 
 def fit(questions: list[Question]) -> NDArray[np.float64]:
-    """Return the weights of the cues and, last, the bias, by Newton's method; shape (1 + cues + 1,)."""
+    """Return the weights of the cues and, last, the bias; shape (1 + cues + 1,)."""
+    from sklearn.linear_model import LogisticRegression
+
     table = np.array([question.cues for question in questions])
     spread = table.std(axis=0) + 1e-9
-    table = np.column_stack([table / spread, np.ones(len(table))])
-    target = np.array([question.code for question in questions], dtype=float)
-    counts = np.where(target, CODE, 1.0)
-    penalty = np.full(table.shape[1], PENALTY)
-    penalty[-1] = 1e-6
-    weights = np.zeros(table.shape[1])
-    for _ in range(30):
-        chance = 1 / (1 + np.exp(-table @ weights))
-        slope = table.T @ (counts * (target - chance)) - penalty * weights
-        curve = table.T @ (table * (counts * chance * (1 - chance))[:, None]) + np.diag(penalty)
-        weights += np.linalg.solve(curve, slope)
-    return np.append(weights[:-1] / spread, weights[-1])
+    target = np.array([question.code for question in questions])
+    model = LogisticRegression(C=1 / PENALTY, tol=1e-8, max_iter=1000)
+    model.fit(table / spread, target, sample_weight=np.where(target, CODE, 1.0))
+    return np.append(model.coef_[0] / spread, model.intercept_)
 
 
 def is_code(question: Question, weights: NDArray[np.float64]) -> bool:

@@ -198,7 +198,7 @@ def _verbs() -> frozenset[str]:
 
 def _names_code(query: str, names: Iterable[str]) -> bool:
     """Return whether a query, or an identifier in it, is one of the names; leading underscores do not matter."""
-    tokens = [query.strip(), *filter(_LOOKS_LIKE_CODE.search, _TOKEN.findall(query))]
+    tokens = [query, *filter(_LOOKS_LIKE_CODE.search, _TOKEN.findall(query))]
     parts = {part.lstrip("_") for token in tokens for part in token.split(".")} - {""}
     return not parts.isdisjoint(name.lstrip("_") for name in names)
 

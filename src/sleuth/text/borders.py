@@ -235,7 +235,7 @@ def scan_rest(text: str, *, title_only: bool = False) -> Outline:
         start = over if overlined else above
         headings.append(_Heading(start, match.end() - 1, level, title.replace("`", "")))
         if title_only:
-            return _outline(text, headings, [])
+            break
     return _outline(text, headings, [] if title_only else _rest_kept(lines))
 
 

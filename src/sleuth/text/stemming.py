@@ -54,11 +54,9 @@ class Stemming:
         if stemmer is None:
             import Stemmer
 
-            is_known = (
-                self._algorithm in Stemmer.algorithms()
-            )  # 2.2, the oldest that is allowed, has no Czech
-            stemmer = (
-                Stemmer.Stemmer(self._algorithm, 0) if is_known else _Unstemmed
-            )  # 0: no cache of its own
+            # 2.2, the oldest that is allowed, has no Czech
+            is_known = self._algorithm in Stemmer.algorithms()
+            # 0: no cache of its own
+            stemmer = Stemmer.Stemmer(self._algorithm, 0) if is_known else _Unstemmed
             setattr(_stemmers, self._algorithm, stemmer)
         return stemmer

@@ -215,12 +215,12 @@ def simple_mail(data: bytes) -> SimpleMail | None:
     Each step is linear.
     """
     head = _part(data)
-    if head is None or not head.fields:
+    if head is None or not head.fields or not _is_inline(head):
         return None
     boundary = _of_texts.fullmatch(head.fields.get("content-type", ""))
     parts = [head] if boundary is None else _parts(head.body, f"--{boundary['boundary']}".encode())
     texts: list[str] = []
-    for part in parts if _is_inline(head) else ():
+    for part in parts:
         kind = _text_type.fullmatch(part.fields.get("content-type", "text/plain"))
         if kind is None or not _is_inline(part):
             return None

@@ -247,9 +247,8 @@ def _is_cut_off(file: Path) -> bool:
     """Return whether a database is shorter than its header says, by more pages than its log can hold."""
     for _ in range(2):  # a log may be copied into it meanwhile
         length = file.stat().st_size
-        record_file = file_of(
-            file
-        )  # SQLite has it open, too: to open and close it here would release its locks
+        # SQLite has it open, too: to open and close it here would release its locks
+        record_file = file_of(file)
         header = os.pread(record_file.fd, _HEADER_BYTES, 0)
         page, pages = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
         logged = log_bytes(file) // (page + 1)

@@ -341,7 +341,8 @@ def _check_coverage(
     present = live.present
     covered = keys[~np.isin(keys, live.dead)]
     twice = len(covered) - len(np.unique(covered))
-    missing, foreign = (np.count_nonzero(~np.isin(*of)) for of in ((present, covered), (covered, present)))
+    missing = np.count_nonzero(~np.isin(present, covered))
+    foreign = len(np.unique(covered[~np.isin(covered, present)]))
     if twice or foreign:
         message = f"{twice} rows are in two segments, {foreign} are of no document"
         yield Finding("error", leg, message, REBUILD)
