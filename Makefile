@@ -10,7 +10,7 @@ KERNELS := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := -m pip install --no-compile
 EDITABLE := SLEUTH_COMPILED=1 $(BIN)/python $(INSTALL) --no-build-isolation --editable
 
-.PHONY: help demo test test-all picture release-check browser conformance conformance-mteb cluster agents check build wheel reference docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
+.PHONY: help demo test test-all picture release-check browser conformance conformance-mteb cluster core agents check build wheel reference docs bench bench-quality bench-code bench-answers bench-cluster image-steps campaigns filters load api overflow sanitize fuzz damage mutants soak formats clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ browser: $(VENV)/.developed $(VENV)/.kernels ## install what the tests of the we
 	@command -v chromium chromium-browser google-chrome > /dev/null || apt-get install -y chromium || sudo apt-get install -y chromium
 	npm install --silent --no-audit --no-fund --prefix build/browser axe-core@4
 	$(BIN)/python -m pytest tests/surfaces/page
+
+core: $(VENV)/.developed $(VENV)/.kernels ## the suite of the core without the folder of plugins
+	$(BIN)/python -m pytest -m slow tests/test_plugins.py
 
 agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of MCP (from npm, with a Node for them), run them, and time the start of the server
 	npm install --silent --no-audit --no-fund --prefix build/conformance @modelcontextprotocol/conformance node@22
@@ -180,11 +183,11 @@ wheel: $(VENV)/.tools ## build a wheel in dist/, install it in a fresh environme
 	@tools/step "Build the wheel" $(BIN)/python -m pip wheel --no-build-isolation --no-deps --wheel-dir dist .
 	@$(BIN)/python tools/check_wheel.py dist/sleuth-*.whl
 
-reference: $(VENV)/.developed build ## write docs/reference, the manual page and the completions again, from the code
+reference: $(VENV)/.developed build ## write docs/reference (git ignores it), the manual page and the completions, from the code
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/shell_files.py
 
-docs: $(VENV)/.documented ## build the site in build/site; a broken link fails
+docs: $(VENV)/.documented reference ## build the site in build/site; a broken link fails
 	$(BIN)/python tools/site.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 

@@ -30,7 +30,7 @@ from sleuth import Document, Engine
 from sleuth.dense import DenseLeg, WordLlamaEmbedder
 from sleuth.engine import EncoderReranker
 from sleuth.evaluate import Collection, make_run, open_collection, score
-from sleuth.neural import OnnxEmbedder
+from sleuth.plugins.neural import OnnxEmbedder
 from sleuth.store import text_hash
 
 MEASURE = "nDCG@10"

@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.quality import DATA
 from sleuth.evaluate import open_collection
-from sleuth.neural import OnnxEmbedder
+from sleuth.plugins.neural import OnnxEmbedder
 
 ROUNDS = 3
 LENGTHS = {"whole": None, "first 200 characters": 200, "first 60 characters": 60}

@@ -21,6 +21,7 @@ SRC = Path(__file__).parents[1] / "src" / "sleuth"
 
 BASE = {
     "arguments",
+    "extensions",
     "closing",
     "vectors",
     "errors",
@@ -33,9 +34,9 @@ BASE = {
     "request",
 }
 GROUND = BASE | {"filters", "settings", "text", "store", "files"}
-FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm", "neural", "sparse"}
+FAMILIES = {"lexical", "dense", "code", "web", "knowledge_base", "vector_store", "llm"}
 COMPOSITION = {"compose", "answer", "evaluate"}
-INTERNAL = {"store", "lexical", "dense", "sparse"}
+INTERNAL = {"store", "lexical", "dense"}
 ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager", "remote"}
 
 ALLOWED: dict[str, set[str]] = {
@@ -44,6 +45,7 @@ ALLOWED: dict[str, set[str]] = {
     "vectors": {"errors"},
     "closing": set(),
     "lazy": set(),
+    "extensions": {"logs"},
     "logs": set(),
     "threads": set(),
     "types": {"errors"},
@@ -57,7 +59,6 @@ ALLOWED: dict[str, set[str]] = {
     "files": BASE,
     "store": BASE | {"filters"},
     **{family: GROUND | {"compose", "remote"} for family in FAMILIES},
-    "sparse": GROUND | {"lexical", "neural"},
     "compose": BASE | {"filters", "text", "remote"},
     "answer": BASE | {"filters", "text", "remote"},
     "evaluate": BASE | {"filters"},
@@ -70,8 +71,9 @@ ALLOWED: dict[str, set[str]] = {
     "integrations": BASE | {"filters", "engine", "vector_store", "text", "remote", "evaluate", "surfaces"},
     "testing": BASE | {"filters", "knowledge_base"},
     "__main__": {"surfaces"},
-    "__init__": {"cluster"},  # it names what registers backends
+    "__init__": set(),
 }
+ALLOWED["plugins"] = ALLOWED.keys() - {"__main__"}  # their public names alone: test_plugins.py
 """For each room, the rooms that it may import from."""
 
 
@@ -104,7 +106,7 @@ def import_statements(path: Path) -> tuple[Import, ...]:
     return tuple(_import_statements(ast.parse(path.read_text("utf8")), for_types=False))
 
 
-BY_NAME = {"import_module", "register_module"}
+BY_NAME = {"import_module"}
 """Functions that import the module whose name they are given."""
 
 
@@ -173,6 +175,7 @@ def test_the_map_shows_each_folder() -> None:
     entries |= {"types"} if any("types/" in line.split() for line in tree.splitlines()) else set()
     packages = {str(path.parent.relative_to(SRC)) for path in SRC.glob("*/__init__.py")}
     folders = {str(path.parent.relative_to(SRC)) for path in SRC.glob("*/*/__init__.py")}
+    folders = {folder for folder in folders if not folder.startswith("plugins/")}  # each has a README
     assert entries == packages - {"surfaces"} | folders
 
 
@@ -233,7 +236,7 @@ def modules_imported(
     return modules
 
 
-PAIRS = {"dense", "lexical", "sparse"}
+PAIRS = {"dense", "lexical", "plugins"}
 """Rooms in which a leg opens its searcher, and the searcher has the type of its leg."""
 
 
@@ -329,7 +332,8 @@ def test_each_folder_has_a_rule() -> None:
     """Each folder of a room has a rule, and no rule is for one that is gone."""
     folders: dict[str, set[str]] = {}
     for path in SRC.glob("*/*/__init__.py"):
-        folders.setdefault(path.parts[-3], {""}).add(path.parts[-2])
+        if path.parts[-3] != "plugins":  # see test_plugins.py
+            folders.setdefault(path.parts[-3], {""}).add(path.parts[-2])
     assert {room: set(rules) for room, rules in FOLDERS.items()} == folders
 
 
@@ -347,7 +351,7 @@ def test_folders_of_a_room_are_layers(room: str) -> None:
         assert below <= FOLDERS[room][folder] | {folder}, path
 
 
-MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli", "sleuth.integrations"}
+MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli", "sleuth.integrations", "sleuth.plugins"}
 """Packages whose modules are imported by name: one for each server, suite, command or framework."""
 
 
@@ -437,7 +441,17 @@ def test_init_modules_hold_names_only() -> None:
 def test_only_remote_rooms_open_connections() -> None:
     """Only the packages that use services import sockets and HTTP clients."""
     network = {"socket", "urllib.request", "http.client", "httpx", "requests", "aiohttp", "boto3", "botocore"}
-    allowed = {"remote", "web", "knowledge_base", "vector_store", "llm", "cluster", "surfaces", "testing"}
+    allowed = {
+        "remote",
+        "web",
+        "knowledge_base",
+        "vector_store",
+        "llm",
+        "cluster",
+        "surfaces",
+        "testing",
+        "plugins",
+    }
     for path in modules():
         if unit(path) in allowed:
             continue

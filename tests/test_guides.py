@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.neural import KNOWN
+from sleuth.plugins.neural import KNOWN
 from sleuth.testing.ollama import OllamaServer
 from sleuth.testing.tavily import TavilyServer, page
 from sleuth.testing.websearch import SearXNGServer
 from tests.cluster.conftest import s3, s3_endpoint  # noqa: F401 - fixtures
 from tests.guides import HOME, run_page
-from tests.neural import tiny
-from tests.neural.hub import Hub
+from tests.plugins.neural import tiny
+from tests.plugins.neural.hub import Hub
 
 DOCS = HOME / "docs"
 WORDS = {"how-to": 800, "concepts": 1500}

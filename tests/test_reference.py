@@ -1,4 +1,4 @@
-"""The pages of docs/reference say what the code says."""
+"""The reference is written from the code, and links to it lead somewhere."""
 
 from __future__ import annotations
 
@@ -13,29 +13,38 @@ from pathlib import Path
 
 import pytest
 
-from sleuth.surfaces.cli.main import COMMANDS
+from sleuth.surfaces.cli.main import command_names
+from tests.test_links import anchors
 
 HOME = Path(__file__).parents[1]
 TOOL = runpy.run_path(str(HOME / "tools" / "reference.py"))
-PAGES: Path = TOOL["PAGES"]
 SHELL_FILES = runpy.run_path(str(HOME / "tools" / "shell_files.py"))
 
 
-@pytest.mark.parametrize("name", TOOL["WRITERS"])
-def test_a_page_is_what_the_tool_writes(name: str) -> None:
-    """Each page equals what `make reference` writes now."""
-    assert (PAGES / name).read_text("utf8") == TOOL["page"](name), "run `make reference`"
+@pytest.fixture(scope="module")
+def pages() -> dict[str, str]:
+    """Return the pages by name, as `make reference` writes them."""
+    return {name: TOOL["page"](name) for name in TOOL["WRITERS"]}
 
 
-def test_no_page_is_left_over() -> None:
-    """The folder has the pages that the tool writes, and no other."""
-    assert {path.name for path in PAGES.iterdir()} == set(TOOL["WRITERS"])
+def test_links_to_the_reference_lead_somewhere(pages: dict[str, str], tmp_path: Path) -> None:
+    """Each link of a page to the reference is a page of it, and each anchor a heading of that page."""
+    places: list[tuple[str, str]] = []
+    for page in [*HOME.glob("*.md"), *(HOME / "docs").rglob("*.md")]:
+        if page.parent != TOOL["PAGES"]:
+            places += re.findall(
+                r"\]\([./]*(?:docs/)?reference/([\w-]+\.md)#?([\w-]*)\)", page.read_text("utf8")
+            )
+    assert len(places) > len(pages)
+    for name, anchor in places:
+        (tmp_path / name).write_text(pages[name], "utf8")
+        assert not anchor or anchor in anchors(tmp_path / name), f"{name}#{anchor}"
 
 
-def test_commands_of_groups_are_there() -> None:
+def test_commands_of_groups_are_there(pages: dict[str, str]) -> None:
     """The command line has each command, those of groups too, and each option with its short form."""
-    text = (PAGES / "command-line.md").read_text("utf8")
-    for name in COMMANDS:
+    text = pages["command-line.md"]
+    for name in command_names():
         assert f"\n## sleuth {name}\n" in text
     assert "\n### sleuth code refs\n" in text
     assert "| `--index`, `-i` |" in text
@@ -48,9 +57,9 @@ def test_variables_of_the_environment_are_listed() -> None:
     assert listed == TOOL["read_variables"]()
 
 
-def test_links_within_a_page_have_headings() -> None:
+def test_links_within_a_page_have_headings(pages: dict[str, str]) -> None:
     """Each object that the HTTP reference links has a heading."""
-    text = (PAGES / "http.md").read_text("utf8")
+    text = pages["http.md"]
     headings = {name.lower() for name in re.findall(r"^### (\w+)$", text, re.MULTILINE)}
     assert set(re.findall(r"\]\(#(\w+)\)", text)) - headings == set()
 
@@ -74,7 +83,9 @@ def test_man_reads_the_manual() -> None:
         capture_output=True, text=True, check=False, env={**os.environ, "MANWIDTH": "200", "LC_ALL": "C.UTF-8"},
     )  # fmt: skip
     assert (result.returncode, result.stderr) == (0, "")
-    assert [name for name in COMMANDS if not re.search(rf"^ +{name}\b", result.stdout, re.MULTILINE)] == []
+    assert [
+        name for name in command_names() if not re.search(rf"^ +{name}\b", result.stdout, re.MULTILINE)
+    ] == []
 
 
 def test_bash_completes_commands() -> None:

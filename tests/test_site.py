@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 HOME = Path(__file__).parents[1]
+REFERENCE = runpy.run_path(str(HOME / "tools" / "reference.py"))
 SITE = runpy.run_path(str(HOME / "tools" / "site.py"))
 
 
@@ -22,8 +23,10 @@ def test_the_contents_have_every_page() -> None:
     """The table of contents names each page of docs once, and the index of decisions has every decision."""
     folder = HOME / "docs"
     pages = {
-        str(path.relative_to(folder)) for path in folder.rglob("*.md") if path.parent.name != "decisions"
-    }
+        str(path.relative_to(folder))
+        for path in folder.rglob("*.md")
+        if path.parent.name not in ("decisions", "reference")
+    } | {f"reference/{name}" for name in REFERENCE["WRITERS"]}
     assert contents().keys() == pages - {"README.md"}
     index = (folder / "decisions" / "README.md").read_text("utf8")
     for decision in (folder / "decisions").glob("*.md"):

@@ -1,6 +1,6 @@
 """Write docs/reference from the code: commands, the HTTP API, Python, settings and errors.
 
-python tools/reference.py     # `make reference`; a test compares its output with the files
+python tools/reference.py     # `make reference`; git ignores the pages
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PACKAGES = (
     "sleuth.hooks",
     "sleuth.ingest",
     "sleuth.lexical",
-    "sleuth.neural",
+    "sleuth.plugins.neural",
     "sleuth.compose",
     "sleuth.answer",
     "sleuth.code",
@@ -120,12 +120,11 @@ def commands() -> dict[str, click.Command]:
     import typer.main
 
     from sleuth.surfaces.cli.app import app
-    from sleuth.surfaces.cli.main import COMMANDS
+    from sleuth.surfaces.cli.main import command_names, register
 
-    for module in dict.fromkeys(COMMANDS.values()):
-        import_module(f"sleuth.surfaces.cli.{module}")
+    register([])
     root = typer.main.get_command(app)
-    return {name: root.commands[name] for name in COMMANDS}  # type: ignore[attr-defined]
+    return {name: root.commands[name] for name in command_names()}  # type: ignore[attr-defined]
 
 
 def command_line() -> str:

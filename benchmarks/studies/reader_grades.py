@@ -27,7 +27,7 @@ from sleuth.answer.evidence import NO_EVIDENCE, Evidence, weigh_evidence
 from sleuth.answer.extractive import passages_about
 from sleuth.answer.quotes import choose
 from sleuth.answer.words import page_of, readable
-from sleuth.neural import OnnxCrossEncoder
+from sleuth.plugins.neural import OnnxCrossEncoder
 from sleuth.results import Grade
 from sleuth.types import RetrievedItem
 

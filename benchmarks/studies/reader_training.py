@@ -198,7 +198,7 @@ def report(model: Any, pairs: Sequence[Pair]) -> float:
 
 
 def export(model: Any, start: Path, folder: Path) -> None:
-    """Write a model with weights in 8 bits, and what `sleuth.neural` needs beside it."""
+    """Write a model with weights in 8 bits, and what `sleuth.plugins.neural` needs beside it."""
     import torch
     from onnxruntime.quantization import QuantType, quantize_dynamic
 

@@ -27,8 +27,8 @@ from benchmarks.passages import passages, queries
 from benchmarks.quality import DATA
 from benchmarks.splade import packaged, write_model
 from sleuth import Engine
-from sleuth.neural import OnnxSparseEncoder
-from sleuth.sparse import SparseLeg
+from sleuth.plugins.neural import OnnxSparseEncoder
+from sleuth.plugins.sparse import SparseLeg
 from sleuth.store import LegRequest, LegSearcher, RankingLeg, Rows, SegmentView
 
 QUERIES = 300

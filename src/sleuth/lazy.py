@@ -1,14 +1,11 @@
-"""What is imported when it is first used: the names that a package exports, and modules that register something."""
+"""Imports the names that a package exports when they are first used."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+from typing import Any
 
 
 def exports_of(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
@@ -48,35 +45,6 @@ def _homes(stub: str) -> dict[str, str]:
     """Return the module that defines each name of a stub."""
     lines = (line.split() for line in stub.splitlines() if line.startswith("from "))
     return {name: home for _, home, *_, name in lines}
-
-
-_REGISTERED: dict[str, list[str]] = {}
-
-
-def register_module(what: str, module: str) -> None:
-    """Name a module that registers something when it is imported; `import_registered` imports it.
-
-    The package `sleuth` does this, which stands above all rooms: so a lower room finds what a higher one has.
-    """
-    _REGISTERED.setdefault(what, []).append(module)
-
-
-def import_registered(what: str) -> None:
-    """Import the modules that register something of this name; a second call costs next to nothing."""
-    for module in _REGISTERED.get(what, ()):
-        import_module(module)
-
-
-def installed_entry_points(group: str) -> list[EntryPoint]:
-    """Return the entry points of installed packages in a group, by name.
-
-    The files of all packages are parsed only where one of them names the group, which is rare.
-    """
-    from importlib.metadata import distributions, entry_points
-
-    if not any(group in (package.read_text("entry_points.txt") or "") for package in distributions()):
-        return []
-    return sorted(entry_points(group=group), key=lambda point: point.name)
 
 
 def _imports_of(name: str, package: str, file: str) -> list[str]:

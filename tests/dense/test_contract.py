@@ -1,20 +1,6 @@
 """Every embedder of the package passes the contract, with models created here: nothing is downloaded."""
 
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pytest
-
-from sleuth.dense import (
-    CodeEmbedder,
-    FastEmbedEmbedder,
-    Model2VecEmbedder,
-    SentenceTransformerEmbedder,
-    WordLlamaEmbedder,
-    open_package,
-)
-from sleuth.errors import ArgumentError, EmbeddingError, MissingPackageError
+from sleuth.dense import CodeEmbedder, WordLlamaEmbedder
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
 
@@ -27,64 +13,3 @@ class TestWordLlama(EmbedderContract):
 class TestCode(EmbedderContract):
     def make(self) -> Embedder:
         return CodeEmbedder()
-
-
-@pytest.fixture(scope="module")
-def static_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a model2vec model of a few words, saved by that package."""
-    package = pytest.importorskip("model2vec", reason="an extra of this package")
-    tokenizers = pytest.importorskip("tokenizers")
-    words = ["[UNK]", "one", "another", "text", "a", "b", "ünïcödé"]
-    tokenizer = tokenizers.Tokenizer(
-        tokenizers.models.WordLevel({word: i for i, word in enumerate(words)}, unk_token="[UNK]")  # noqa: S106
-    )
-    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    vectors = np.random.default_rng(0).standard_normal((len(words), 12)).astype(np.float32)
-    folder: Path = tmp_path_factory.mktemp("static")
-    package.StaticModel(vectors, tokenizer).save_pretrained(str(folder))
-    return folder
-
-
-class TestModel2Vec(EmbedderContract):
-    @pytest.fixture(autouse=True)
-    def model(self, static_model: Path) -> None:
-        self.folder = static_model
-
-    def make(self) -> Embedder:
-        return Model2VecEmbedder(str(self.folder))
-
-
-@pytest.mark.parametrize(
-    ("make", "module"),
-    [
-        (Model2VecEmbedder, "model2vec"),
-        (SentenceTransformerEmbedder, "sentence_transformers"),
-        (FastEmbedEmbedder, "fastembed"),
-    ],
-)
-def test_missing_package(make: Any, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the package, the error says what to install."""
-    monkeypatch.setitem(__import__("sys").modules, module, None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'sleuth\[(models|fastembed)\]'"):
-        make("some/model")
-
-
-def test_a_model_that_fails(static_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An exception of the model becomes an EmbeddingError with its message."""
-    embedder = Model2VecEmbedder(str(static_model))
-
-    def fail(*args: object, **options: object) -> None:
-        raise RuntimeError("out of memory")
-
-    monkeypatch.setattr(embedder._model, "encode", fail)
-    with pytest.raises(EmbeddingError, match=r"model2vec/.* failed: out of memory"):
-        embedder.embed_query("text")
-
-
-def test_open_package(static_model: Path) -> None:
-    """`open_package` opens a package and a model by name, and refuses another package."""
-    assert open_package("model2vec", str(static_model)).fingerprint == f"model2vec/{static_model}/12"
-    with pytest.raises(
-        ArgumentError, match="package must be one of sentence-transformers, model2vec, fastembed, got 'x'"
-    ):
-        open_package("x", "y")

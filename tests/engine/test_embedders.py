@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 
 from sleuth import Document, Engine, Ranking
-from sleuth.dense import Model2VecEmbedder, WordLlamaEmbedder
+from sleuth.dense import WordLlamaEmbedder
 from sleuth.engine import Searchers
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
 from sleuth.ingest import IndexInterrupted
+from sleuth.plugins.embedders import Model2VecEmbedder
 from sleuth.store import text_hash
 from tests.dense.strategies import HashEmbedder
 from tests.store.passages import put_passages

@@ -18,7 +18,7 @@ from sleuth.errors import EmbeddingError
 from sleuth.protocols import Reranker
 from sleuth.testing.contracts import RerankerContract
 from sleuth.types import RetrievedItem
-from tests.neural import tiny
+from tests.plugins.neural import tiny
 
 TEXTS = {"one": "a text of one", "two": "a text of two two", "three": "a text a text c d e"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -154,14 +153,6 @@ def test_entry_points(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     second = registry.plugins[f"good ({folder / 'good.py'})"]
     assert (second.status, second.error) == ("failed", "a plugin named 'good' is loaded from a-plugin 1.2")
     assert len([one for one in registry.hooks("call") if one.plugin == "good"]) == 1
-
-
-def test_entry_point_without_distribution() -> None:
-    """An entry point without a distribution is listed by its value."""
-    from sleuth.hooks.plugins import load_entry_point
-
-    info = load_entry_point(Morpheus(), EntryPoint("x", "nowhere", "sleuth.plugins"))
-    assert (info.origin, info.status) == ("nowhere", "failed")
 
 
 def test_folder_must_exist(tmp_path: Path) -> None:

@@ -12,12 +12,12 @@ from tokenizers import Tokenizer
 
 from sleuth import Document, Engine
 from sleuth.compose import CrossEncoderReranker
-from sleuth.dense import FastEmbedEmbedder, Model2VecEmbedder
 from sleuth.errors import EmbeddingError
+from sleuth.plugins.embedders import FastEmbedEmbedder, Model2VecEmbedder
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
 from tests.integrations.documents import check_examples, check_spelling, closed_network
-from tests.neural.tiny import WORDS, cross_encoder, tokenizer, write, write_encoder
+from tests.plugins.neural.tiny import WORDS, cross_encoder, tokenizer, write, write_encoder
 
 SETTINGS: dict[str, Any] = {
     "tokenizer_config": {"model_max_length": 64, "pad_token": "[PAD]"},

@@ -14,11 +14,11 @@ from transformers import BertConfig, BertForSequenceClassification, PreTrainedTo
 
 from sleuth import Document, Engine
 from sleuth.compose import CrossEncoderReranker
-from sleuth.dense import SentenceTransformerEmbedder
+from sleuth.plugins.embedders import SentenceTransformerEmbedder
 from sleuth.protocols import Embedder
 from sleuth.testing.contracts import EmbedderContract
 from tests.integrations.documents import check_spelling, closed_network
-from tests.neural.tiny import WORDS, tokenizer
+from tests.plugins.neural.tiny import WORDS, tokenizer
 
 __all__ = ["closed_network"]
 pytestmark = pytest.mark.usefixtures("closed_network")

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.main import COMMANDS, register
+from sleuth.surfaces.cli.main import command_names, register
 from sleuth.surfaces.cli.web import SearchByDefault
 
 HOME = Path(__file__).parents[2]
@@ -23,7 +23,7 @@ FENCE = re.compile(r"```(?:sh|bash|console)\n(.*?)```", re.DOTALL)
 @pytest.fixture(scope="module")
 def root() -> Any:
     """The command line, with every command."""
-    for name in COMMANDS:
+    for name in command_names():
         register([name])
     return typer.main.get_command(app)
 

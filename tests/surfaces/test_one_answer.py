@@ -15,7 +15,7 @@ import pytest
 from sleuth import CodeRetriever, Document, Engine, Sources, index_path, open_code, open_sources
 from sleuth.code import CodeRequest
 from sleuth.engine import SearchRequest, default_embedder
-from sleuth.neural import OnnxCrossEncoder
+from sleuth.plugins.neural import OnnxCrossEncoder
 from sleuth.request import defaults
 from sleuth.surfaces.cli.ask import ask
 from sleuth.surfaces.cli.code import search as code_search
@@ -25,7 +25,7 @@ from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.mcp import TOOLS, Tools, Workspace
 from sleuth.surfaces.page import OPTIONS
 from tests.commands import sleuth
-from tests.neural import tiny
+from tests.plugins.neural import tiny
 from tests.surfaces.http.conftest import Local, serving
 
 GUIDE = (

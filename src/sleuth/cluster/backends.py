@@ -1,11 +1,11 @@
-"""Registers the backends of this room: indexes of several shards, and published versions in object storage."""
+"""The backends of this room: indexes of several shards, and published versions in object storage."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sleuth.cluster.places import address_of, is_sharded
-from sleuth.engine import BackendKind, register_backend
+from sleuth.engine import BackendKind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,5 +25,7 @@ def _open_shards(path: str | Path, options: OpenOptions) -> Backend:
     return ShardedBackend.open(path, options)
 
 
-register_backend(BackendKind(lambda path: address_of(path) is not None, _open_published))
-register_backend(BackendKind(is_sharded, _open_shards))
+KINDS: Final = (
+    BackendKind(lambda path: address_of(path) is not None, _open_published),
+    BackendKind(is_sharded, _open_shards),
+)

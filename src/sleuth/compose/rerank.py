@@ -72,7 +72,7 @@ def reranked(
 
 
 class PairScorer(Protocol):
-    """A model that reads query and passage together, as `sleuth.neural.OnnxCrossEncoder` does."""
+    """A model that reads query and passage together, as `sleuth.plugins.neural.OnnxCrossEncoder` does."""
 
     def predict(self, pairs: list[tuple[str, str]], /) -> Iterable[float]:
         """Return one score for each pair, higher for better passages."""

@@ -5,10 +5,6 @@ from sleuth.dense.late import TokenReranker as TokenReranker
 from sleuth.dense.leg import DenseLeg as DenseLeg
 from sleuth.dense.missing import MissingEmbedder as MissingEmbedder
 from sleuth.dense.missing import MissingTokenEmbedder as MissingTokenEmbedder
-from sleuth.dense.packages import FastEmbedEmbedder as FastEmbedEmbedder
-from sleuth.dense.packages import Model2VecEmbedder as Model2VecEmbedder
-from sleuth.dense.packages import SentenceTransformerEmbedder as SentenceTransformerEmbedder
-from sleuth.dense.packages import open_package as open_package
 from sleuth.dense.search import DenseSearcher as DenseSearcher
 from sleuth.dense.wordllama import CodeEmbedder as CodeEmbedder
 from sleuth.dense.wordllama import WordLlamaEmbedder as WordLlamaEmbedder

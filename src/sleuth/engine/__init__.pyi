@@ -5,6 +5,7 @@ from sleuth.engine.crawling import acrawl_site as acrawl_site
 from sleuth.engine.crawling import crawl_site as crawl_site
 from sleuth.engine.documents import DocumentPage as DocumentPage
 from sleuth.engine.documents import Documents as Documents
+from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.encoder import EncoderReranker as EncoderReranker
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
@@ -17,6 +18,7 @@ from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.request import SearchRequest as SearchRequest
+from sleuth.engine.reranking import RerankModel as RerankModel
 from sleuth.engine.searching import IndexSearch as IndexSearch
 from sleuth.engine.selection import Count as Count
 from sleuth.engine.selection import Facet as Facet
@@ -37,7 +39,6 @@ from sleuth.engine.asking import ask_leg as ask_leg
 from sleuth.engine.asking import failed_leg as failed_leg
 from sleuth.engine.backend import Backend as Backend
 from sleuth.engine.backends import BackendKind as BackendKind
-from sleuth.engine.backends import register_backend as register_backend
 from sleuth.engine.codebase import code_status as code_status
 from sleuth.engine.codebase import embed_code as embed_code
 from sleuth.engine.codebase import embedder_for as embedder_for
@@ -48,7 +49,6 @@ from sleuth.engine.doctor import examine as examine
 from sleuth.engine.doctor import mend as mend
 from sleuth.engine.doctor import try_plugins as try_plugins
 from sleuth.engine.embedders import is_slow as is_slow
-from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.fusion import as_fusion as as_fusion
 from sleuth.engine.legs import legs_that_rank as legs_that_rank
 from sleuth.engine.legs import open_legs as open_legs

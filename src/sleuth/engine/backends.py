@@ -1,11 +1,12 @@
-"""The backends that open what is more than one index folder of this machine. Rooms above this one register theirs."""
+"""The backends that open what is more than one index folder of this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from sleuth.lazy import import_registered
+from sleuth.extensions import loaded
 from sleuth.store import Store
 
 if TYPE_CHECKING:
@@ -27,17 +28,14 @@ class BackendKind(NamedTuple):
     open: Callable[[str | Path, OpenOptions], Backend]
 
 
-_KINDS: list[BackendKind] = []
-
-
-def register_backend(kind: BackendKind) -> None:
-    """Let `Engine.open` open a further kind of index."""
-    _KINDS.append(kind)
+@cache
+def _kinds() -> tuple[BackendKind, ...]:
+    """Return the kinds of the cluster and of plugins."""
+    return tuple(loaded("backends", BackendKind))
 
 
 def opener_of(path: str | Path) -> Callable[[str | Path, OpenOptions], Backend] | None:
     """Return what opens the index at this path; None where it is one folder of this machine."""
     if Store.is_at(path):
         return None
-    import_registered("backends")
-    return next((kind.open for kind in _KINDS if kind.fits(path)), None)
+    return next((kind.open for kind in _kinds() if kind.fits(path)), None)

@@ -1,9 +1,8 @@
 """Chooses the embedder of an index.
 
 An index records a *spelling*: "wordllama", offline and without a download, the default where it is installed; "" for
-none; "onnx:MODEL", a model that is installed (`sleuth models`) or its folder; "ollama:MODEL" or "openai:MODEL";
-"sentence-transformers:MODEL", "model2vec:MODEL" or "fastembed:MODEL"; "custom:FINGERPRINT" for an object that its user
-gives on every opening.
+none; "ollama:MODEL" or "openai:MODEL"; "PLUGIN:MODEL" for a model of a plugin, such as "onnx:MODEL";
+"custom:FINGERPRINT" for an object that its user gives on every opening.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, MissingPackageError
+from sleuth.extensions import extension, extensions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder
     from sleuth.store import Rows, Store
 
+KIND = "embedders"
 SERVICES = ("ollama", "openai")
-PACKAGES = ("sentence-transformers", "model2vec", "fastembed")
-NEURAL = "onnx"
 DEFAULT = "wordllama"
 SPARE_VECTORS = 1_000
 """Vectors that an index may keep of texts that are gone, beside as many as it has passages: they may come back."""
@@ -77,12 +76,12 @@ def check_spelling(spelling: str) -> str:
         ArgumentError: lists the spellings there are.
     """
     service, _, model = spelling.partition(":")
-    if spelling in ("", DEFAULT) or (service in (NEURAL, *SERVICES, *PACKAGES, "custom") and model):
+    if spelling in ("", DEFAULT) or (
+        model and (service in (*SERVICES, "custom") or extension(KIND, service))
+    ):
         return spelling
-    raise ArgumentError(
-        'embedder must be "wordllama", "" for none, "onnx:MODEL", "ollama:MODEL", "openai:MODEL", '
-        f'"sentence-transformers:MODEL", "model2vec:MODEL" or "fastembed:MODEL", got {spelling!r}'
-    )
+    names = ", ".join(f'"{name}:MODEL"' for name in (*SERVICES, *extensions(KIND)))
+    raise ArgumentError(f'embedder must be "{DEFAULT}", "" for none, or one of {names}, got {spelling!r}')
 
 
 def open_embedder(
@@ -132,10 +131,10 @@ def stand_in(spelling: str, store: Store) -> Embedder | None:
     service, _, model = spelling.partition(":")
     if service == "custom":
         missing = _missing_custom(model)
-    elif service == NEURAL:
-        missing = _missing_model(model)
     elif service == "openai":
         missing = _missing_server(model)
+    elif (plugin := extension(KIND, service)) and getattr(plugin.load(), "opens_late", False):
+        missing = _missing_model(service, model)
     else:
         return None
     if not missing:
@@ -148,12 +147,10 @@ def stand_in(spelling: str, store: Store) -> Embedder | None:
     return (MissingTokenEmbedder if has_tokens else MissingEmbedder)(fingerprint, missing)
 
 
-def _missing_model(model: str) -> str:
-    """Return why a model cannot be opened, with the command that mends it; "" where it can."""
-    from sleuth.neural import OnnxEmbedder
-
+def _missing_model(service: str, model: str) -> str:
+    """Return why a model of a plugin cannot be opened, with the command that mends it; "" where it can."""
     try:
-        OnnxEmbedder(model)
+        _of_plugin(service, model)
     except (EmbeddingError, MissingPackageError) as error:
         return str(error)
     return ""
@@ -187,14 +184,8 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
         from sleuth.llm import open_embedder as open_remote
 
         return open_remote(f"{service}:{model}")
-    if service == NEURAL:
-        from sleuth.neural import OnnxEmbedder
-
-        return OnnxEmbedder(model)
-    if service in PACKAGES:
-        from sleuth.dense import open_package
-
-        return open_package(service, model)
+    if model:
+        return _of_plugin(service, model)
     from sleuth.dense import MissingTokenEmbedder, WordLlamaEmbedder, has_wordllama, missing_wordllama
 
     if has_wordllama():
@@ -202,6 +193,17 @@ def _load(service: str, model: str, *, required: bool) -> Embedder:
     if required:
         raise missing_wordllama()
     return MissingTokenEmbedder(WordLlamaEmbedder.fingerprint, str(missing_wordllama()))
+
+
+def _of_plugin(service: str, model: str) -> Embedder:
+    """Return a model of a plugin."""
+    plugin = extension(KIND, service)
+    if plugin is None:
+        raise ArgumentError(
+            f"embedder must be one of an installed plugin, got {service!r}: install its package"
+        )
+    embedder: Embedder = plugin.load()(model)
+    return embedder
 
 
 class RecordCache:

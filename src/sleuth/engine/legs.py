@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.dense import DenseLeg
 from sleuth.errors import ArgumentError, StoreError
-from sleuth.lazy import installed_entry_points
+from sleuth.extensions import extension, own_extensions
 from sleuth.lexical import LexicalLeg
-from sleuth.sparse import SparseLeg
 from sleuth.store import IndexLeg, LegContext, RankingLeg
 from sleuth.store.columns import ColumnsLeg
 
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from sleuth.protocols import Embedder
     from sleuth.settings import IndexSettings
     from sleuth.store import EncodingCache, Finding, Store
-
-GROUP: Final = "sleuth.legs"
-"""Entry points of this group name a leg and load its class."""
 
 _KINDS: Final[dict[str, type[IndexLeg]]] = {}
 
@@ -50,23 +46,19 @@ _EVERYWHERE: Final = tuple(_KINDS)
 WEIGHTS: Final = {name: kind.weight for name, kind in _KINDS.items() if issubclass(kind, RankingLeg)}
 """Of the default fusion, by leg, chosen over all test collections at once (docs/concepts/ranking.md)."""
 
-register_leg(SparseLeg)
-
 
 def leg_kind(name: str) -> type[IndexLeg]:
-    """Return a leg by name; those of installed packages are registered when they are first asked for.
+    """Return a leg by name; those of plugins are registered when they are first asked for.
 
     Raises:
         ArgumentError: no such leg; lists those there are.
     """
     if name not in _KINDS:
-        for point in installed_entry_points(GROUP):
-            if point.name == name:
-                register_leg(point.load())
-    if name not in _KINDS:
-        raise ArgumentError(
-            f"legs must be among {', '.join(_KINDS)}, got {name!r}: install the package that has it"
-        )
+        plugin = extension("legs", name)
+        if plugin is None:
+            names = ", ".join(_KINDS | own_extensions("legs"))
+            raise ArgumentError(f"legs must be among {names}, got {name!r}: install the package that has it")
+        register_leg(plugin.load())
     return _KINDS[name]
 
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from sleuth.engine.embedders import is_slow
-from sleuth.errors import EmbeddingError, SleuthError
+from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.extensions import extension, extensions
 from sleuth.text import ENGLISH, LANGUAGES, language_of_query
 
 if TYPE_CHECKING:
     from sleuth.compose import CrossEncoderReranker
     from sleuth.engine.backend import Backend
     from sleuth.engine.request import SearchRequest
-    from sleuth.neural import OnnxEmbedder
-    from sleuth.protocols import Reranker
+    from sleuth.protocols import Embedder, Reranker
     from sleuth.remote import Deadline
     from sleuth.settings import IndexSettings
     from sleuth.store import Store
@@ -26,6 +23,33 @@ if TYPE_CHECKING:
 
 RERANKED = 100
 """Passages that a reranker is given."""
+
+
+class RerankModel(NamedTuple):
+    """A model that reranks.
+
+    Attributes:
+        model: an encoder, whose vectors of passages are kept, or a cross-encoder.
+        is_english: whether it knows English alone.
+    """
+
+    model: Embedder | CrossEncoderReranker
+    is_english: bool = False
+
+
+class RerankModels(Protocol):
+    """The models of a plugin that can rerank."""
+
+    def default(self) -> str:
+        """Return the name of an encoder that is here and reranks unless a request says otherwise; "" for none."""
+
+    def open(self, name: str) -> RerankModel:
+        """Return a model.
+
+        Raises:
+            MissingPackageError: what loads it is not installed.
+            EmbeddingError: it is not here; gives the command that gets it.
+        """
 
 
 class RerankedItems(NamedTuple):
@@ -72,11 +96,8 @@ class Reranking:
         reranker = None if value == "" else value
         is_english = False
         if isinstance(reranker, str):
-            from sleuth.neural import known_model
-
-            model = known_model(reranker)
-            is_english = model is not None and not model.is_multilingual
-            reranker = _by_name(reranker, None if backend is None else backend.store)
+            model, is_english = _model_named(reranker)
+            reranker = _reranker_of(model, None if backend is None else backend.store)
         return cls(reranker, is_default, is_english, deadline, request.explain)
 
     @property
@@ -134,37 +155,27 @@ def default_model(settings: IndexSettings) -> str:
     """
     if is_slow(settings.embedder):
         return ""
-    from sleuth.neural import KNOWN, installed_models
-
-    try:
-        encoders = {model.name.lower() for model in installed_models() if model.kind == "encoder"}
-    except SleuthError:
-        return ""
-    if not encoders or not (find_spec("onnxruntime") and find_spec("tokenizers")):
-        return ""
-    return next((name for name in KNOWN if name.lower() in encoders), "")
+    models = (plugin.load().default() for plugin in extensions("rerankers").values())
+    return next(filter(None, models), "")
 
 
-def _by_name(name: str, store: Store | None) -> Reranker:
-    """Return the reranker of a model that is installed."""
+def _model_named(name: str) -> RerankModel:
+    """Return the model "PLUGIN:NAME", or that of the plugin for ONNX with a bare name."""
+    kind, _, model = name.rpartition(":")
+    plugin = extension("rerankers", kind or "onnx")
+    if plugin is None:
+        names = ", ".join(extensions("rerankers")) or "none"
+        raise ArgumentError(f"rerank must name a model of a plugin (installed: {names}), got {name!r}")
+    models: RerankModels = plugin.load()
+    return models.open(model)
+
+
+def _reranker_of(model: Embedder | CrossEncoderReranker, store: Store | None) -> Reranker:
+    """Return the reranker of a model; the store keeps the vectors of an encoder."""
     from sleuth.compose import CrossEncoderReranker
     from sleuth.dense import DenseLeg
     from sleuth.engine.encoder import EncoderReranker, QueryCache
-    from sleuth.neural import models_folder
 
-    model = _model(name, models_folder())
     if isinstance(model, CrossEncoderReranker):
         return model
     return EncoderReranker(model, QueryCache(store, DenseLeg(model).texts))
-
-
-@lru_cache(maxsize=2)
-def _model(name: str, home: Path) -> CrossEncoderReranker | OnnxEmbedder:
-    """Return a model; `home` is the folder in which it is looked up."""
-    from sleuth.compose import CrossEncoderReranker
-    from sleuth.neural import ModelFolder, OnnxCrossEncoder, OnnxEmbedder
-
-    folder = ModelFolder.open(name)
-    if folder.is_cross_encoder:
-        return CrossEncoderReranker(OnnxCrossEncoder(folder.path))
-    return OnnxEmbedder(folder.path)

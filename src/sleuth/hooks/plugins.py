@@ -15,16 +15,11 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sleuth.errors import ArgumentError, PluginError
+from sleuth.extensions import installed_extensions
 from sleuth.hooks.registry import BUILTIN, Hook, Morpheus, PluginInfo, PluginOverride
-from sleuth.lazy import installed_entry_points
-
-if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
-
-GROUP = "sleuth.plugins"
 
 
 def load_plugins(
@@ -48,10 +43,10 @@ def load_plugins(
     Raises:
         ArgumentError: `folder` is no folder.
     """
-    points = installed_entry_points(GROUP) if installed else []
+    packages = installed_extensions("plugins").values() if installed else ()
     paths = plugin_files(folder) if folder is not None else ()
     return [
-        *(load_entry_point(registry, point, instance, activate=activate) for point in points),
+        *(_load(registry, *package, instance, activate=activate) for package in packages),
         *(load_file(registry, path, instance, activate=activate) for path in paths),
     ]
 
@@ -70,15 +65,6 @@ def plugin_files(folder: str | Path) -> Iterator[Path]:
 
 def _holds_modules(folder: Path) -> bool:
     return not os.access(folder, os.R_OK | os.X_OK) or any(folder.rglob("*.py"))
-
-
-def load_entry_point(
-    registry: Morpheus, point: EntryPoint, instance: Any = None, *, activate: bool = True
-) -> PluginInfo:
-    """Loads the plugin of an installed package: the entry point names a module."""
-    dist = point.dist
-    origin = f"{dist.name} {dist.version}" if dist is not None else point.value
-    return _load(registry, point.name, origin, point.load, instance, activate=activate)
 
 
 def load_file(registry: Morpheus, path: Path, instance: Any = None, *, activate: bool = True) -> PluginInfo:

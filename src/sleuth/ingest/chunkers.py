@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from sleuth.errors import ArgumentError
-from sleuth.lazy import installed_entry_points
+from sleuth.extensions import extension, extensions
 from sleuth.text import Chunker
 from sleuth.types import Chunk, Document
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from sleuth.protocols import DocumentChunker
     from sleuth.settings import IndexSettings
 
-GROUP: Final = "sleuth.chunkers"
-"""Entry points of this group name a chunker, or a function without arguments that makes one."""
 _CUSTOM: Final = "custom:"
 
 
@@ -92,13 +90,13 @@ def open_chunker(settings: IndexSettings, chunker: DocumentChunker | None = None
 
 
 def _installed(name: str) -> DocumentChunker:
-    points = {point.name: point for point in installed_entry_points(GROUP)}
-    if name not in points:
-        names = ", ".join(sorted(points)) or "none"
+    plugin = extension("chunkers", name)
+    if plugin is None:
+        names = ", ".join(sorted(extensions("chunkers"))) or "none"
         raise ArgumentError(
             f"chunker must be among those installed ({names}), got {name!r}: install the package that has it"
         )
-    value = points[name].load()
+    value = plugin.load()
     chunker: DocumentChunker = value if hasattr(value, "split") and not isinstance(value, type) else value()
     spelling_of_chunker(chunker)
     return chunker

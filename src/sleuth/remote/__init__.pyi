@@ -1,5 +1,7 @@
 from sleuth.remote.address import checked_base as checked_base
+from sleuth.remote.address import port_of as port_of
 from sleuth.remote.address import shown_url as shown_url
+from sleuth.remote.address import split_url as split_url
 from sleuth.remote.answer import Answer as Answer
 from sleuth.remote.cancellation import Cancellation as Cancellation
 from sleuth.remote.cancellation import check_cancelled as check_cancelled
@@ -29,7 +31,3 @@ from sleuth.remote.twins import async_pieces as async_pieces
 from sleuth.remote.twins import async_twin as async_twin
 
 __all__: list[str]
-
-# Not public: for the other rooms.
-from sleuth.remote.address import port_of as port_of
-from sleuth.remote.address import split_url as split_url

@@ -12,6 +12,7 @@ from time import gmtime
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import ArgumentError, LoadError
+from sleuth.extensions import loaded
 from sleuth.files import BUILT_IN, ROWS, Loader, kind_of_content, kind_of_name
 from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.ingest` exports it
 from sleuth.ingest.extraction.processes import Extractors
@@ -20,34 +21,17 @@ from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64, without_dumps
 from sleuth.ingest.reports import FileEntry, Skipped
-from sleuth.lazy import installed_entry_points
-from sleuth.logs import logger_of
 from sleuth.types import Document
-
-logger = logger_of("ingest")
 
 _FIRST_SECOND: Final = -62_135_596_800
 """Of the year 1, counted from 1970; the next is the last one of the year 9999."""
 _LAST_SECOND: Final = 253_402_300_799
-GROUP: Final = "sleuth.loaders"
-"""Entry points of this group name a `FileFormat`."""
 
 
 @cache
 def _installed() -> tuple[FileFormat, ...]:
-    """Return the formats of installed packages; one that does not load is logged and left out."""
-    formats: list[FileFormat] = []
-    for point in installed_entry_points(GROUP):
-        try:
-            value = point.load()
-        except Exception as error:  # noqa: BLE001 - a package that fails must not stop the others
-            logger.warning("the loader %s failed to load: %s: %s", point.name, type(error).__name__, error)
-            continue
-        if isinstance(value, FileFormat):
-            formats.append(value)
-        else:
-            logger.warning("the loader %s must name a FileFormat, got %s", point.name, type(value).__name__)
-    return tuple(formats)
+    """Return the formats of plugins."""
+    return tuple(loaded("loaders", FileFormat))
 
 
 def _formats(loaders: Sequence[FileFormat]) -> tuple[FileFormat, ...]:

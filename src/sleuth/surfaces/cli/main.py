@@ -11,8 +11,10 @@ import logging
 import os
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import Any, NoReturn
 
+from sleuth.extensions import loaded, own_extensions
 from sleuth.surfaces.cli.app import app
 
 # Each module registers its commands when it is imported. Only the module of the command is imported, so that a search
@@ -34,7 +36,6 @@ COMMANDS = {
     "ask": "ask",
     "summarize": "ask",
     "plugins": "plugins",
-    "models": "models",
     "import": "imports",
     "eval": "eval",
     "web": "web",
@@ -56,11 +57,26 @@ NO_MEMORY = ("can't start new thread", "failed to map segment from shared object
 
 
 def register(arguments: list[str]) -> None:
-    """Import the module of the command in `arguments`, or all modules to list the names."""
-    command = next((argument for argument in arguments if not argument.startswith("-")), None)
-    names = [command] if command in COMMANDS and "_SLEUTH_COMPLETE" not in os.environ else COMMANDS
-    for module in dict.fromkeys(COMMANDS[name] for name in names):
-        import_module(f"sleuth.surfaces.cli.{module}")
+    """Import the modules of the command in `arguments`, or all modules to list the names.
+
+    A plugin's command is named "models", or "web crawl" where it joins a group.
+    """
+    command = next((argument for argument in arguments if not argument.startswith("-")), "")
+    own = {name: plugin for name, plugin in own_extensions("commands").items() if name.split()[0] == command}
+    if (command not in COMMANDS and not own) or "_SLEUTH_COMPLETE" in os.environ:
+        for module in dict.fromkeys(COMMANDS.values()):
+            import_module(f"sleuth.surfaces.cli.{module}")
+        list(loaded("commands", ModuleType))
+        return
+    if command in COMMANDS:
+        import_module(f"sleuth.surfaces.cli.{COMMANDS[command]}")
+    for plugin in own.values():
+        plugin.load()
+
+
+def command_names() -> list[str]:
+    """Return the commands of the core and of Sleuth's own plugins, in the order of their listing."""
+    return list(dict.fromkeys([*COMMANDS, *(name.split()[0] for name in own_extensions("commands"))]))
 
 
 def run(arguments: list[str]) -> None:

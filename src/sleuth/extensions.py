@@ -1,0 +1,122 @@
+"""What extends Sleuth, by kind and name: its own plugins from one table, those of other packages from entry points.
+
+A plugin of Sleuth lies in `sleuth.plugins` and has rows in `sleuth/plugins/table.py`. Another package names the same
+things as entry points of the group `sleuth.KIND`. A name is looked up in the table first, so that the metadata of
+installed packages is read only for names that Sleuth does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sleuth.logs import logger_of
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+KINDS: Final = {
+    "legs": "a class of `IndexLeg`",
+    "loaders": "a `FileFormat`, or a tuple of them",
+    "chunkers": "a `DocumentChunker`, or what makes one",
+    "commands": "a module that adds its commands to `sleuth.surfaces.cli.app.app`",
+    "embedders": "what opens a model by name: `str -> Embedder`, with `opens_late` where words answer without it",
+    "rerankers": "a `RerankModels`",
+    "backends": "a `BackendKind`, or a tuple of them",
+    "plugins": "a module with hooks",
+}
+"""What an extension of each kind is."""
+
+CORE: Final = {"backends": {"cluster": "sleuth.cluster.backends:KINDS"}}
+"""What a higher room of the core gives to a lower one, in the form of the plugins' table."""
+
+
+class Contribution(NamedTuple):
+    """A thing that a plugin adds.
+
+    Attributes:
+        name: unique within its kind.
+        origin: "sleuth", or the package and its version.
+        load: imports and returns it.
+    """
+
+    name: str
+    origin: str
+    load: Callable[[], Any]
+
+
+def extension(kind: str, name: str) -> Contribution | None:
+    """Return the extension with a name; None if there is none. Sleuth's own comes before another package's."""
+    own = own_extensions(kind)
+    return own.get(name) or installed_extensions(kind).get(name)
+
+
+def extensions(kind: str) -> dict[str, Contribution]:
+    """Return all extensions of a kind by name: Sleuth's own in the order of their table, then others by name."""
+    own = own_extensions(kind)
+    return own | {name: each for name, each in installed_extensions(kind).items() if name not in own}
+
+
+def own_extensions(kind: str) -> dict[str, Contribution]:
+    """Return Sleuth's own extensions of a kind by name; without the folder of plugins, those of the core."""
+    rows = dict(CORE.get(kind, {}))
+    try:
+        rows |= import_module(f"{__package__}.plugins.table").TABLE.get(
+            kind, {}
+        )  # all that the core knows of plugins
+    except ModuleNotFoundError as error:
+        if error.name not in ("sleuth.plugins", "sleuth.plugins.table"):
+            raise
+    return {name: Contribution(name, "sleuth", _loader(place)) for name, place in rows.items()}
+
+
+def _loader(place: str) -> Callable[[], Any]:
+    """Return what imports the value at "module:attribute", or the module at "module"."""
+    module, _, attribute = place.partition(":")
+    return lambda: getattr(import_module(module), attribute) if attribute else import_module(module)
+
+
+def installed_extensions(kind: str) -> dict[str, Contribution]:
+    """Return the extensions of installed packages by name, in order.
+
+    The files of all packages are parsed only where one of them names the group, which is rare.
+    """
+    from importlib.metadata import distributions, entry_points
+
+    group = f"sleuth.{kind}"
+    if not any(group in (package.read_text("entry_points.txt") or "") for package in distributions()):
+        return {}
+    points = sorted(entry_points(group=group), key=lambda point: point.name)
+    return {point.name: Contribution(point.name, _origin(point), point.load) for point in points}
+
+
+def _origin(point: EntryPoint) -> str:
+    return f"{point.dist.name} {point.dist.version}" if point.dist is not None else point.value
+
+
+def loaded(kind: str, expected: type, *, own: bool = True) -> Iterator[Any]:
+    """Yield the values of all extensions of a kind, one by one where an extension has a tuple.
+
+    A package that fails must not stop the others: it is logged and left out. So is a value of another type.
+
+    Args:
+        expected: the type of each value.
+        own: whether Sleuth's own come, too.
+    """
+    logger = logger_of("extensions")
+    for each in (extensions if own else installed_extensions)(kind).values():
+        try:
+            value = each.load()
+        except Exception as error:  # noqa: BLE001 - whatever a package raises is logged
+            logger.warning(
+                "%s of %s failed to load: %s: %s", each.name, each.origin, type(error).__name__, error
+            )
+            continue
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, expected):
+                yield item
+            else:
+                logger.warning(
+                    "%s of %s must be %s, got %s", each.name, each.origin, KINDS[kind], type(item).__name__
+                )

@@ -1,0 +1,171 @@
+"""Embedding models of other packages that can replace the default.
+
+Nothing is downloaded unless the name asks for it: a folder is read from disk, a name is left to the package, which
+keeps what it fetched. The code of a model is never run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.errors import EmbeddingError, MissingPackageError
+
+
+class SentenceTransformerEmbedder:
+    """Any model of sentence-transformers. Safe to share between threads, which take turns.
+
+    Args:
+        model: a name or a folder.
+        query_prefix, document_prefix: put before each text, as the model's card asks ("query: ", "passage: ").
+        dimension: keeps the first so many values, for models trained to allow it; None keeps all.
+        device: "cpu", "cuda", ...; None lets the package choose.
+
+    Raises:
+        MissingPackageError: sentence-transformers is not installed.
+        EmbeddingError: the model does not load.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        query_prefix: str = "",
+        document_prefix: str = "",
+        dimension: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise MissingPackageError("sentence-transformers", "models", f"The embedder {model!r}") from error
+        self.query_prefix = query_prefix
+        self.document_prefix = document_prefix
+        self._model = _loaded(
+            model, SentenceTransformer, device=device, truncate_dim=dimension, trust_remote_code=False
+        )
+        self._lock = Lock()
+        encoder: Any = self._model  # releases before 6 have the second name
+        name = "get_embedding_dimension"
+        name = name if hasattr(encoder, name) else "get_sentence_embedding_dimension"
+        self.dimension = int(getattr(encoder, name)() or 0)
+        self.fingerprint = (
+            f"sentence-transformers/{model}/{self.dimension}/unit/{query_prefix!r}/{document_prefix!r}"
+        )
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return one vector, shape (dimension,)."""
+        vector: NDArray[np.float32] = self._encode([self.query_prefix + text])[0]
+        return vector
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return one vector per text, shape (len(texts), dimension)."""
+        return self._encode([self.document_prefix + text for text in texts])
+
+    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        with self._lock:
+            return _called(self.fingerprint, self._model.encode, texts, normalize_embeddings=True)
+
+
+class Model2VecEmbedder:
+    """Static token vectors of model2vec: as fast as the default, from another model. Safe to share between threads.
+
+    Args:
+        model: a name or a folder.
+
+    Raises:
+        MissingPackageError: model2vec is not installed.
+        EmbeddingError: the model does not load.
+    """
+
+    def __init__(self, model: str) -> None:
+        try:
+            from model2vec import StaticModel  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise MissingPackageError("model2vec", "models", f"The embedder {model!r}") from error
+        self._model = _loaded(model, StaticModel.from_pretrained, force_download=False)
+        self.dimension = int(self._model.dim)
+        self.fingerprint = f"model2vec/{model}/{self.dimension}"
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return one vector, shape (dimension,)."""
+        vector: NDArray[np.float32] = self.embed_documents([text])[0]
+        return vector
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return one vector per text, shape (len(texts), dimension)."""
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        return _called(self.fingerprint, self._model.encode, texts, use_multiprocessing=False)
+
+
+class FastEmbedEmbedder:
+    """A model of fastembed, in ONNX. Safe to share between threads, which take turns.
+
+    Args:
+        model: a name that fastembed knows, or that `TextEmbedding.add_custom_model` gave it.
+        options: of `TextEmbedding`: `specific_model_path` reads a folder, `local_files_only` downloads nothing.
+
+    Raises:
+        MissingPackageError: fastembed is not installed.
+        EmbeddingError: the model does not load.
+    """
+
+    def __init__(self, model: str, **options: Any) -> None:
+        try:
+            from fastembed import TextEmbedding
+        except ImportError as error:
+            raise MissingPackageError("fastembed", "fastembed", f"The embedder {model!r}") from error
+        self._model = _loaded(model, TextEmbedding, **options)
+        self._lock = Lock()
+        self.dimension = int(self._model.embedding_size)
+        self.fingerprint = f"fastembed/{model}/{self.dimension}"
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return one vector, shape (dimension,)."""
+        vector: NDArray[np.float32] = self._embed(self._model.query_embed, [text])[0]
+        return vector
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return one vector per text, shape (len(texts), dimension)."""
+        return self._embed(self._model.passage_embed, texts)
+
+    def _embed(self, embed: Any, texts: list[str]) -> NDArray[np.float32]:
+        if not texts:
+            return np.zeros((0, self.dimension), np.float32)
+        with self._lock, _named(self.fingerprint):
+            return np.asarray(list(embed(texts)), np.float32)
+
+
+def _loaded(model: str, load: Any, **options: Any) -> Any:
+    """Return the model; EmbeddingError, with the package's own message, where it does not load."""
+    try:
+        return load(model, **options)
+    except Exception as error:  # whatever the package, its hub and its file formats raise
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise EmbeddingError(
+            f"the embedder {model!r} does not load ({reason}): name a folder that holds it, or a model of its hub",
+            service=model,
+        ) from error
+
+
+def _called(fingerprint: str, encode: Any, texts: list[str], **options: Any) -> NDArray[np.float32]:
+    """Return what the model made of the texts; EmbeddingError, with its own message, where it failed."""
+    with _named(fingerprint):
+        return np.asarray(encode(texts, show_progress_bar=False, **options), np.float32)
+
+
+@contextmanager
+def _named(fingerprint: str) -> Iterator[None]:
+    """Raise the failure of a model as EmbeddingError that names it."""
+    try:
+        yield
+    except (RuntimeError, ValueError, OSError) as error:
+        raise EmbeddingError(f"{fingerprint} failed: {error}", service=fingerprint) from error

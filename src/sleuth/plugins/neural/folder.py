@@ -1,0 +1,211 @@
+"""Reads what a folder says of its model: which file it is, how token vectors become one, what precedes a text.
+
+A folder holds `model.onnx` (or `onnx/model.onnx`), `tokenizer.json` and `config.json`, as model hubs have them, and the
+files of sentence-transformers where the model has any.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.plugins.neural.known import KnownModel, known_model
+
+MODEL_FILES: Final = ("model.onnx", "onnx/model.onnx")
+QUERY_WEIGHTS: Final = "idf.json"
+"""The file with a weight for each token of queries; with it, queries need no run of a sparse encoder."""
+MOST_TOKENS: Final = 512
+"""Tokens of a text that are read at most: longer inputs cost more than a passage is worth."""
+Kind = Literal["encoder", "cross-encoder", "sparse encoder"]
+_POOLINGS: Final = {"cls": "pooling_mode_cls_token", "mean": "pooling_mode_mean_tokens"}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model in a folder, not loaded.
+
+    Attributes:
+        path: the folder; its name is that of the model.
+        file: the ONNX file.
+        kind: "cross-encoder", which reads query and passage together and gives one score; "sparse encoder", a masked
+            language model, which weighs tokens; or "encoder".
+        pooling: "mean" or "cls"; "" where neither the folder nor the table of known models says it.
+        query_prefix, passage_prefix: put before each text.
+        max_tokens: tokens of a text that are read.
+    """
+
+    path: Path
+    file: Path
+    kind: Kind
+    pooling: str
+    query_prefix: str
+    passage_prefix: str
+    max_tokens: int
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.path.name
+
+    @property
+    def is_cross_encoder(self) -> bool:
+        """Whether the model reads query and passage together."""
+        return self.kind == "cross-encoder"
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the model weighs tokens."""
+        return self.kind == "sparse encoder"
+
+    @property
+    def bytes(self) -> int:
+        """Size of the model file, with the weights beside it, in bytes."""
+        return sum(part.stat().st_size for part in self.file.parent.glob(f"{self.file.name}*"))
+
+    @classmethod
+    def open(cls, model: str | Path) -> ModelFolder:
+        """Read the settings of a model.
+
+        Args:
+            model: a folder, or the name of one in `models_folder()`.
+
+        Raises:
+            EmbeddingError: there is no such model; gives the command that gets it.
+            ArgumentError: the folder does not hold a model, or a file in it cannot be read.
+        """
+        path = folder_of(model)
+        file = next((path / name for name in MODEL_FILES if (path / name).is_file()), None)
+        if file is None or not (path / "tokenizer.json").is_file():
+            raise ArgumentError(
+                f"model must be a folder with model.onnx and tokenizer.json, got {str(path)!r}"
+            )
+        config = read_json(path / "config.json")
+        defaults = known_model(path.name) or KnownModel("", "")
+        prompts = read_json(path / "config_sentence_transformers.json").get("prompts")
+        prompts = prompts if isinstance(prompts, dict) else {}
+        return cls(
+            path,
+            file,
+            _kind(path, config),
+            _pooling(path) or defaults.pooling,
+            str(prompts.get("query") or defaults.query_prefix),
+            str(prompts.get("document") or prompts.get("passage") or defaults.passage_prefix),
+            _max_tokens(path, config),
+        )
+
+
+def models_folder() -> Path:
+    """Return where models are: `$SLEUTH_MODELS`, else `sleuth/models` in the user's data folder."""
+    if folder := os.environ.get("SLEUTH_MODELS"):
+        return Path(folder)
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "sleuth" / "models"
+
+
+def installed_models() -> list[ModelFolder]:
+    """Return the models in `models_folder()`, by name; folders without a model are left out."""
+    folders = [path.parent for path in sorted(models_folder().glob("[!.]*/tokenizer.json"))]
+    return [
+        ModelFolder.open(path) for path in folders if any((path / name).is_file() for name in MODEL_FILES)
+    ]
+
+
+def folder_of(model: str | Path) -> Path:
+    """Return the folder of a model.
+
+    Raises:
+        EmbeddingError: it is not there; gives the command that gets it.
+    """
+    text = os.fspath(model)
+    if isinstance(model, Path) or os.sep in text:
+        path = Path(model).expanduser()
+        if path.is_dir():
+            return path.resolve()
+        raise EmbeddingError(f"model must be a folder, got {text!r}", service="onnx")
+    home = models_folder()
+    for path in home.iterdir() if home.is_dir() else ():
+        if path.name.lower() == text.lower() and path.is_dir():
+            return path
+    raise EmbeddingError(f"the model {text!r} is not in {home}: sleuth models pull {text}", service="onnx")
+
+
+def _kind(path: Path, config: dict[str, Any]) -> Kind:
+    """Return the kind of a model. An encoder may be a masked language model whose token vectors are pooled."""
+    architectures = [str(name) for name in config.get("architectures") or ()]
+    if any(name.endswith("ForSequenceClassification") for name in architectures):
+        return "cross-encoder"
+    is_masked = any(name.endswith("ForMaskedLM") for name in architectures)
+    return "sparse encoder" if is_masked and not (path / "1_Pooling").is_dir() else "encoder"
+
+
+def _pooling(path: Path) -> str:
+    """Return the pooling that sentence-transformers recorded; "" where it recorded none.
+
+    Raises:
+        ArgumentError: it recorded another pooling, several, or none of those that it lists.
+    """
+    modes = read_json(path / "1_Pooling" / "config.json")
+    names = [name for name, mode in _POOLINGS.items() if modes.get(mode)]
+    enabled = [name for name, on in modes.items() if "mode" in name and on is True]
+    if modes and (len(names) != 1 or len(enabled) != 1):
+        raise ArgumentError(f"pooling must be mean or cls, got {modes!r} in {path / '1_Pooling'}")
+    return names[0] if names else ""
+
+
+def _max_tokens(path: Path, config: dict[str, Any]) -> int:
+    """Return how many tokens of a text the model reads: the lowest limit in its files, at most `MOST_TOKENS`.
+
+    Limits of 1 or less are placeholders and do not count.
+    """
+    limits = (
+        read_json(path / "sentence_bert_config.json").get("max_seq_length"),
+        read_json(path / "tokenizer_config.json").get("model_max_length"),
+        config.get("max_position_embeddings"),
+    )
+    return int(min([MOST_TOKENS, *(most for most in limits if isinstance(most, int | float) and most > 1)]))
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the JSON object in a file; an empty one where there is no file.
+
+    Raises:
+        ArgumentError: the file holds something else.
+    """
+    try:
+        value = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, OSError, RecursionError) as error:
+        raise ArgumentError(f"{path} must hold JSON ({error})") from error
+    if not isinstance(value, dict):
+        raise ArgumentError(f"{path} must hold a JSON object, got {value!r:.80}")
+    return value
+
+
+_LETTERS = re.compile(r"[A-Za-z]+")
+_GIBBERISH_SHARE = 0.5
+"""Of the letters of a query, in pieces of one or two letters, above which it counts as gibberish."""
+
+
+def has_meaning(query: str, pieces: Callable[[str], Sequence[str]]) -> bool:
+    """Return whether a tokenizer knows words of a query; gibberish falls into parts of one or two letters.
+
+    Such parts of words hold more than half of the Latin letters in 96 of 100 queries of random letters with the
+    tokenizer of BERT, and in 1 of 1,000 questions of test collections (docs/measured/neural.md). Other scripts
+    always have a meaning.
+
+    Args:
+        pieces: cuts a word.
+    """
+    short = total = 0
+    for word in _LETTERS.findall(query):
+        parts = pieces(word)
+        total += len(word)
+        if len(parts) > 1:
+            short += sum(len(part) for part in parts if len(part) <= 2)
+    return short <= _GIBBERISH_SHARE * total

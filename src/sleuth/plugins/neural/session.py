@@ -1,0 +1,167 @@
+"""Runs a model in ONNX with its tokenizer, on few threads."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sleuth.arguments import check_count
+from sleuth.errors import EmbeddingError, MissingPackageError
+from sleuth.plugins.neural.folder import ModelFolder
+
+TOKENS_OF_A_RUN = 512
+"""Tokens of one run of the model, padding included. One thread reads long texts fastest one by one, and 8 short ones
+together (docs/measured/neural.md)."""
+MOST_THREADS = 4
+
+Text = str | tuple[str, str]
+"""A text, or a query with a passage."""
+
+
+class OnnxSession:
+    """A model with its tokenizer, loaded when it is first used. Safe to share between threads.
+
+    Args:
+        folder: of the model.
+        threads: for one run; None for as many as this process may use, at most four.
+
+    Raises:
+        MissingPackageError: onnxruntime or tokenizers is not installed.
+    """
+
+    def __init__(self, folder: ModelFolder, threads: int | None = None) -> None:
+        try:
+            import onnxruntime  # noqa: F401
+            import tokenizers  # noqa: F401
+        except ImportError as error:
+            raise MissingPackageError(
+                "onnxruntime and tokenizers", "neural", f"The model {folder.name!r}"
+            ) from error
+        self.folder = folder
+        usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        self._threads = (
+            min(MOST_THREADS, usable) if threads is None else check_count(threads, "threads", least=1)
+        )
+        self._loading = Lock()
+
+    @cached_property
+    def digest(self) -> str:
+        """The first 16 hex digits of the SHA-256 of model and tokenizer."""
+        hashes = hashlib.sha256()
+        for path in (self.folder.file, self.folder.path / "tokenizer.json"):
+            with path.open("rb") as file:
+                hashes.update(hashlib.file_digest(file, "sha256").digest())
+        return hashes.hexdigest()[:16]
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        try:
+            tokenizer = Tokenizer.from_file(str(self.folder.path / "tokenizer.json"))
+        except Exception as error:  # the package raises Exception itself
+            raise self._failure("tokenizer", error) from error
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self.folder.max_tokens)
+        return tokenizer
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads, options.inter_op_num_threads = self._threads, 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting costs no CPU time
+        options.log_severity_level = 3
+        try:
+            return onnxruntime.InferenceSession(
+                str(self.folder.file), options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as error:  # the package's own classes derive from Exception
+            raise self._failure("model", error) from error
+
+    @cached_property
+    def _inputs(self) -> frozenset[str]:
+        return frozenset(each.name for each in self._session.get_inputs())
+
+    @cached_property
+    def _output(self) -> str:
+        """The output to read: a vector of the whole text where the model gives one, else its first."""
+        names = [each.name for each in self._session.get_outputs()]
+        return "sentence_embedding" if "sentence_embedding" in names else names[0]
+
+    def pieces(self, word: str) -> list[str]:
+        """Return the parts of a word that are tokens, without those that frame a text."""
+        with self._loading:
+            tokenizer = self._tokenizer
+        encoding = tokenizer.encode(word, add_special_tokens=False)
+        return [word[start:end] for start, end in encoding.offsets]
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the tokens of a text, without those that frame it."""
+        with self._loading:
+            tokenizer = self._tokenizer
+        tokens: list[str] = tokenizer.encode(text, add_special_tokens=False).tokens
+        return tokens
+
+    def vocabulary(self) -> dict[int, str]:
+        """Return the tokens by number, without those that frame a text."""
+        with self._loading:
+            tokenizer = self._tokenizer
+        special = {token.content for token in tokenizer.get_added_tokens_decoder().values() if token.special}
+        return {number: token for token, number in tokenizer.get_vocab().items() if token not in special}
+
+    def run(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], NDArray[Any], NDArray[np.int64]]]:
+        """Yield places of texts, what the model gives for them, and their masks; texts of similar length run together.
+
+        Yields:
+            places: of the texts of one run, n of them.
+            output: shape (n, ...), as the model has it.
+            mask: shape (n, tokens): 1 where a token is.
+
+        Raises:
+            EmbeddingError: the model does not load, or fails.
+        """
+        with self._loading:
+            tokenizer, session, inputs = self._tokenizer, self._session, self._inputs
+        # One by one: a batch would use threads of the tokenizer's own, as many as there are processors.
+        encodings = [tokenizer.encode(*([text] if isinstance(text, str) else text)) for text in texts]
+        order = sorted(range(len(texts)), key=lambda place: -len(encodings[place].ids))
+        start = 0
+        while start < len(order):
+            longest = max(1, len(encodings[order[start]].ids))
+            places = order[start : start + max(1, TOKENS_OF_A_RUN // longest)]
+            start += len(places)
+            arrays = _arrays([encodings[place] for place in places], longest)
+            try:
+                (output,) = session.run(
+                    [self._output], {name: arrays[name] for name in inputs & arrays.keys()}
+                )
+            except Exception as error:  # the package's own classes derive from Exception
+                raise self._failure("model", error) from error
+            yield places, output, arrays["attention_mask"]
+
+    def _failure(self, part: str, error: Exception) -> EmbeddingError:
+        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        return EmbeddingError(f"the {part} in {self.folder.path} failed: {reason}", service=self.folder.name)
+
+
+def _arrays(encodings: Sequence[Any], length: int) -> dict[str, NDArray[np.int64]]:
+    """Return the inputs of a run, each of shape (n, length), padded with zeros that the mask hides."""
+    arrays = {
+        name: np.zeros((len(encodings), length), np.int64)
+        for name in ("input_ids", "attention_mask", "token_type_ids")
+    }
+    for row, encoding in enumerate(encodings):
+        n = len(encoding.ids)
+        arrays["input_ids"][row, :n] = encoding.ids
+        arrays["attention_mask"][row, :n] = 1
+        arrays["token_type_ids"][row, :n] = encoding.type_ids
+    return arrays

@@ -1,0 +1,3 @@
+from sleuth.plugins.sparse.leg import SparseLeg as SparseLeg
+
+__all__: list[str]

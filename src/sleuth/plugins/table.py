@@ -1,0 +1,17 @@
+"""What Sleuth's own plugins add, by kind and name: "module:attribute", imported when it is asked for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TABLE: Final[dict[str, dict[str, str]]] = {
+    "commands": {"models": "sleuth.plugins.neural.models"},
+    "embedders": {
+        "onnx": "sleuth.plugins.neural:OnnxEmbedder",
+        "sentence-transformers": "sleuth.plugins.embedders:SentenceTransformerEmbedder",
+        "model2vec": "sleuth.plugins.embedders:Model2VecEmbedder",
+        "fastembed": "sleuth.plugins.embedders:FastEmbedEmbedder",
+    },
+    "legs": {"sparse": "sleuth.plugins.sparse:SparseLeg"},
+    "rerankers": {"onnx": "sleuth.plugins.neural.reranking:RERANKERS"},
+}
