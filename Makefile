@@ -85,7 +85,6 @@ bench: $(VENV)-bench/.installed ## full-text, vector and hybrid search, filters,
 # On Debian: apt-get install libreoffice-{writer,calc,impress}-nogui pandoc asciidoctor groff poppler-utils, and lists of source packages (Types: deb-src)
 formats: $(VENV)/.developed build build/formats/.installed ## files by LibreOffice, pandoc, groff and more (those installed), and of source packages: what is found in them
 	$(BIN)/python -m benchmarks.formats --files build/formats/files --peer build/formats/venv/bin/python
-	$(BIN)/python -m benchmarks.format_samples --peer build/formats/venv/bin/python
 	@du -sm build/formats/venv | awk '{ print "markitdown and what it needs: " $$1 " MB" }'
 
 bench-quality: $(VENV)-bench/.installed ## ranking on all collections under .data, beside the peers
@@ -102,7 +101,7 @@ bench-code: $(VENV)-bench/.installed ## code search: quality over the collection
 	$(VENV)-bench/bin/python -m benchmarks.sources sleuth=$$folder:docs:src; rm -rf "$$folder"
 
 bench-answers: $(VENV)-bench/.installed ## answers and declined questions on collections with gold answers, and languages of XQuAD
-	for b in $(if $(MODEL),'answers --model $(MODEL)',answers disagreements wordings languages); do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
+	for b in $(if $(MODEL),'answers --model $(MODEL)',answers languages); do $(VENV)-bench/bin/python -m benchmarks.$$b || exit; done
 
 bench-cluster: $(VENV)/.developed $(VENV)/.kernels ## an index of many shards beside one index, and over Ray
 	$(BIN)/python -m pip install 'ray[data,serve]>=2.50'

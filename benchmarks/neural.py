@@ -11,12 +11,14 @@ collection are made once and kept.
 from __future__ import annotations
 
 import argparse
+import random
 import statistics
 import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.quality import DATA, SETS
-from benchmarks.studies.gains import QUESTIONS_ABOUT_CODE
-from benchmarks.studies.robustness import sample
 from sleuth import Document, Engine
 from sleuth.dense import DenseLeg, WordLlamaEmbedder
 from sleuth.engine import EncoderReranker
@@ -33,9 +33,23 @@ from sleuth.evaluate import Collection, make_run, open_collection, score
 from sleuth.plugins.neural import OnnxEmbedder
 from sleuth.store import text_hash
 
+QUESTIONS_ABOUT_CODE = ["cosqa", "conala", "codenn_csharp", "codenn_sql"]
 MEASURE = "nDCG@10"
 WEIGHTS = (0.0, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0)
 Vectors = NDArray[np.float32]
+
+
+def sample(collection: Collection, queries: int, documents: int) -> tuple[Collection, list[Document]]:
+    """Return a collection with some of its queries, and documents that hold all answers to them."""
+    rng = random.Random(1)
+    ids = rng.sample(sorted(collection.queries), min(queries, len(collection.queries)))
+    qrels = {query: collection.qrels[query] for query in ids}
+    judged = {document for grades in qrels.values() for document in grades}
+    others = [document for document in collection.documents() if document.id not in judged]
+    extra = rng.sample(others, min(len(others), max(0, documents - len(judged))))
+    chosen = judged | {str(document.id) for document in extra}
+    sampled = replace(collection, queries={query: collection.queries[query] for query in ids}, qrels=qrels)
+    return sampled, [document for document in collection.documents() if document.id in chosen]
 
 
 class Kept:

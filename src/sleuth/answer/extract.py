@@ -1,6 +1,6 @@
 """Scores the parts of passages as answers to a question.
 
-Measured by `benchmarks/sentence_choice.py` and `benchmarks/answers.py`; the tables are in `docs/measured/answers.md`.
+Measured by `benchmarks/answers.py`; the table is in `docs/measured/answers.md`.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from sleuth.types import Explanation, RetrievedItem
 
 WEIGHT = WordLlamaEmbedder.token_weight
 READ = 30
-"""Hits that are read (docs/measured/quality.md has the table)."""
+"""Hits that are read (table: quality.md at 885da4c9)."""
 
 RARITY = 1.5
 """Exponent of a vector's length in its token's weight: lengths grow with a token's rarity, but slowly."""

@@ -44,7 +44,7 @@ Vector: TypeAlias = NDArray[np.float32]
 
 CERTAINTY = 2.5
 """Standard errors below the k-th best score at which a row is given up: recall@10 of .998 over 1,000,000
-real passages and over vectors without any structure alike (docs/measured/words-and-meaning.md has the table)."""
+real passages and over vectors without any structure alike (table: words-and-meaning.md at 885da4c9)."""
 LIST_CERTAINTY = 3.0
 """The same for rows of lists, of which the codes leave out less, so that fewer rows come near the k-th best score."""
 LISTED_K = 256

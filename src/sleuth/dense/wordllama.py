@@ -83,11 +83,11 @@ class WordLlamaEmbedder:
     dimension = 256
     cheap = True
     unrelated = 0.25
-    """Cosine that texts without anything in common rarely reach (docs/measured/search.md has the table)."""
+    """Cosine that texts without anything in common rarely reach (table: search.md at 885da4c9)."""
     code_weight = 0.001
-    """Of its ranks beside those of words in code search (docs/measured/code.md has the table)."""
+    """Of its ranks beside those of words in code search (table: code.md at 885da4c9)."""
     token_weight = 0.3
-    """Measured over all test collections (docs/measured/quality.md has the table)."""
+    """Measured over all test collections (table: quality.md at 885da4c9)."""
 
     def knowledge(self, query: str) -> float:
         """Return how well the vocabulary knows the words of a query, 0 to 1.
@@ -105,7 +105,7 @@ class WordLlamaEmbedder:
 
         Such pieces hold more than half of the letters in 98 of 100 queries of random letters or neighbouring keys, and
         in 1 of 300 queries of test collections, 1 of 20 where these are full of abbreviations
-        (`benchmarks.studies.unrelated`). Words in pieces, such as "puppies", are judged by their letters.
+        (`unrelated.py` at 885da4c9). Words in pieces, such as "puppies", are judged by their letters.
         """
         return share_of_pieces(query) <= _GIBBERISH_SHARE or _letter_model().reads_like_words(query)
 

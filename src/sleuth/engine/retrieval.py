@@ -38,7 +38,7 @@ MOST_SORTED = 10_000
 
 NEAR = 0.6
 """Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
-At a cosine of .15 instead of .25, words that only the vectors know are still found (docs/measured/search.md)."""
+At a cosine of .15 instead of .25, words that only the vectors know are still found (search.md at 885da4c9)."""
 
 
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:

