@@ -208,6 +208,10 @@ class UnknownSnapshotError(CodeError):
     """No such snapshot, or one that is not completed; the message lists those there are."""
 
 
+class UnknownCommitError(CodeError):
+    """The repository does not have the commit; a force push and `git gc` remove those of a snapshot."""
+
+
 class PluginError(SleuthError):
     """A plugin that does not load.
 

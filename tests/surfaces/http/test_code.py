@@ -138,6 +138,20 @@ def test_history_names_commits(shop: Local) -> None:
     assert wrong.status_code == 422
 
 
+def test_history_of_a_commit_that_is_gone(tmp_path: Path) -> None:
+    """After a force push and `git gc` the history of the snapshot is a 409 that names its commit."""
+    root = make_project(tmp_path / "project")
+    commit = git(root, "rev-parse", "HEAD")
+    git(root, "commit", "-q", "--amend", "-m", "Pushed by force")
+    git(root, "reflog", "expire", "--expire=now", "--all")
+    git(root, "gc", "-q", "--prune=now")
+    with serving(root / ".sleuth", sources=("docs", "code")) as started:
+        for lines in ({}, {"start_line": 1, "end_line": 2}):
+            answer = started.client.get("/v1/code/history", params={"path": "src/bucket.py", **lines})
+            assert (answer.status_code, answer.json()["code"]) == (409, "UnknownCommitError")
+            assert commit in answer.json()["detail"]
+
+
 def test_the_map_keeps_to_its_budget(shop: Local) -> None:
     """The map names the most important definitions; a smaller budget gives a shorter map."""
     whole = get(shop, "map")["map"]

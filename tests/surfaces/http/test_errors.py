@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import logging
 import pkgutil
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -122,6 +123,22 @@ def test_a_wrong_request_leaves_no_trace(
     kind = "multipart/form-data; boundary=x" if "upload" in path else "application/json"
     answer = raising.client.request(method, path, content=body, headers={"content-type": kind})
     assert (answer.status_code, traces(caplog)) == (status, [])
+
+
+@pytest.mark.parametrize("path", ["/v1/search", "/v1/ask", "/v1/documents/upload", "/v1/files"])
+def test_a_client_that_hangs_up_is_no_error(
+    raising: Local, caplog: pytest.LogCaptureFixture, path: str
+) -> None:
+    """Whoever leaves before the body is complete makes an entry of level info alone."""
+    kind = "application/json" if path in ("/v1/search", "/v1/ask") else "multipart/form-data; boundary=x"
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\ncontent-length: 100\r\n\r\n--x"
+    )
+    with caplog.at_level(logging.INFO, "sleuth.http"):
+        with socket.create_connection(("127.0.0.1", raising.port)) as connection:
+            connection.sendall(head.encode())
+        wait_until(lambda: any(record.message == "request" for record in caplog.records))
+    assert {record.levelname for record in caplog.records if record.name == "sleuth.http"} == {"INFO"}
 
 
 def test_a_fault_of_the_server_has_one_trace(raising: Local, caplog: pytest.LogCaptureFixture) -> None:

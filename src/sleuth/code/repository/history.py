@@ -9,7 +9,7 @@ from sleuth.arguments import check_count
 from sleuth.code.repository.commits import Commit
 from sleuth.code.repository.git import text_of
 from sleuth.code.repository.process import filters_off, run
-from sleuth.errors import ArgumentError
+from sleuth.errors import ArgumentError, CodeError, UnknownCommitError
 
 _FIELDS: Final = "%H%x00%aI%x00%an%x00%s%x00%b"
 _LOG: Final = ("log", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--encoding=UTF-8", "-z")
@@ -35,7 +35,8 @@ def commits_of(
 
     Raises:
         ArgumentError: `text` with `lines`, which git does not combine.
-        CodeError: an unknown revision, lines that the file does not have, or git failed.
+        UnknownCommitError: the repository does not have the revision.
+        CodeError: lines that the file does not have, or git failed.
     """
     check_count(most, "most", least=1)
     if text and lines is not None:
@@ -48,7 +49,15 @@ def commits_of(
         options += [f"-L{first},{last}:{path}", "--end-of-options", revision]
     else:
         options += ["--follow", "--end-of-options", revision, "--", path]
-    return _commits(run(root, "--literal-pathspecs", *filters_off(root), *_LOG, *options))
+    try:
+        return _commits(run(root, "--literal-pathspecs", *filters_off(root), *_LOG, *options))
+    except CodeError as error:
+        if run(root, *_LOG, "--max-count=1", "--format=%H", "--end-of-options", revision, check=False):
+            raise
+        raise UnknownCommitError(
+            f"revision must be a commit, branch or tag of {root}, got {revision!r}; a commit of a snapshot is gone "
+            f"after a force push and `git gc`: `sleuth code index {root}` takes the newest"
+        ) from error
 
 
 def _commits(output: bytes) -> list[Commit]:

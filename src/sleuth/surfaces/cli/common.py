@@ -44,6 +44,7 @@ _EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.StoreError, 3),
     (errors.ArgumentError, 2),
     (errors.UnknownSnapshotError, 2),
+    (errors.UnknownCommitError, 2),
     (errors.UnknownRepositoryError, 2),
 )
 

@@ -93,6 +93,16 @@ MISSING: dict[int | str, dict[str, Any]] = {
 }
 """For routes that name something that may not be there."""
 
+GONE: dict[int | str, dict[str, Any]] = {
+    409: _problem(
+        "The repository no longer has the commit.",
+        409,
+        "UnknownCommitError",
+        "revision must be a commit, got '9d1c'",
+    )
+}
+"""For routes that read a commit of a snapshot."""
+
 
 class LegReport(BaseModel):
     """What one leg or source of a search did."""

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.request import DEFAULT_K
-from sleuth.surfaces.http.answers import MISSING, Remarks, json_response, remarks_of
+from sleuth.surfaces.http.answers import GONE, MISSING, Remarks, json_response, remarks_of
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.types import Ranking
@@ -192,7 +192,7 @@ class HistoryResponse(AtSnapshot):
     commits: list[CommitEntry]
 
 
-@router.get("/v1/code/history", response_model=HistoryResponse, responses=MISSING)
+@router.get("/v1/code/history", response_model=HistoryResponse, responses=MISSING | GONE)
 async def history(
     call: CurrentCall,
     path: Annotated[str, Query(min_length=1, max_length=4096, description="A file of the snapshot.")],

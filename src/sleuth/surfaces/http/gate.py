@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sleuth.remote import in_thread
@@ -75,7 +76,7 @@ class Gate:
             except EXPECTED as error:
                 await self._refuse(scope, answer, call.refusal_of(error))
             except Exception as error:  # noqa: BLE001 - whatever a handler raises is answered
-                if not isinstance(error, OSError):  # the client is gone
+                if not isinstance(error, ConnectionError | ClientDisconnect):  # else the client is gone
                     fields = {"message": "the request failed", "request_id": call.id}
                     logger.exception("the request failed", extra={"fields": fields})
                     if not answer.is_whole:  # FastAPI has told of a failure of its routes

@@ -83,6 +83,7 @@ _TITLES = {
     404: "Not found",
     405: "Method not allowed",
     408: "Request too slow",
+    409: "No longer there",
     413: "Request too large",
     415: "Unsupported media type",
     422: "Invalid argument",
@@ -97,6 +98,7 @@ _TITLES = {
 _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.UnknownRepositoryError, 404),
     (errors.UnknownSnapshotError, 404),
+    (errors.UnknownCommitError, 409),
     (errors.ArgumentError, 422),
     (errors.LoadError, 422),
     (errors.MissingPackageError, 501),
