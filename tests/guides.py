@@ -52,6 +52,7 @@ ELSEWHERE = frozenset(
         "ollama",
         "mcp-publisher",
         "sudo",
+        "sqlite3",
     }
 )
 RUN_BY_SHELL = re.compile(r"[|<>&;`*]|\$\(")

@@ -17,9 +17,7 @@ from sleuth.code.snapshots import health
 from sleuth.engine import code_status, doctor, open_code
 from sleuth.engine.codebase import check_code, repair_code
 from sleuth.errors import IndexDamagedError, StoreError, UnknownSnapshotError
-from sleuth.store.catalogue import segments, watch
 from tests.code.conftest import SHOP, Git
-from tests.waiting import wait_until
 
 CELL = {
     "cell_type": "code",
@@ -283,54 +281,13 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("change", [*ROWS, "segment"])
-def test_an_open_index_finds_damage(indexed: Path, monkeypatch: pytest.MonkeyPatch, change: str) -> None:
-    """A code index that stays open looks at its database and its segments by itself, and its status names damage."""
-    monkeypatch.setattr(watch, "PATIENCE", 0.0)
-    monkeypatch.setattr(watch, "SHARE", 1e9)
-    if change == "segment":
-        file = max((indexed / "code").glob("chunks*"))
-        data = bytearray(file.read_bytes())
-        data[segments.PRELUDE.size - 1] ^= 4  # between the arrays, where only a proof looks
-        file.write_bytes(data)
-    else:
-        with closing(sqlite3.connect(indexed / "code.db")) as connection:
-            connection.executescript(change)
+@pytest.mark.parametrize("change", ROWS)
+def test_a_full_check_finds_changed_rows(indexed: Path, change: str) -> None:
+    """A full check names each table with a row that is not as it was written."""
+    with closing(sqlite3.connect(indexed / "code.db")) as connection:
+        connection.executescript(change)
     with open_code(indexed) as storage:
-        assert health.status(storage).damage == ()
-        (repository,) = storage.repositories()
-        CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
-        wait_until(lambda: storage.watch._thread is None)
-        storage.open_snapshot(repository, storage.snapshot(repository))  # what was opened since
-        wait_until(lambda: storage.watch._thread is None)
-        damage = " ".join(health.status(storage).damage)
-        assert ROWS.get(change, "not as written") in damage
-        if change == "segment":
-            storage._snapshots.clear()
-            with pytest.raises(IndexDamagedError, match=r"not as written.*sleuth doctor --repair"):
-                CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
-
-
-def test_a_sound_index_that_stays_open_reports_nothing(
-    indexed: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """After the proof of a sound index, nothing is reported."""
-    monkeypatch.setattr(watch, "PATIENCE", 0.0)
-    monkeypatch.setattr(watch, "SHARE", 1e9)
-    with open_code(indexed) as storage:
-        (repository,) = storage.repositories()
-        CodeRetriever(storage, None).retrieve("cart", repository.id, strategy="keyword")
-        wait_until(lambda: storage.watch._thread is None)
-        assert storage.watch._rows_are_proven
-        assert health.status(storage).damage == ()
-
-
-def test_an_index_that_was_just_opened_waits_with_its_proof(indexed: Path) -> None:
-    """One answer does not pay for a proof of the whole index."""
-    with open_code(indexed) as storage:
-        (repository,) = storage.repositories()
-        storage.open_snapshot(repository, storage.snapshot(repository))
-        assert storage.watch._thread is None
+        assert ROWS[change] in " ".join(finding.message for finding in health.check(storage, full=True))
 
 
 def test_the_database_of_another_index_is_refused(indexed: Path, tmp_path: Path, git: Git) -> None:

@@ -45,11 +45,7 @@ FURTHER = {
 }
 """Commands that open an index in the same way as one of the others."""
 PARTS = [
-    *(
-        name
-        for names in (DOCUMENTS, CODE)
-        for name in (names.lock, names.queue, names.mark, names.proofs, names.segments)
-    ),
+    *(name for names in (DOCUMENTS, CODE) for name in (names.lock, names.queue, names.mark, names.segments)),
     *(
         f"{names.record}{ending}"
         for names in (DOCUMENTS, CODE)

@@ -12,20 +12,15 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-import time
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import pytest
 
 from sleuth import Document, Engine, SleuthError
 from sleuth.code import CodeRetriever, CodeStorage
 from sleuth.code.snapshots import health
 from sleuth.engine import open_code
-from sleuth.store import Store
-from sleuth.store.catalogue import watch
 from sleuth.store.record import mark
 from tests.dense.strategies import HashEmbedder
 from tests.faults.damaging import DAMAGES, SAME_SIZE, Damage, Victim, restore
@@ -39,7 +34,6 @@ FILES = {
 KINDS = [(index, file) for index, files in FILES.items() for file in files]
 MADE = {"cache": "documents"}
 """Where an index is made, if not under its own name."""
-SERVED = ("segments/lexical*", "segments/columns*")
 QUERIES = ("w0 w7", "w3", "w20 w41 w2", "w88")
 OWN = ("year", "kind", "tags")
 
@@ -142,64 +136,8 @@ def repair(index: str, path: Path) -> None:
         with open_code(path) as storage:
             health.repair(storage)
         return
-    Store.recover(path)
     with Engine.open(path, embedder=HashEmbedder()) as engine:
         engine.repair()
-
-
-class Proof(NamedTuple):
-    """What an index says once it was proven while it was open.
-
-    Attributes:
-        damage: whether it found any, or repaired some when it was opened.
-        answers: then; None where it cannot answer.
-        refusal: why it does not answer.
-    """
-
-    damage: bool
-    answers: Answers | None
-    refusal: str = ""
-
-
-def watched(index: str, path: Path) -> Proof:
-    """Open an index, wait until it is proven, and ask it then."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(watch, "PATIENCE", 0.0)
-        patch.setattr(watch, "RATE", 1 << 40)
-        patch.setattr(watch, "SHARE", 1e9)
-        if index == "code":
-            with open_code(path) as storage:
-                for query in ("refill bucket", "class Cart"):  # an index that was just opened proves nothing
-                    for repository in storage.repositories():
-                        CodeRetriever(storage, None).retrieve(query, repository.id, strategy="keyword")
-                    finish(storage.watch)
-                proof = proven(lambda: answers_of_code(storage), bool(health.status(storage).damage))
-            is_mended = not proof.damage and not doctor(
-                index, path
-            )  # a segment that does not open was built again
-            return proof._replace(damage=proof.damage or is_mended)
-        with Engine.open(path, embedder=HashEmbedder()) as engine:
-            engine.retrieve("w0", 3)
-            finish(engine.store._watch)
-            damage = bool(engine.repairs or engine.store.status().damage)
-            return proven(lambda: answers_of_documents(engine), damage)
-
-
-def proven(answer: Callable[[], Answers], damage: bool) -> Proof:
-    """Return what an index says that was proven."""
-    try:
-        return Proof(damage, answer())
-    except SleuthError as error:
-        return Proof(True, None, str(error))
-
-
-def finish(looking: watch.Watch) -> None:
-    """Wait for the thread that looks."""
-    until = time.monotonic() + 60
-    while (thread := looking._thread) is not None and time.monotonic() < until:
-        with suppress(RuntimeError):  # it is not started yet
-            thread.join(0.1)
-        time.sleep(0.001)
 
 
 def matters(file: Path, before: bytes, after: bytes) -> bool:
@@ -272,8 +210,7 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
     damage = damages[number // len(KINDS) % len(damages)]
     outcome: dict[str, Any] = {
         "number": number, "index": index, "file": pattern, "damage": damage.__name__, "typed": [], "untyped": [],
-        "wrong": [], "effect": False, "matters": False, "found": False, "watched": False, "silent": False,
-        "told": False, "after": False,
+        "wrong": [], "effect": False, "matters": False, "found": False, "silent": False,
     }  # fmt: skip
     path, original = home / "trial", home / MADE.get(index, index)
     shutil.rmtree(path, ignore_errors=True)
@@ -298,14 +235,6 @@ def trial(home: Path, number: int, whole: dict[str, Answers], earlier: dict[str,
     sound = whole[index]
     complaints = attempt(outcome, "doctor", lambda: doctor(index, renewed()))
     outcome["found"] = complaints is None or bool(complaints)
-    proof: Proof | None = attempt(outcome, "watch", lambda: watched(index, renewed()))
-    outcome["watched"] = proof is None or proof.damage
-    if proof is not None and proof.answers is not None:
-        expected = whole[MADE.get(index, index)].rankings
-        differs = proof.answers.rankings != expected
-        outcome["told"] = differs and proof.damage
-        # Rows of a damaged segment come from the record then; only vectors of a slow embedder wait to be made again.
-        outcome["after"] = differs and (not proof.damage or pattern in SERVED)
     answers = attempt(outcome, "search", lambda: ASK[index](renewed()))
     outcome["effect"] = answers is None or answers[:2] != sound[:2]
     outcome["silent"] = answers is not None and answers[:2] != sound[:2] and not answers.said

@@ -74,7 +74,6 @@ def test_no_page_of_another_index_gives_a_text(sound: Path, path: Path) -> None:
         for step in ("damaged", "repaired"):
             try:
                 if step == "repaired":
-                    Store.recover(path)
                     with Store.open(path) as store:
                         store.attach([SumsLeg()])
                         store.repair()

@@ -91,17 +91,6 @@ def repair_code(path: Path) -> list[Repair]:
         return health.repair(storage)
 
 
-def recover_code(path: Path) -> list[Repair]:
-    """Replace the database of the code index in folder `path` where its structure is damaged.
-
-    Raises:
-        StoreError: it cannot be recovered; the message says what to do.
-    """
-    from sleuth.code.snapshots import rebuilding
-
-    return rebuilding.recover_database(path)
-
-
 def code_status(path: Path) -> CodeStatus:
     """Return the code index in folder `path` at a glance."""
     from sleuth.code.snapshots import health

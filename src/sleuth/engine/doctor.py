@@ -9,18 +9,15 @@ import sqlite3
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from sleuth.errors import ArgumentError, IndexDamagedError, IndexNotFoundError, SleuthError
+from sleuth.errors import ArgumentError, IndexNotFoundError, SleuthError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from sleuth.hooks import PluginInfo
     from sleuth.store import Repair
 
@@ -92,26 +89,12 @@ def mend(path: Path) -> list[Diagnosis]:
     Raises:
         StoreError: one cannot be mended; the message says what to do.
     """
-    from sleuth.engine.codebase import has_code, recover_code, repair_code
-    from sleuth.store import Store
+    from sleuth.engine.codebase import has_code, repair_code
 
     code_too = has_code(path)
-    repairs = _mended(path, repair_code, recover_code) if code_too else []
-    repairs += _mended(path, partial(_repair_documents, code_too=code_too), Store.recover)
+    repairs = repair_code(path) if code_too else []
+    repairs += _repair_documents(path, code_too=code_too)
     return [Diagnosis("warning", repair.what, repair.why) for repair in repairs]
-
-
-def _mended(
-    path: Path, repair: Callable[[Path], list[Repair]], recover: Callable[[Path], list[Repair]]
-) -> list[Repair]:
-    """Repair an index; replace its database first where the structure of that is damaged."""
-    try:
-        return repair(path)
-    except IndexDamagedError:
-        recovered = recover(path)
-        if not recovered:
-            raise
-        return [*recovered, *repair(path)]
 
 
 def _repair_documents(path: Path, *, code_too: bool) -> list[Repair]:

@@ -29,8 +29,6 @@ from sleuth.store.catalogue import manifest, merging, schema
 from sleuth.store.catalogue.database import Database
 from sleuth.store.catalogue.manifest import SegmentMissingError, Views
 from sleuth.store.catalogue.merging import Merges
-from sleuth.store.catalogue.proof_notes import ProofNotes
-from sleuth.store.catalogue.watch import Watch
 from sleuth.store.disk.files import DOCUMENTS
 from sleuth.store.health import mending, opening
 from sleuth.store.legs.leg import Leg, RowKeys
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from sleuth.store.health.checking import DocumentChecks
     from sleuth.store.writing.writer import Writer
 
 logger = logger_of("store")
@@ -76,8 +73,6 @@ class Store:
         self._connection = database.connection
         self._views = Views(database.segments)
         self._merges = Merges(self._merge_once)
-        notes = ProofNotes(path, DOCUMENTS, self._views.opened)
-        self._watch = Watch(self._views.prove, self._prove_rows, self._views.damage, notes)
         self._lost = ""
         _STORES.add(self)
 
@@ -209,7 +204,7 @@ class Store:
         """
         from sleuth.store.writing.writer import Writer
 
-        with self._database.locked(timeout, sweep=sweep) as connection, self._watch.postponed():
+        with self._database.locked(timeout, sweep=sweep) as connection:
             legs = [name for name in self._views.legs if name not in self._views.deferred]
             writer = Writer(connection, self.path, self._views, self._merges, legs)
             try:
@@ -292,7 +287,10 @@ class Store:
                 inputs_of_merge = merging.choose(run, views, whole=whole)
                 if inputs_of_merge:
                     # A merge would give damaged bytes a checksum that fits them.
-                    if not all(self._views.prove(entry.name) for entry in inputs_of_merge):
+                    damaged = [e.name for e in inputs_of_merge if not self._views.prove(e.name)]
+                    if damaged:
+                        remedy = "`sleuth doctor --repair` makes it anew"
+                        logger.warning("%s; %s", self._views.damage[damaged[0]], remedy)
                         return None
                     inputs = [views[entry.name] for entry in inputs_of_merge]
                     merge_result = merging.merge(leg, inputs_of_merge, inputs, self._views.folder, rank)
@@ -346,7 +344,6 @@ class Store:
                     self._views.note_missing(error.name)
                 missing = generation, error.name
             else:
-                self._watch.see(views_of_version, views_of_version.names)
                 return views_of_version, version
 
     # --- health
@@ -357,19 +354,7 @@ class Store:
 
         with self._connection() as connection:
             connection.execute("BEGIN")
-            notes = (self._lost, self._watch.bad_rows)
-            return checking.status(connection, self.path, self._views, self.settings, notes)
-
-    def _checks(self) -> DocumentChecks:
-        from sleuth.store.health.checking import DocumentChecks
-
-        return DocumentChecks(self.path, self._connection, self._views)
-
-    def _prove_rows(self, rest: Callable[[float], object]) -> str:
-        """Check the record, a part at a time; return its damage."""
-        from sleuth.store.health.proofs import prove
-
-        return prove(self._checks(), rest)
+            return checking.status(connection, self.path, self._views, self.settings, self._lost)
 
     def check(self, *, full: bool = False) -> list[Finding]:
         """Prove that every chunk is covered exactly once by every leg and that files are as they were written.
@@ -380,9 +365,10 @@ class Store:
         Returns:
             Findings, the worst first; only "ok" ones for a healthy index.
         """
-        from sleuth.store.health.proofs import check
+        from sleuth.store.health.checking import DocumentChecks
+        from sleuth.store.health.checks import check
 
-        return check(self._checks(), full=full)
+        return check(DocumentChecks(self.path, self._connection, self._views), full=full)
 
     def repair(self, *, timeout: float = 10.0) -> list[Repair]:
         """Check fully, and mend what can be mended: segments from the record, then the record itself.
@@ -390,7 +376,7 @@ class Store:
         Documents of which the record has lost a part are removed, and named, so that adding them again restores them.
 
         Raises:
-            IndexDamagedError: the structure of the record is damaged; `recover` replaces it.
+            IndexDamagedError: the structure of the record is damaged.
         """
         from sleuth.store.health import checking
 
@@ -399,25 +385,7 @@ class Store:
             repairs += checking.repair(self.path, self._connection, writer, self._views)
             repairs += self._mend(writer)
         self._lost = ""
-        self._watch.forget()
         return repairs
-
-    @staticmethod
-    def recover(path: str | Path, *, timeout: float = 10.0) -> list[Repair]:
-        """Replace the record of the index at `path` where its structure is damaged; no process may have it open.
-
-        The program `sqlite3` reads the rows; those that have their checksums are kept. The damaged file is kept beside
-        the new one.
-
-        Returns:
-            What was recovered and what was lost; empty where there is no record or its structure is sound.
-
-        Raises:
-            IndexDamagedError: the program is missing, or no document can be read. Everything stays as it was.
-        """
-        from sleuth.store.health.rebuilding import recover_record
-
-        return recover_record(schema.folder_at(path), timeout)
 
     # --- closing
 
@@ -430,10 +398,8 @@ class Store:
         """
         try:
             if finish:
-                with self._watch.postponed():
-                    self._merges.finish()
+                self._merges.finish()
         finally:
-            self._watch.stop()
             self._merges.stop()
             self._database.close()
 

@@ -89,7 +89,7 @@ def pull_code(address: str, path: str | Path, commits: Sequence[str], prepare: C
             fetch_part(part, Path(scratch), objects, names=CODE)
             prepare(Path(scratch))
             shutil.rmtree(folder / CODE.segments, ignore_errors=True)
-            for note in (CODE.mark, CODE.proofs):  # of an index that was removed
+            for note in (CODE.mark,):  # of an index that was removed
                 (folder / note).unlink(missing_ok=True)
             for name in (CODE.segments, CODE.record):
                 (Path(scratch) / name).rename(folder / name)

@@ -255,5 +255,5 @@ def status(storage: CodeStorage) -> CodeStatus:
         entries = manifest.entries(connection)
         size = (storage.path / CODE_SCHEMA.names.record).stat().st_size + storage.database.log_bytes()
     size += sum(entry.bytes for entry in entries if not entry.inline)
-    damage = (*filter(None, (storage.lost, storage.watch.bad_rows)), *storage.shelf.damage.values())
+    damage = (*filter(None, [storage.lost]), *storage.shelf.damage.values())
     return CodeStatus(repositories, snapshots, files, chunks, history, len(entries), size, damage)

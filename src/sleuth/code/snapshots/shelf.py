@@ -197,14 +197,10 @@ class Shelf:
         """Return a segment that is open; None for others."""
         return self._opened.get(name)
 
-    def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
-        """Read every byte of an open segment; return whether it is undamaged. A damaged one is noted.
-
-        Args:
-            pause: as of `verify`.
-        """
+    def prove(self, name: str) -> bool:
+        """Read every byte of an open segment; return whether it is undamaged. A damaged one is noted."""
         segment = self.opened(name)
-        wrong = segments.verify(segment, pause) if segment else ""
+        wrong = segments.verify(segment) if segment else ""
         if wrong:
             with self._guard:
                 self.damage[name] = wrong

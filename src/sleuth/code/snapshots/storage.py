@@ -32,7 +32,7 @@ from sleuth.code.snapshots.snapshot import Snapshot
 from sleuth.code.snapshots.validity import check_files, check_ranges
 from sleuth.code.snapshots.words import WordLeg, Words
 from sleuth.errors import CodeError, StoreError
-from sleuth.store import Built, Connection, Database, ProofNotes, Watch, prove, select_in, translated
+from sleuth.store import Built, Connection, Database, select_in, translated
 from sleuth.store.catalogue import schema
 from sleuth.store.record import mark
 
@@ -90,8 +90,6 @@ class CodeStorage(Closing):
         self.shelf = Shelf(self.database, words)
         self.memory = Memory()
         self._run: _Run | None = None
-        proofs = ProofNotes(self.path, names, self.shelf.opened)
-        self.watch = Watch(self.shelf.prove, self._prove_rows, self.shelf.damage, proofs)
         note = state = mark.read(self.path, names)
         with suppress(StoreError):  # the first read reports damage
             state = self._state()
@@ -176,7 +174,6 @@ class CodeStorage(Closing):
         """Close the database. Closing twice is fine."""
         if "analyser" in vars(self):
             self.analyser.close()
-        self.watch.stop()
         with self._guard:
             self._snapshots.clear()
         if self.writable:
@@ -196,10 +193,6 @@ class CodeStorage(Closing):
         from sleuth.code.snapshots.checks import CodeChecks  # searches do without it
 
         return CodeChecks(self.database, self.words, self.shelf, self.live, self.lost)
-
-    def _prove_rows(self, rest: Callable[[float], object]) -> str:
-        """Check the database, a part at a time; return its damage."""
-        return prove(self.checks(), rest)
 
     # repositories and snapshots
 
@@ -312,8 +305,6 @@ class CodeStorage(Closing):
             snapshot = self._snapshots.pop(key, None)
         if snapshot is None:
             snapshot = Snapshot(self, repository, info, folders)
-        names = self.shelf.names()
-        self.watch.see(names, lambda: names)
         with self._guard:
             self._snapshots[key] = snapshot
             while len(self._snapshots) > _OPEN:
@@ -461,7 +452,6 @@ class CodeStorage(Closing):
             self._snapshots.clear()
         self.shelf.forget()
         self.memory.forget()
-        self.watch.forget()
 
     def compact(self) -> None:
         """Merge each leg's segments into one, without the rows of file versions and commits that are gone."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import mmap
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -268,18 +268,15 @@ class Views:
         item = self._cache.get(name)
         return item.opened if item else None
 
-    def prove(self, name: str, pause: Callable[[int], object] = lambda _: None) -> bool:
+    def prove(self, name: str) -> bool:
         """Read every byte of an open segment; return whether it is undamaged.
 
         A damaged one is noted, and served from memory from the next query on.
-
-        Args:
-            pause: as of `verify`.
         """
         segment = self.opened(name)
         if segment is None:
             return name not in self.damage
-        wrong = verify(segment, pause)
+        wrong = verify(segment)
         if not wrong:
             return True
         self._note(name, wrong)

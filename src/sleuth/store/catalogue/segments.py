@@ -219,20 +219,15 @@ def validate(segment: Opened, leg: Leg, *, full: bool = False) -> None:
         let_go(segment.file)
 
 
-def verify(segment: Opened, pause: Callable[[int], object] = lambda _: None) -> str:
-    """Read every byte of a segment; return what is not as it was written, "" where all is.
+def verify(segment: Opened) -> str:
+    """Read every byte of a segment; return what is not as it was written, "" where all is."""
 
-    Args:
-        pause: called with the number of bytes after each piece.
-    """
-
-    def look(size: int) -> None:
-        pause(size)
+    def look() -> None:
         if segment.is_cut_off:  # to read on would end the process
             raise EOFError
 
     try:
-        look(0)
+        look()
         wrong = [
             name.removeprefix("$")
             for name, array in segment.stored.items()
@@ -244,12 +239,12 @@ def verify(segment: Opened, pause: Callable[[int], object] = lambda _: None) -> 
     return f"segment {segment.name}: {', '.join(wrong)} not as written" if wrong else ""
 
 
-def _checksum(array: NDArray[Any], pause: Callable[[int], object] = lambda _: None) -> int:
-    """Return the CRC-32 of an array's bytes."""
+def _checksum(array: NDArray[Any], look: Callable[[], object] = lambda: None) -> int:
+    """Return the CRC-32 of an array's bytes; `look` is called after each piece."""
     checksum = 0
     for piece in pieces(bytes_of(array)):
         checksum = zlib.crc32(piece, checksum)
-        pause(len(piece))
+        look()
     return checksum
 
 

@@ -33,11 +33,10 @@ class Names(NamedTuple):
     lock: str
     queue: str
     mark: str
-    proofs: str
 
 
-DOCUMENTS = Names("record.sqlite", "segments", "writer.lock", "writer.queue", "version", "proofs")
-CODE = Names("code.db", "code", "code.lock", "code.queue", "code.version", "code.proofs")
+DOCUMENTS = Names("record.sqlite", "segments", "writer.lock", "writer.queue", "version")
+CODE = Names("code.db", "code", "code.lock", "code.queue", "code.version")
 
 
 def check_parts(folder: Path) -> None:
@@ -49,7 +48,7 @@ def check_parts(folder: Path) -> None:
     """
     owners = _owners(folder)
     for names in (DOCUMENTS, CODE):
-        for name in (names.lock, names.queue, names.mark, names.proofs):
+        for name in (names.lock, names.queue, names.mark):
             _check(folder / name, stat.S_ISREG, owners)
         _check(folder / names.segments, stat.S_ISDIR, owners)
         for ending in _LOGS:

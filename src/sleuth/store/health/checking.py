@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from sleuth.store.catalogue.manifest import SegmentEntry, Views
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.disk import files
 from sleuth.store.health import opening
-from sleuth.store.health.proofs import (
+from sleuth.store.health.checks import (
     END,
     REBUILD,
     CheckedTable,
@@ -38,12 +38,12 @@ from sleuth.store.writing.writer import Writer
 
 
 def status(
-    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], notes: Iterable[str]
+    connection: Connection, path: Path, views: Views, settings: Mapping[str, Any], lost: str
 ) -> Status:
     """Return the store at a glance, as the connection's transaction sees it.
 
     Args:
-        notes: what is wrong with the record, as far as it was met; "" for nothing.
+        lost: what the record had lost when it was opened; "" for nothing.
     """
     version, documents, chunks, next_key = connection.execute(
         "SELECT version, documents, chunks, next_key FROM state"
@@ -56,7 +56,7 @@ def status(
     )
     tombstones = connection.execute("SELECT count(*) FROM tombstones").fetchone()[0]
     size = (path / opening.RECORD).stat().st_size + log_bytes(path / opening.RECORD)
-    damage = (*filter(None, notes), *views.damage.values())
+    damage = (*filter(None, [lost]), *views.damage.values())
     return Status(
         path=str(path),
         format=connection.execute("PRAGMA user_version").fetchone()[0],

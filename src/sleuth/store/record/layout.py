@@ -328,7 +328,8 @@ def translate(error: sqlite3.Error, path: Path) -> StoreError:
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_TOOBIG) or code in (1, 0):
         return IndexDamagedError(
-            f"the record in {path} is damaged ({error}): `sleuth doctor --full` says what remains",
+            f"the record in {path} is damaged ({error}): restore it from a backup, or remove the folder and index "
+            "again; `sleuth doctor --full` says what remains",
             path=str(path),
         )
     assurance = "everything committed before is kept"

@@ -7,7 +7,6 @@ open; 4 another writer holds the index; 5 a service did not answer; 130 interrup
 from __future__ import annotations
 
 import io
-import logging
 import os
 import sys
 from importlib import import_module
@@ -99,13 +98,6 @@ def run(arguments: list[str]) -> None:
     command(default_map=default_map(command, values))
 
 
-def tell_damage() -> None:
-    """Print on standard error what an index finds damaged beside the answer of a command."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(logging.Formatter("sleuth: %(message)s"))
-    logging.getLogger("sleuth.damage").addHandler(handler)
-
-
 def main() -> None:
     """Run the command line; print an expected failure as one message and exit with its code."""
     sys.stdout = sys.stdout or open(os.devnull, "w")  # closed by the caller, as by `>&-`  # noqa: PTH123, SIM115
@@ -116,7 +108,6 @@ def main() -> None:
     try:
         try:
             register(sys.argv[1:])
-            tell_damage()
             run(sys.argv[1:])
         except SystemExit as leaving:
             if isinstance(leaving.__context__, BrokenPipeError):  # typer treats it as a failure

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import sqlite3
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -23,10 +21,8 @@ from sleuth.store.catalogue import manifest, segment_files, segments
 from sleuth.store.catalogue.manifest import SegmentEntry, SegmentMissingError
 from sleuth.store.catalogue.schema import log_bytes
 from sleuth.store.catalogue.segments import Opened
-from sleuth.store.disk.scratch import trim
 from sleuth.store.legs.leg import Leg
 from sleuth.store.record.layout import Connection
-from sleuth.store.record.scan import read_once
 from sleuth.store.record.values import Finding
 
 REBUILD = "sleuth doctor --repair"
@@ -35,13 +31,7 @@ END = 1 << 62
 _ORDER = ("error", "warning", "ok")
 _NAMES = 5
 """Damaged rows that a message names."""
-_AT_ONCE = 200
-"""Rows that are looked at with one connection while an index is open."""
-_BY_TABLE = (3, 33, 0)
-"""The version of SQLite that checks one table by itself."""
 Connections = Callable[[], AbstractContextManager[Connection]]
-Rest = Callable[[float], object]
-"""Is given the seconds of CPU time that a look took, and waits."""
 Segments = list[tuple[SegmentEntry, Opened | SegmentMissingError | IndexDamagedError]]
 """By manifest entry, in its order: the segment, or why it does not open."""
 
@@ -182,77 +172,6 @@ def _check_segments(
         keys = np.concatenate([np.zeros(0, np.int64), *(own for own, _ in checks_of_segments)])
         live = checks.live(connection, leg, keys)
         yield from _check_coverage(subject, keys, live, leg in checks.deferred, len(faults))
-
-
-def prove(checks: Checks, rest: Rest) -> str:
-    """Check an index that stays open, a little at a time; return the first damage, "" for none.
-
-    Args:
-        rest: no connection is held while it waits.
-    """
-    ways = (_prove_structure, _prove_state, *(_prover(table) for table in checks.tables))
-    for way in ways:
-        damage = way(checks, rest)
-        trim()  # of a million rows 100 MB, which the C library keeps for this thread
-        if damage:
-            return damage
-    return ""
-
-
-def _prove_structure(checks: Checks, rest: Rest) -> str:
-    """Return what SQLite finds wrong with a database, looking at one table after the other."""
-    with checks.connections() as connection:
-        tables = [
-            name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-        ]
-    for table in tables if sqlite3.sqlite_version_info >= _BY_TABLE else [""]:
-        began = time.thread_time()
-        with checks.connections() as connection:
-            of_table = f"({quoted(table)})" if table else ""
-            messages = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check{of_table}")]
-            connection.execute("PRAGMA shrink_memory")  # it has filled its cache
-        if messages != ["ok"]:
-            return f"SQLite's integrity check: {'; '.join(messages[:3])}; `{REBUILD}` recovers what is left"
-        rest(time.thread_time() - began)
-    return ""
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL writes it."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _prove_state(checks: Checks, rest: Rest) -> str:
-    """Return what a quick check finds, except for segments that are noted as damaged already."""
-    began = time.thread_time()
-    findings = [finding for finding in check(checks, full=False) if finding.level != "ok"]
-    rest(time.thread_time() - began)
-    subjects = {f"{checks.prefix}{leg}" for leg in checks.legs}
-    lost = [finding for finding in findings if finding.subject in subjects and finding.level == "error"]
-    others = [finding for finding in findings if finding.subject in {checks.subject, "version"}]
-    for finding in (*others, *(lost if not checks.noted else ())):
-        return f"{finding.subject}: {finding.message}; `{finding.remedy}`"
-    return ""
-
-
-def _prover(table: CheckedTable) -> Callable[[Checks, Rest], str]:
-    """Return what proves the rows of a table, some at a time."""
-    after = f"SELECT rowid FROM {table.name} WHERE rowid > ? ORDER BY rowid LIMIT 1 OFFSET ?"
-
-    def prove_rows(checks: Checks, rest: Rest) -> str:
-        first, end = 0, 0
-        while end < END:
-            began = time.thread_time()
-            with checks.connections() as connection, read_once(connection):
-                connection.execute("BEGIN")
-                (end,) = connection.execute(after, (first, _AT_ONCE)).fetchone() or (END,)
-                if bad := table.bad(connection, first, end):
-                    return f"{table.describe(bad)}; `{REBUILD}` removes them"
-            first = end
-            rest(time.thread_time() - began)
-        return ""
-
-    return prove_rows
 
 
 def open_segments(connection: Connection, folder: Path, legs: Mapping[str, Leg], *, full: bool) -> Segments:
