@@ -23,6 +23,7 @@ BASE = {
     "arguments",
     "extensions",
     "closing",
+    "home",
     "vectors",
     "errors",
     "types",
@@ -41,8 +42,9 @@ ENGINE = GROUND | FAMILIES | {"compose", "answer", "ingest", "hooks", "manager",
 
 ALLOWED: dict[str, set[str]] = {
     "errors": set(),
+    "home": set(),
     "arguments": {"errors"},
-    "vectors": {"errors"},
+    "vectors": {"errors", "protocols"},
     "closing": set(),
     "lazy": set(),
     "extensions": {"logs"},
@@ -57,7 +59,7 @@ ALLOWED: dict[str, set[str]] = {
     "remote": BASE,
     "text": BASE | {"files"},
     "files": BASE,
-    "store": BASE | {"filters"},
+    "store": BASE | {"filters", "settings", "text"},
     **{family: GROUND | {"compose", "remote"} for family in FAMILIES},
     "compose": BASE | {"filters", "text", "remote"},
     "answer": BASE | {"filters", "text", "remote"},
@@ -67,7 +69,7 @@ ALLOWED: dict[str, set[str]] = {
     "manager": BASE | {"hooks", "remote"},
     "engine": ENGINE,
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
-    "surfaces": ENGINE - INTERNAL - {"hooks", "manager"} | {"engine", "cluster", "evaluate"},
+    "surfaces": ENGINE - INTERNAL | {"engine", "cluster", "evaluate"},
     "integrations": BASE | {"filters", "engine", "vector_store", "text", "remote", "evaluate", "surfaces"},
     "testing": BASE | {"filters", "knowledge_base"},
     "__main__": {"surfaces"},
@@ -138,13 +140,12 @@ def _imports_by_name(call: ast.Call) -> Iterator[Import]:
 
 
 def imports(path: Path) -> set[str]:
-    """Return the packages of sleuth that a module imports when it runs, without those for type checking only."""
+    """Return the packages of sleuth that a module imports, also for type checking."""
     names: set[str] = set()
     for statement in import_statements(path):
-        if not statement.for_types:
-            inside = statement.module in ("", "sleuth")
-            prefix = "sleuth." if statement.module == "sleuth" else ""
-            names |= {prefix + name for name in statement.names} if inside else {statement.module}
+        inside = statement.module in ("", "sleuth")
+        prefix = "sleuth." if statement.module == "sleuth" else ""
+        names |= {prefix + name for name in statement.names} if inside else {statement.module}
     return {name.split(".")[1] for name in names if name.startswith("sleuth.")}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from tests.store.words import SumsLeg, put
 
 DOCUMENTS: dict[str, Callable[[Engine], Any]] = {
     "retrieve": lambda engine: engine.retrieve("words"),
+    "get": lambda engine: engine.get("a"),
     "status": lambda engine: engine.status(),
     "count": lambda engine: engine.count(),
     "facets": lambda engine: engine.facets("k"),
@@ -41,7 +43,33 @@ CODE: dict[str, Callable[[CodeStorage], Any]] = {
 WAYS: dict[str, Callable[[Path], Any]] = {
     "moved": lambda path: shutil.move(path, path.with_name("elsewhere")),
     "removed": lambda path: shutil.rmtree(path, ignore_errors=True),  # a merge may be writing
+    "replaced by a file": lambda path: (shutil.move(path, path.with_name("elsewhere")), path.touch()),
+    "out of reach": lambda path: path.chmod(0),
 }
+
+
+@contextmanager
+def as_another_user(path: Path) -> Iterator[None]:
+    """Be a user of few rights for a block, who owns a folder and what is in it; root could read anything."""
+    if os.geteuid():
+        yield
+        return
+    for part in (path, *path.rglob("*")):
+        os.chown(part, 54321, -1)
+    os.seteuid(54321)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+def _try(call: Callable[[], Any], path: Path) -> None:
+    """Call what may raise an error of the store, and nothing else."""
+    with as_another_user(path) if path.is_dir() else nullcontext():
+        try:
+            call()
+        except StoreError as error:
+            assert error.path == str(path)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -50,11 +78,9 @@ def test_documents(tmp_path: Path, call: str, way: str) -> None:
     """No call on documents raises anything but an error of the store."""
     engine = Engine.open(tmp_path / "index", create=True, embedder="")
     engine.add([Document("some words", {"k": 1}, id="a")])
+    DOCUMENTS[call](engine)  # what it imports, another user may not read
     WAYS[way](tmp_path / "index")
-    try:
-        DOCUMENTS[call](engine)
-    except StoreError as error:
-        assert error.path == str(tmp_path / "index")
+    _try(lambda: DOCUMENTS[call](engine), tmp_path / "index")
     engine.close()
 
 
@@ -66,11 +92,9 @@ def test_code(tmp_path: Path, call: str, way: str) -> None:
     (tmp_path / "root" / "a.py").write_text("def refill(bucket):\n    return bucket\n")
     storage = open_code(tmp_path / "index", create=True)
     index_path(storage, tmp_path / "root")
+    CODE[call](storage)  # what it imports, another user may not read
     WAYS[way](tmp_path / "index")
-    try:
-        CODE[call](storage)
-    except StoreError as error:
-        assert error.path == str(tmp_path / "index")
+    _try(lambda: CODE[call](storage), tmp_path / "index")
     storage.close()
 
 
@@ -82,7 +106,8 @@ def test_a_further_reader(tmp_path: Path, way: str) -> None:
     with store.writer() as writer:
         put(writer, "a", "text")
     WAYS[way](tmp_path / "index")
-    with pytest.raises(StoreError), ExitStack() as stack:
+    user = as_another_user(tmp_path / "index") if way == "out of reach" else nullcontext()
+    with user, pytest.raises(StoreError), ExitStack() as stack:
         for _ in range(20):
             stack.enter_context(store.reader())
     store.close()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +21,7 @@ from sleuth.engine import open_code
 from sleuth.errors import StoreError
 from tests.commands import sleuth, sleuth_process
 
+SETPRIV = shutil.which("setpriv")
 MEGABYTES = range(110, 400, 15)
 """The least leave hardly enough memory for the interpreter, the greatest enough for everything."""
 
@@ -63,6 +68,8 @@ def code(path: Path, text: str) -> Callable[[], Opened]:
         (repository,) = storage.repositories()
         hits = CodeRetriever(storage, None).retrieve("basket", repository.id, strategy="keyword")
         return [hit.content for hit in hits]
+
+    root = root.absolute()
 
     def write(storage: CodeStorage) -> object:
         (root / "a.py").write_text("def another_basket():\n    return 1\n")
@@ -160,3 +167,42 @@ def test_a_clock_that_goes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         version = engine.status()["version"]
         engine.index([file])
         assert engine.status()["version"] == version
+
+
+@pytest.mark.parametrize("kind", [documents, code])
+def test_another_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Callable[[Path, str], Callable[[], Opened]]
+) -> None:
+    """An index that was opened by a relative path is read, by many at once, and written from any folder."""
+    monkeypatch.chdir(tmp_path)
+    index = kind(Path("index"), "one")()
+    monkeypatch.chdir("/")
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(lambda _: index.ask(), range(64)))
+    assert all("one" in first for first, *_ in answers)
+    index.write()
+    index.close()
+
+
+@pytest.mark.skipif(not SETPRIV or bool(os.geteuid()), reason="only root can become another user, by setpriv")
+@pytest.mark.parametrize("home", ["out of reach", "unknown"])
+def test_a_home_out_of_reach(home: str) -> None:
+    """Commands of a user who may not enter HOME, or who has none, work as without files of the user."""
+    with tempfile.TemporaryDirectory() as folder:  # others may not look into the folders of pytest
+        place, closed = Path(folder, "place"), Path(folder, "closed")
+        place.mkdir()
+        closed.mkdir(0o700)
+        Path(folder).chmod(0o755)
+        place.chmod(0o777)
+        (place / "a.md").write_text("One basket.")
+        environment = {"HOME": str(closed)} if home == "out of reach" else {}
+        unset = () if environment else ("env", "-u", "HOME")
+        user = (*unset, str(SETPRIV), "--reuid=54321", "--regid=54321", "--clear-groups")
+        for arguments in (("index", "."), ("search", "basket"), ("list",), ("models",)):
+            result = subprocess.run(
+                [*user, sys.executable, "-m", "sleuth", *arguments], cwd=place, env={**os.environ, **environment},
+                capture_output=True, text=True, check=False, timeout=300,
+            )  # fmt: skip
+            if "No module named" in result.stderr or "execute" in result.stderr:
+                pytest.skip("another user cannot read this installation")
+            assert result.returncode == 0, result.stderr

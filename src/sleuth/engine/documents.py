@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sleuth.engine.backend import IndexView
     from sleuth.filters import Filter
     from sleuth.ingest import AddReport, IndexProgress, IndexReport, MoveReport, ReadOptions, Root, Skipped
-    from sleuth.store import IndexSnapshot, StoredDocument
-    from sleuth.types import Document, RetrievedItem
+    from sleuth.store import IndexSnapshot
+    from sleuth.types import Document, RetrievedItem, StoredDocument
     from sleuth.vector_store import ArrowTable
 
     FilterForm = Filter | Mapping[str, Any] | str | None

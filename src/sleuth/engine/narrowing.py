@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from sleuth.filters import Filter
     from sleuth.settings import IndexSettings
-    from sleuth.store import Bitmap, Row, SegmentView, StoredDocument
+    from sleuth.store import Bitmap, Row, SegmentView
+    from sleuth.types import StoredDocument
 
 T = TypeVar("T")
 

@@ -16,8 +16,8 @@ from sleuth.store import DocumentBatch, DocumentFacts, rows_of
 
 if TYPE_CHECKING:
     from sleuth.engine.narrowing import Scope
-    from sleuth.store import IndexSnapshot, Known, Row, Store, StoredDocument, Writer
-    from sleuth.types import Chunk, RetrievedItem
+    from sleuth.store import IndexSnapshot, Known, Row, Store, Writer
+    from sleuth.types import Chunk, RetrievedItem, StoredDocument
 
 
 _LONGEST: Final = 100

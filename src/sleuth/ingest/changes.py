@@ -9,7 +9,7 @@ from typing import NamedTuple
 from sleuth.ingest.known import file_of
 from sleuth.ingest.names import FileNames
 from sleuth.ingest.walking import is_gone
-from sleuth.store import StoredDocument
+from sleuth.types import StoredDocument
 
 
 class ChangedFiles(NamedTuple):

@@ -19,7 +19,8 @@ from sleuth.ingest.updates import rewrite
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
-    from sleuth.store import IndexSnapshot, Store, StoredDocument, Writer
+    from sleuth.store import IndexSnapshot, Store, Writer
+    from sleuth.types import StoredDocument
 
 _SAMPLE: Final = 100
 """Documents that are compared by content to recognise a folder."""

@@ -12,7 +12,8 @@ from sleuth.store import to_json
 from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
-    from sleuth.store import IndexSnapshot, StoredDocument, Writer
+    from sleuth.store import IndexSnapshot, Writer
+    from sleuth.types import StoredDocument
 
 
 def check_changes(changes: Mapping[str, Any]) -> Mapping[str, Any]:

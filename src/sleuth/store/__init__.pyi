@@ -90,7 +90,6 @@ from sleuth.store.record.values import LegStatus as LegStatus
 from sleuth.store.record.values import Repair as Repair
 from sleuth.store.record.values import Row as Row
 from sleuth.store.record.values import Status as Status
-from sleuth.store.record.values import StoredDocument as StoredDocument
 from sleuth.store.store import Store as Store
 from sleuth.store.store import readers as readers
 from sleuth.store.writing.pending import BATCH_BYTES as BATCH_BYTES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 RESERVED: Final = frozenset({
     "source", "path", "row", "member", "page", "start_line", "end_line", "heading", "modified", "size", "type",
@@ -70,3 +70,21 @@ class Chunk:
     page: int | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class StoredDocument(NamedTuple):
+    """A document as the record holds it; its text is in its chunks.
+
+    Attributes:
+        chunks: how many chunks it has.
+        metadata: the document's own, with `source` and `title` where it has them.
+    """
+
+    id: str
+    source: str
+    title: str
+    content_hash: str
+    size: int
+    modified_ns: int | None
+    chunks: int
+    metadata: Mapping[str, Any]

@@ -12,8 +12,8 @@ import numpy as np
 
 from sleuth.cluster.shards.layout import KEY_BITS, LOCAL, shard_of
 from sleuth.cluster.shards.shards import ShardAnswers, ShardsMissingError
-from sleuth.store import Counts, Row, StoredDocument
-from sleuth.types import RetrievedItem
+from sleuth.store import Counts, Row
+from sleuth.types import RetrievedItem, StoredDocument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -18,8 +18,8 @@ from sleuth import filters
 from sleuth.cluster.shards.shard import Ask
 from sleuth.cluster.storage.manifest import PublishedFile, PublishedPart, PublishedPatch
 from sleuth.engine import Count, Facet, MetadataKey, PoolRequest, QueryCondition
-from sleuth.store import Corpus, Counts, Finding, Hits, Row, StoredDocument
-from sleuth.types import Chunk, Explanation
+from sleuth.store import Corpus, Counts, Finding, Hits, Row
+from sleuth.types import Chunk, Explanation, StoredDocument
 
 _KINDS: Final[Mapping[str, type[Any]]] = {
     kind.__name__: kind

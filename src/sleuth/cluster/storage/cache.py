@@ -21,6 +21,7 @@ from sleuth.cluster.storage.objects import ObjectFolder, ObjectMissingError
 from sleuth.cluster.storage.patches import apply_patch
 from sleuth.errors import ArgumentError, IndexDamagedError, StoreError
 from sleuth.files import whole_file
+from sleuth.home import user_folder
 from sleuth.store import Store
 
 FOLDER_VARIABLE = "SLEUTH_CACHE"
@@ -48,8 +49,8 @@ class Cache:
 
     def __init__(self, folder: Path | None = None, limit: int | None = None) -> None:
         """Open the cache in a folder; None means $SLEUTH_CACHE or the user's own, of $SLEUTH_CACHE_BYTES."""
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-        self.folder = folder or Path(os.environ.get(FOLDER_VARIABLE) or home / "sleuth" / "published")
+        own = os.environ.get(FOLDER_VARIABLE) or user_folder("XDG_CACHE_HOME", ".cache") / "published"
+        self.folder = folder or Path(own)
         self.limit = _limit() if limit is None else limit
         self._files, self._views = self.folder / "files", self.folder / "views"
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from sleuth.errors import ArgumentError, EmbeddingError
+from sleuth.home import user_folder
 from sleuth.plugins.neural.known import KnownModel, known_model
 
 MODEL_FILES: Final = ("model.onnx", "onnx/model.onnx")
@@ -104,12 +105,14 @@ def models_folder() -> Path:
     """Return where models are: `$SLEUTH_MODELS`, else `sleuth/models` in the user's data folder."""
     if folder := os.environ.get("SLEUTH_MODELS"):
         return Path(folder)
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "sleuth" / "models"
+    return user_folder("XDG_DATA_HOME", ".local/share") / "models"
 
 
 def installed_models() -> list[ModelFolder]:
     """Return the models in `models_folder()`, by name; folders without a model are left out."""
-    folders = [path.parent for path in sorted(models_folder().glob("[!.]*/tokenizer.json"))]
+    home = models_folder()
+    files = home.glob("[!.]*/tokenizer.json") if os.path.isdir(home) else ()  # noqa: PTH112 - see `user_folder`
+    folders = [path.parent for path in sorted(files)]
     return [
         ModelFolder.open(path) for path in folders if any((path / name).is_file() for name in MODEL_FILES)
     ]
@@ -128,7 +131,7 @@ def folder_of(model: str | Path) -> Path:
             return path.resolve()
         raise EmbeddingError(f"model must be a folder, got {text!r}", service="onnx")
     home = models_folder()
-    for path in home.iterdir() if home.is_dir() else ():
+    for path in home.iterdir() if os.path.isdir(home) else ():  # noqa: PTH112 - see `user_folder`
         if path.name.lower() == text.lower() and path.is_dir():
             return path
     raise EmbeddingError(f"the model {text!r} is not in {home}: sleuth models pull {text}", service="onnx")

@@ -46,7 +46,7 @@ def folder_at(path: str | os.PathLike[str]) -> Path:
         IndexUnsafeError: a part is a link or belongs to somebody else.
     """
     try:
-        folder = Path(path)
+        folder = Path(path).absolute()  # the process may change its working directory while the index is open
         os.fsencode(folder)
     except (TypeError, UnicodeEncodeError):
         folder = Path("\0")

@@ -177,6 +177,8 @@ class Connection(sqlite3.Connection):
             return os.stat(self.log).st_size > 0  # noqa: PTH116 - for every query
         except FileNotFoundError:  # an index that nobody writes
             return False
+        except OSError:  # out of reach: SQLite, which has it open, reads on
+            return True
 
     def hold(self) -> tuple[int, int]:
         """See the newest version from now on, and no other until `let_go`: its generation and number.
@@ -286,7 +288,7 @@ def _odd(path: Path, what: str, value: object) -> IndexDamagedError:
 
 @contextmanager
 def translated(path: Path) -> Iterator[None]:
-    """Raise SQLite's errors, and those of a missing folder, as Sleuth errors."""
+    """Raise SQLite's errors, and those of a folder that is missing or out of reach, as Sleuth errors."""
     try:
         yield
     except sqlite3.Error as error:
@@ -294,6 +296,11 @@ def translated(path: Path) -> Iterator[None]:
     except FileNotFoundError as error:
         raise StoreError(
             f"{error.filename} is gone: the index was moved or removed while it was open; open it where it is now",
+            path=str(path),
+        ) from error
+    except (NotADirectoryError, PermissionError) as error:
+        raise StoreError(
+            f"cannot read {error.filename}: {error.strerror}; close the index and open it as a user who may read it",
             path=str(path),
         ) from error
 

@@ -20,24 +20,6 @@ class Known(NamedTuple):
     modified_ns: int | None
 
 
-class StoredDocument(NamedTuple):
-    """A document as the record holds it; its text is in its chunks.
-
-    Attributes:
-        chunks: how many chunks it has.
-        metadata: the document's own, with `source` and `title` where it has them.
-    """
-
-    id: str
-    source: str
-    title: str
-    content_hash: str
-    size: int
-    modified_ns: int | None
-    chunks: int
-    metadata: Mapping[str, Any]
-
-
 class Row(NamedTuple):
     """A chunk as the record holds it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from sleuth import errors
+from sleuth.home import user_folder
 from sleuth.surfaces.cli.defaults import synonyms_file
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say
@@ -133,7 +133,7 @@ def warn_of_plugins(engine: Answering) -> None:
 
 def web_cache() -> Path:
     """Return the folder that keeps answers of the web: `sleuth/web` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sleuth" / "web"
+    return user_folder("XDG_CACHE_HOME", ".cache") / "web"
 
 
 def human_bytes(n: float) -> str:

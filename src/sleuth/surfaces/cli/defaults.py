@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sleuth.arguments import spelling_hint
 from sleuth.errors import ArgumentError
+from sleuth.home import user_folder
 
 NAME: Final = "sleuth.toml"
 VARIABLE: Final = "SLEUTH_CONFIG"
@@ -111,21 +112,22 @@ def settings() -> dict[str, Setting]:
 def files() -> Iterator[tuple[Path, bool]]:
     """Yield the files that apply, the strongest last, each with whether it is trusted."""
     home = user_file()
-    if home.is_file():
+    if os.path.isfile(home):  # noqa: PTH113 - see `user_folder`
         yield home, True
     if (path := os.environ.get(VARIABLE)) is not None:
         if path:
             yield Path(path).absolute(), True
         return
     here = Path.cwd()
-    project = next((above / NAME for above in (here, *here.parents) if (above / NAME).is_file()), None)
+    above = (folder / NAME for folder in (here, *here.parents))
+    project = next((file for file in above if os.path.isfile(file)), None)  # noqa: PTH113 - as above
     if project is not None and project != home:
         yield project, False
 
 
 def user_file() -> Path:
     """Return the file of the user, which need not exist."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "sleuth" / NAME
+    return user_folder("XDG_CONFIG_HOME", ".config") / NAME
 
 
 def read(file: Path, *, is_trusted: bool) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from sleuth.home import user_folder
+
 
 class ResultPlace(NamedTuple):
     """Where a result stands.
@@ -56,7 +58,7 @@ def recall() -> list[ResultPlace]:
 
 def _folder() -> Path:
     """Return `sleuth` in the user's folder for state."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "sleuth"
+    return user_folder("XDG_STATE_HOME", ".local/state")
 
 
 def _terminal() -> str:

@@ -20,8 +20,7 @@ from sleuth.surfaces.http.stores import OpenAIList, list_of, scope_of
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
-    from sleuth.store import StoredDocument
-    from sleuth.types import RetrievedItem
+    from sleuth.types import RetrievedItem, StoredDocument
 
 router = json_router("OpenAI")
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sleuth.code.search import Place
     from sleuth.engine import Engine, Sources
     from sleuth.filters import Filter
-    from sleuth.store import StoredDocument
     from sleuth.surfaces.mcp.workspace import Workspace
+    from sleuth.types import StoredDocument
 
 MAX_TOKENS = 4_000
 LEAST_TOKENS = 200
