@@ -25,9 +25,6 @@ CRAWLING = DOCS / "how-to" / "crawl-a-site.md"
 """Its blocks need a web site: `tests/engine/test_crawling.py` runs them over a local one."""
 FILES = {
     "data.jsonl": '{"body": "Buckets are refilled every second."}\n{"body": "A lake has boats."}\n',
-    "letters/judy.txt": "Pictures of Judy at the lake",
-    "letters/judy.txt.metadata.json": '{"metadataAttributes": {"topic": "genealogy"}}',
-    "letters/lake.txt": "Pictures of a lake and of boats",
 }
 
 
@@ -59,7 +56,7 @@ def hub(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def project(hub: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Return the folder in which a page runs: documents in docs, code in src, letters; services are local."""
+    """Return the folder in which a page runs: documents in docs, code in src; services are local."""
     folder = tmp_path / "home" / "guide"
     shutil.copytree(HOME / "examples" / "handbook", folder / "docs", ignore=shutil.ignore_patterns("*.py"))
     shutil.copytree(HOME / "examples", folder / "examples")
