@@ -43,7 +43,9 @@ CODE: dict[str, Callable[[CodeStorage], Any]] = {
 WAYS: dict[str, Callable[[Path], Any]] = {
     "moved": lambda path: shutil.move(path, path.with_name("elsewhere")),
     "removed": lambda path: shutil.rmtree(path, ignore_errors=True),  # a merge may be writing
-    "replaced by a file": lambda path: (shutil.move(path, path.with_name("elsewhere")), path.touch()),
+    "replaced by a file": lambda path: shutil.copy(
+        __file__, shutil.move(path, path.with_name("elsewhere")) and path
+    ),
     "out of reach": lambda path: path.chmod(0),
 }
 

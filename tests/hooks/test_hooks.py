@@ -51,6 +51,20 @@ def test_order(priorities: list[int]) -> None:
     assert registry.execute_hook("call", [], rag2f=None) == expected
 
 
+@given(st.lists(st.tuples(st.booleans(), st.integers(-2, 2)), max_size=12))
+def test_order_over_a_base(hooks: list[tuple[bool, int]]) -> None:
+    """Of hooks of equal priority, those of a registry run before those of its base."""
+    base = Morpheus()
+    registry = Morpheus(base)
+    for at, (in_base, priority) in enumerate(hooks):
+        owner = base if in_base else registry
+        owner.on("call", lambda seen, *, rag2f, at=at: [*seen, at], priority=priority)
+    expected = [
+        at for *_, at in sorted((-priority, in_base, at) for at, (in_base, priority) in enumerate(hooks))
+    ]
+    assert registry.execute_hook("call", [], rag2f=None) == expected
+
+
 def test_none_keeps_the_result() -> None:
     """A hook that returns None keeps the result, including changes in place."""
     registry = Morpheus()

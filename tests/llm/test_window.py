@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -113,6 +114,18 @@ def test_a_server_is_asked_once(server: ModelServer) -> None:
     for _ in range(2):
         assert OpenAIGenerator("m", f"{server.url}/v1").context_length == 2048
     assert server.paths == ["/v1/models"] * 3
+
+
+def test_an_answer_counts_for_a_while(server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that was started again with another limit is asked again after `REMEMBERED` seconds."""
+    server.pages = {"/v1/models": _list({"id": "m", "max_model_len": 2048})}
+    model = OpenAIGenerator("m", f"{server.url}/v1")
+    assert model.context_length == 2048
+    server.pages = {"/v1/models": _list({"id": "m", "max_model_len": 4096})}
+    assert model.context_length == 2048
+    now = monotonic()
+    monkeypatch.setattr(window, "monotonic", lambda: now + window.REMEMBERED + 1)
+    assert model.context_length == 4096
 
 
 def test_a_given_context_is_not_asked_for(server: ModelServer) -> None:

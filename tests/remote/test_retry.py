@@ -96,6 +96,17 @@ def test_a_caller_can_have_every_retry_it_asked_for() -> None:
         assert attempt.calls == 6
 
 
+def test_a_wait_that_the_deadline_ends_is_the_last() -> None:
+    """A wait as long as the time left is not begun, however it came to be, and no attempt follows it."""
+    for after, base in ((None, 5.0), (5.0, 0.0001)):
+        attempt = Failing(9)
+        deadline = Deadline(4.0)
+        with pytest.raises(ConnectionError):
+            run(attempt, again=Again(after), base=base, deadline=deadline)
+        assert attempt.calls == 1
+        assert not deadline.passed()
+
+
 def test_no_wait_past_the_deadline() -> None:
     """A wait beyond the deadline is not begun, and a cancelled wait ends."""
     attempt = Failing(9)
