@@ -115,6 +115,16 @@ def test_what_is_gone_is_counted(engine: Engine, docs: Path) -> None:
     assert engine.roots() == [Root("docs", is_gone=True)]
 
 
+def test_what_cannot_be_seen_is_not_gone(engine: Engine, docs: Path) -> None:
+    """Files of a root that cannot be looked at, as on a drive that is away, are not counted as gone."""
+    (docs / "deep").mkdir()
+    (docs / "deep" / "d.md").write_text("dormouse")
+    engine.index([docs / "deep"])
+    shutil.rmtree(docs)
+    docs.symlink_to(docs)  # a loop: who looks into it gets an error that is not "missing"
+    assert engine.roots() == [Root("docs/deep", is_gone=False)]
+
+
 def test_a_root_that_was_renamed(engine: Engine, docs: Path, tmp_path: Path) -> None:
     """A renamed root is recognised by its content, and `move` renames its documents without reading a file."""
     engine.index([docs], options={"metadata_fields": ["year"]})

@@ -626,3 +626,32 @@ def test_ties_break_by_document_id_and_place(
             streamed = [key for rows in snapshot.stream() for key in rows.keys.tolist()]
             assert streamed == sorted(streamed)
             assert np.all([len(rows.metadata) == len(rows) == len(rows.hashes) for rows in snapshot.stream()])
+
+
+def test_a_sweep_removes_what_a_durable_commit_replaced(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log is synced before a sweep removes a file that an older version names."""
+    store.attach([SumsLeg()])
+    with store.writer() as writer:
+        put(writer, "a", "text")
+    orphan = store.path / "segments" / "sums-9-9-0123456789ab.seg"
+    orphan.write_bytes(b"")
+    store._database._swept = False
+    events: list[str] = []
+    sync, unlink = os.fsync, os.unlink
+
+    def noted_sync(fd: int) -> None:
+        events.append(str(Path(f"/proc/self/fd/{fd}").readlink()))
+        sync(fd)
+
+    def noted_unlink(path: str, *, dir_fd: int | None = None) -> None:
+        events.append(str(path))
+        unlink(path, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "fsync", noted_sync)
+    monkeypatch.setattr(os, "unlink", noted_unlink)
+    with store.writer():
+        pass
+    assert not orphan.exists()
+    assert f"{store.path}/record.sqlite-wal" in events[: events.index(orphan.name)]

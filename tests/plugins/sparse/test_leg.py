@@ -97,6 +97,14 @@ def test_scores_are_products_of_weights(engine: Engine, model: Path, query: str)
     assert scored(engine.retrieve(query, 7, **ALONE)) == scored(ranking)[:7]
 
 
+@pytest.mark.parametrize("weight", [0.05, 0.2, 0.7, 1.0, 1.5, 2.2, 2.9, 3.0, 9.0])
+def test_a_level_is_the_nearest(weight: float) -> None:
+    """A weight has the level whose weight is nearest to it; one nearest to 0 is left out."""
+    distances = [abs(weight_of(level) - weight) for level in range(15)]
+    level = distances.index(min(distances))
+    assert levels_of({"token": weight}) == ({"token": level} if level else {})
+
+
 def test_it_finds_words_that_the_model_adds(engine: Engine) -> None:
     """A passage about tokens answers "bucket", after those that hold the word."""
     hits = [item.text for item in engine.retrieve("bucket", 400, **ALONE)]
