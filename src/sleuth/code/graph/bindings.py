@@ -68,6 +68,29 @@ def may_mean(symbol: Symbol, use: Reference, language: str, *, inside: bool = Fa
     return inside or kind != "method" or not alone
 
 
+def narrows(text: str) -> bool:
+    """Return whether a test of a variable's class holds at a place of Python: in its block, or after `assert`.
+
+    After `if not isinstance(…): return` it holds as well.
+
+    Args:
+        text: the lines from the test to the place.
+    """
+    header, *after = text.split("\n")
+    indent = len(header) - len(header.lstrip())
+    indents = [len(line) - len(line.lstrip()) for line in after if line.strip()]
+    is_negated = _NEGATION.search(header) is not None
+    if not indents:
+        return not is_negated
+    if not is_negated and _BLOCK.match(header):
+        return min(indents) > indent
+    leaves = is_negated and _LEAVING.match(after[0]) is not None and len(indents) > 1
+    return min(indents) >= indent and (leaves or header.lstrip().startswith("assert "))
+
+
+_NEGATION: Final = re.compile(r"\b(?:not|or)\b")
+_BLOCK: Final = re.compile(r"\s*(?:if|elif|while)\b")
+_LEAVING: Final = re.compile(r"\s*(?:return|raise|continue|break)\b")
 _DATA: Final = frozenset({"attribute", "constant"})
 _METHODS_OF_OBJECTS: Final = frozenset({"python", *SCRIPTS})
 _APART: Final = {"call": _CALLS_APART, "instantiation": _TYPES_APART}

@@ -28,9 +28,28 @@ ValueTask Lazy Coroutine Readonly Partial NonNullable unique_ptr shared_ptr Unio
 _WRAPPERS: Final = frozenset(_WRAPPER_NAMES.split())
 """Types that stand for the first of their arguments."""
 _TABLES: Final = frozenset(
-    {"dict", "Dict", "Mapping", "Map", "HashMap", "BTreeMap", "Record", "map", "MutableMap"}
+    {
+        "dict",
+        "Dict",
+        "Mapping",
+        "MutableMapping",
+        "defaultdict",
+        "DefaultDict",
+        "OrderedDict",
+        "Map",
+        "HashMap",
+    }
+    | {"BTreeMap", "Record", "map", "MutableMap"}
 )
 """Collections whose first argument is not what they hold."""
+_OF_TABLES: Final = {
+    "items": "list[tuple[{0}, {1}]]", "values": "list[{1}]", "keys": "list[{0}]", "get": "{1}", "pop": "{1}",
+    "setdefault": "{1}", "copy": "dict[{0}, {1}]",
+}  # fmt: skip
+"""What methods of such collections return, with the types of key and value."""
+_ITERATING: Final = re.compile(
+    r"(enumerate|sorted|list|tuple|set|reversed|iter)\(([^,]*)(?:,.*)?\)$", re.DOTALL
+)
 
 
 _EITHER: Final = re.compile(r"\bor\b|\|\||\?\?|\?:")
@@ -254,11 +273,45 @@ def element_of(text: str) -> str:
         return bare[2:]
     if bare.rstrip().endswith("[]"):
         return bare.rstrip()[:-2]
-    match = _TYPE.match(bare)
-    if match is None or not match[2] or re.split(r"\.|::", match[1])[-1] in _TABLES:
+    name, arguments = _collection(bare)
+    return "" if name in _TABLES else arguments[0]
+
+
+def item_of(text: str) -> str:
+    """Return the type of `text[key]`: the value of a table, else an element; ""."""
+    name, arguments = _collection(_bare_type(text))
+    return arguments[1].strip() if name in _TABLES and len(arguments) == 2 else element_of(text)
+
+
+def entry_of(text: str, pattern: str, name: str) -> str:
+    """Return the type of a name in a pattern such as `key, value` that takes a value of a type apart, or ""."""
+    names = [part.strip() for part in split_outside(pattern.strip(" ()"), ",")]
+    kind, arguments = _collection(_bare_type(text))
+    if kind not in ("tuple", "Tuple") or len(arguments) != len(names) or name not in names:
         return ""
+    return arguments[names.index(name)].strip()
+
+
+def returned_by_table(text: str, method: str) -> str:
+    """Return the type that a method of a table, such as `dict[K, V]` or `Map<K, V>`, returns; "" if it is unknown."""
+    name, arguments = _collection(_bare_type(text))
+    form = _OF_TABLES.get(method, "") if name in _TABLES and len(arguments) == 2 else ""
+    return form.format(*(argument.strip() for argument in arguments)) if form else ""
+
+
+def _collection(bare: str) -> tuple[str, list[str]]:
+    """Return the last name of a type and its arguments; "" and [""] where it has none."""
+    match = _TYPE.match(bare)
+    if match is None or not match[2]:
+        return "", [""]
     end = after_bracket(bare, match.end() - 1)
-    return split_outside(bare[match.end() : end - 1], ",")[0]
+    return re.split(r"\.|::", match[1])[-1], split_outside(bare[match.end() : end - 1], ",")
+
+
+def iterated(value: str) -> tuple[str, bool]:
+    """Return the collection that `sorted(x)` and its like iterate, and whether `enumerate(x)` numbers it."""
+    match = _ITERATING.match(value)
+    return (match[2], match[1] == "enumerate") if match else (value, False)
 
 
 def split_outside(text: str, separator: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sleuth.code.graph.modules import files_of
 from sleuth.code.parsing.imports import Import
-from sleuth.code.parsing.languages import SCRIPTS
+from sleuth.code.parsing.kinds import YIELDING
 
 if TYPE_CHECKING:
     from sleuth.code.graph.names import NamedDefinitions
@@ -44,7 +44,7 @@ class Imported:
 
     def module_in(self, file: FileRow, positions: list[int], name: str, depth: int) -> list[int]:
         """Positions of the files of a module that others offer under a name, as `export * as name` does."""
-        for i in positions[:3] if depth > 0 and file.language in SCRIPTS else ():
+        for i in positions[:3] if depth > 0 and file.language in MODULES else ():
             row = self._snapshot.files[i]
             for inner in self._snapshot.detail(row).imports:
                 if row.key != file.key and (inner.alias == name or inner.name == "*"):
@@ -81,7 +81,12 @@ class Imported:
         if not keys:
             return []
         definitions = [d for d in self._names.named(name) if d.file.key in keys]
-        return [d for d in definitions if d.symbol.parent < 0 or not self._is_hidden(d)]
+        definitions = [d for d in definitions if d.symbol.parent < 0 or not self._is_hidden(d)]
+        if all(
+            d.file.language == "python" for d in definitions
+        ):  # a later definition replaces an earlier one
+            definitions.sort(key=lambda d: (d.symbol.kind in YIELDING, -d.index))
+        return definitions
 
     def _is_hidden(self, definition: Definition) -> bool:
         """Return whether a definition is inside of another one and not offered by its module."""

@@ -7,23 +7,28 @@ import threading
 from collections.abc import Sequence
 from typing import Final
 
-from sleuth.code.graph.bindings import names_itself
+from sleuth.code.graph.bindings import names_itself, narrows
 from sleuth.code.graph.expressions import (
     NO_CLASS,
     Step,
     alternatives_of,
     bounds_of,
     element_of,
+    entry_of,
     field_of,
     function_type,
     heritage_of,
+    item_of,
+    iterated,
     parameter_types,
     read_argument,
     read_chain,
+    returned_by_table,
     type_arguments,
     type_name,
     type_parameters,
 )
+from sleuth.code.graph.imported import MODULES
 from sleuth.code.graph.kotlin import extended_type, returned_by
 from sleuth.code.graph.lambdas import Lambdas
 from sleuth.code.graph.overloads import simple_name
@@ -40,8 +45,11 @@ BARE_MEMBERS: Final = frozenset({"java", "csharp", "kotlin", "scala", "ruby", "c
 """Languages in which a member of the object around is named without it."""
 _ITSELF: Final = frozenset({"Self", "this", "self", "static"})
 """Types that mean the class that they stand in."""
+_UNTYPED: Final = NO_CLASS | {""}
 _APART: Final = frozenset({"member", "generic"})
 """Bindings that are no variables."""
+_PARTS: Final = frozenset({"part", "entry"})
+"""Bindings to a part of their value, whose type may be the pattern that takes it apart."""
 _CAST: Final = re.compile(r"\(\(([A-Z][\w.]*(?:<[^()]*>)?)\)\s*[^\s()]+(?:\([^()]*\))?\)$")
 """A value in brackets that is cast to a class: `((Name) value)`."""
 _NEW: Final = re.compile(r"new\s+([A-Z][\w.]*+)\s*(?:<[^()]*>)?\([^()]*\)$")
@@ -55,6 +63,8 @@ _PASSING: Final = {
     "kotlin": frozenset({"apply", "also", "takeIf", "takeUnless"}),
 }
 """Methods of a language's own types that return what is inside, or the same again."""
+_TESTS: Final = 4
+"""How many of the last bindings before a place may be tests that hold there."""
 _DEPTH: Final = 6
 _LEVELS: Final = 4
 """How many classes up the arguments of a base are looked for."""
@@ -80,6 +90,9 @@ class Inference:
             inferred = self._along(read_chain(part), site, depth)
             if inferred is not None:
                 return inferred
+        steps = read_chain(expression) if site.file.language in MODULES and depth > 0 else []
+        if steps and (path := self._names.foreign_path(site, steps[0].name)):
+            return Type(".".join([path, *(step.name for step in steps[1:])]), site, is_foreign=True)
         new_match = _NEW.match(expression)
         return Type(new_match[1], site) if new_match else None
 
@@ -95,14 +108,14 @@ class Inference:
         Args:
             member: name of a member; of several bounds the first one that has it is meant.
         """
-        if inferred is None or inferred.owner is not None:
+        if inferred is None or inferred.owner is not None or inferred.is_foreign:
             return None if inferred is None else inferred.owner
         site, name, bounds = inferred.site, type_name(inferred.text), bounds_of(inferred.text)
         if not name or depth <= 0:
             return None
         if len(bounds) > 1:
             return self._class_having(member, [inferred._replace(text=text) for text in bounds], depth - 1)
-        if name in _ITSELF:
+        if name.rpartition(".")[2] in _ITSELF:
             return self.around(site.file, site.symbol)
         qualifier, _, last = name.replace("::", ".").rpartition(".")
         parameter = None if qualifier else self._type_parameter(last, site)
@@ -233,13 +246,15 @@ class Inference:
         for step in rest:
             if inferred is None:
                 return None
+            if inferred.is_foreign:
+                inferred = inferred._replace(text=f"{inferred.text}.{step.name}")
+                continue
             part = self._part(inferred, step, depth) or self._extended(inferred, step, site, depth)
+            if part is None and step.is_called and (returned := returned_by_table(inferred.text, step.name)):
+                part = self._stepped(inferred._replace(text=returned), step)
             if part is None and site.file.language == "kotlin":
-                part = (
-                    inferred._replace(text=returned)
-                    if (returned := returned_by(inferred.text, step.name))
-                    else None
-                )
+                returned = returned_by(inferred.text, step.name)
+                part = inferred._replace(text=returned) if returned else None
             passes = step.name in _PASSING.get(site.file.language, ())
             inferred = inferred if part is None and passes else part
         return inferred
@@ -314,7 +329,7 @@ class Inference:
 
         It is of the innermost scope that binds the name: a function around the place, or the file; not a class. The
         bindings before the place count there, or all if none stands before it. It is the last one with a type, else the
-        last one with a value, else the last one.
+        last one with a value, else the last one; after it, a test of the class that holds at the place.
         """
         detail = self._snapshot.detail(site.file)
         bindings = detail.bindings.get(name)
@@ -330,28 +345,48 @@ class Inference:
                 before = [
                     b for b in in_scope if b.line < site.line or (b.line == site.line and not names_itself(b))
                 ] or in_scope
-                informative = [b for b in before if b.type] or [b for b in before if b.value]
-                if before:
-                    return (informative or before)[-1]
+                plain = [b for b in before if b.kind != "narrowed"]
+                tests = [b for b in before[-_TESTS:] if b.kind == "narrowed" and self._narrows(b, site)]
+                if tests and (not plain or plain[-1].line < tests[-1].line):
+                    return tests[-1]
+                declared = [b for b in plain if b.type and b.kind not in _PARTS]
+                if plain:
+                    return (declared or [b for b in plain if b.value] or plain)[-1]
             if scope < 0:  # the top of the file
                 return None
             scope = symbols[scope].parent
 
+    def _narrows(self, test: Binding, site: Site) -> bool:
+        """Return whether a test of a variable's class holds at a place."""
+        return test.line <= site.line and narrows(self._snapshot.lines(site.file, test.line, site.line))
+
     def _bound(self, binding: Binding, file: FileRow, depth: int) -> Type | None:
         """Return the type that a binding declares, or that of the value."""
         site = Site(file, binding.symbol, binding.line)
-        if binding.type and binding.type.strip(": ") not in NO_CLASS:
+        if binding.kind not in _PARTS and binding.type.strip(": ") not in _UNTYPED:
             return Type(binding.type, site)
         if not binding.value:
             return None
         if binding.kind == "argument":
             return self._of_argument(binding, site, depth - 1)
-        if binding.kind == "part":
-            whole = self.type_of(binding.value, site, depth - 1)
-            return None if whole is None else self._part(whole, Step(binding.name, False, False), depth - 1)
-        inferred = self.type_of(binding.value, site, depth - 1)
-        if binding.kind == "element" and inferred is not None:
-            return inferred._replace(text=element_of(inferred.text), owner=None)
+        if binding.kind == "element" or binding.kind in _PARTS:
+            return self._taken_apart(binding, site, depth - 1)
+        return self.type_of(binding.value, site, depth - 1)
+
+    def _taken_apart(self, binding: Binding, site: Site, depth: int) -> Type | None:
+        """Return the type of an element of a value, or of a part of either one."""
+        value, is_numbered = iterated(binding.value) if binding.kind != "part" else (binding.value, False)
+        inferred = self.type_of(value, site, depth)
+        if inferred is None:
+            return None
+        if binding.kind == "part" and not binding.type:
+            return self._part(inferred, Step(binding.name, False, False), depth)
+        if binding.kind != "part":
+            inferred = inferred._replace(text=element_of(inferred.text), owner=None)
+        if is_numbered:
+            inferred = inferred._replace(text=f"tuple[int, {inferred.text}]")
+        if binding.kind in _PARTS:
+            inferred = inferred._replace(text=entry_of(inferred.text, binding.type, binding.name), owner=None)
         return inferred
 
     def _of_argument(self, binding: Binding, site: Site, depth: int) -> Type | None:
@@ -388,6 +423,9 @@ class Inference:
             return Type("", site, definition)
         for binding in self._snapshot.detail(definition.file).bindings.get(symbol.name, ()):
             if binding.symbol == definition.index and binding.defines:
+                steps = read_chain(binding.value) if not binding.type else []
+                if len(steps) == 1 and steps[0].name in ("self", "cls"):  # of the class that the call is of
+                    return Type("Self", site)
                 return self._bound(binding, definition.file, depth)
         return None
 
@@ -402,7 +440,7 @@ class Inference:
             return Type("", Site(owner.file, owner.index, owner.symbol.line), owner)
         if target is not None:
             inferred = self._of_definition(target.definition, depth)
-            if inferred is not None and type_name(inferred.text) in _ITSELF:
+            if inferred is not None and type_name(inferred.text).rpartition(".")[2] in _ITSELF:
                 inferred = Type("", inferred.site, owner)
             is_variant = owner.symbol.kind == "enum" and target.definition.symbol.kind == "attribute"
             if inferred is None and (step.name == "new" or is_variant):
@@ -445,7 +483,7 @@ class Inference:
         """Return the type of an element where a step takes one, as `items[0]` does."""
         if inferred is None or not step.is_indexed:
             return inferred
-        return inferred._replace(text=element_of(inferred.text), owner=None) if inferred.text else None
+        return inferred._replace(text=item_of(inferred.text), owner=None) if inferred.text else None
 
 
 def _of(inferred: Type | None, receiver: Type | None) -> Type | None:

@@ -163,7 +163,7 @@ class Resolver:
             return None  # its type is known, and of no class of the repository
         # `row.date` in Python reads an attribute; nothing says that it is the one method called `date`.
         is_read = file.language == "python" and reference.role in ("reference", "value")
-        if is_read or name in _BUILTIN or self._is_foreign(site, head):
+        if is_read or name in _BUILTIN or self.foreign_path(site, head):
             return None
         candidates = [d for d in self._names.named(name) if d.symbol.kind in _CALLABLE]
         return self._only(file, candidates, 0.35)
@@ -187,19 +187,25 @@ class Resolver:
         one_home = len({(each.file.key, each.symbol.parent) for each in methods}) == 1
         return Resolved(methods[0], 0.5 if is_only else 0.35) if one_home else None
 
-    def _is_foreign(self, site: Site, head: str) -> bool:
-        """Return whether a qualifier begins with a name from outside the repository, imported or of the language."""
+    def external_name(self, file: FileRow, use: Reference) -> str:
+        """Return what a use means in another project, such as `stripe.Client.charge`; "" where that is not known."""
+        whole = f"{use.qualifier}.{use.name}" if use.qualifier else use.name
+        inferred = self._inference.type_of(whole, Site(file, use.symbol, use.line))
+        return inferred.text if inferred is not None and inferred.is_foreign else ""
+
+    def foreign_path(self, site: Site, head: str) -> str:
+        """Return the path of the first name of an expression, if an import or the language brings it in, or ""."""
         file = site.file
         first = re.split(r"\W", head, maxsplit=1)[0]
+        for item in self._snapshot.detail(file).imports:
+            top = item.module.partition(".")[0] if not item.name else ""
+            if first in (item.alias, top) and not files_of(self._snapshot, file, item)[0]:
+                return f"{item.module}.{item.name}".strip(".") if first == item.alias else top
         if first and self._is_module(file) and not self._inference.is_bound(first, site):
             use = Reference(first, "", "value", site.line, site.symbol)
             if first not in OWN_OBJECT and self.resolve(file, use) is None:
-                return True
-        return any(
-            first in (item.alias, item.module.partition(".")[0] if not item.name else "")
-            and not files_of(self._snapshot, file, item)[0]
-            for item in self._snapshot.detail(file).imports
-        )
+                return first
+        return ""
 
     def _import_itself(self, file: FileRow, reference: Reference) -> Resolved | None:
         for item in self._snapshot.detail(file).imports:

@@ -34,12 +34,14 @@ class Type(NamedTuple):
         text: as written; "" where `owner` is the class and nothing says its arguments.
         receiver: the type of the object whose member has this type. It tells what the type parameters of the
             class at `site` stand for.
+        is_foreign: whether it is of another project; `text` is then the path to it, such as `stripe.Client`.
     """
 
     text: str
     site: Site
     owner: Definition | None = None
     receiver: Type | None = None
+    is_foreign: bool = False
 
 
 class NameResolver(Protocol):
@@ -53,6 +55,9 @@ class NameResolver(Protocol):
 
     def bases(self, owner: Definition) -> list[Definition]:
         """Return the classes that a class inherits from."""
+
+    def foreign_path(self, site: Site, head: str) -> str:
+        """Return the dotted path of what the first name of an expression brings in from outside, or ""."""
 
     def extension(self, use: Reference, file: FileRow, receiver: Type | None) -> Resolved | None:
         """Return what extends the type of an object from outside of its class."""

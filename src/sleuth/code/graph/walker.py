@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sleuth.code.graph.bindings import is_variable
-from sleuth.code.graph.resolve import resolver_of
+from sleuth.code.graph.inference import OWN_OBJECT
+from sleuth.code.graph.resolve import CERTAIN, resolver_of
 from sleuth.code.parsing.detail import Detail, Reference, Symbol
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.record import FileRow
@@ -72,8 +73,10 @@ class GraphWalker:
             visited.add(key)
             described = self._described(file, reference, name)
             root = _root(reference)
-            is_own = reference.role != "import" and (
-                root in inner or is_variable(detail, reference, root, first, last)
+            is_own = (
+                reference.role != "import"
+                and not (reference.qualifier and root in OWN_OBJECT)
+                and (root in inner or is_variable(detail, reference, root, first, last))
             )
             if "file_path" not in described:
                 is_elsewhere = not is_own and _says_something(reference)
@@ -96,6 +99,10 @@ class GraphWalker:
             out["file_path"] = definition.file.path
             out["line"] = definition.symbol.line
             out["confidence"] = target.confidence
+        elif reference.role in ("call", "instantiation"):
+            external_name = resolver_of(self._snapshot).external_name(file, reference)
+            if external_name not in ("", name):
+                out["external_name"] = external_name
         return out
 
     def related(self, definition: Definition, kinds: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
@@ -135,7 +142,8 @@ class GraphWalker:
                 continue
             symbol = self._snapshot.detail(file).symbols[reference.symbol] if reference.symbol >= 0 else None
             key = (file.path, reference.symbol)
-            callers.setdefault(key, describe(file, symbol) | {"at": reference.line, "confidence": confidence})
+            sure = {"at": reference.line, "confidence": confidence, "certain": confidence >= CERTAIN}
+            callers.setdefault(key, describe(file, symbol) | sure)
         return list(callers.values())
 
     def callees(self, definition: Definition) -> list[dict[str, Any]]:

@@ -35,11 +35,14 @@ ROLE_NUMBERS: Final = {
 }  # fmt: skip
 """The number of the role that each capture of a query stands for."""
 
-BINDINGS: Final = ("variable", "assigned", "element", "member", "outer", "argument", "generic", "part")
+BINDINGS: Final = (
+    "variable", "assigned", "element", "member", "outer", "argument", "generic", "part", "entry", "narrowed",
+)  # fmt: skip
 """What a binding can be, by number: a variable or parameter; a value for a variable that is declared elsewhere; an
 element of a value; a member of the object around; a name that the function takes from outside; a parameter of a
 function that is an argument, whose value is the call up to the name; a type parameter, whose type is its bound;
-the member of this name of a value."""
+the member of this name of a value, or with a pattern as its type the value at its place there; the same of an
+element of a value; a variable that a test says the class of."""
 
 BINDING_NUMBERS: Final = {f"binding.{name}": number for number, name in enumerate(BINDINGS)}
 """The number of the binding that each capture of a query stands for."""

@@ -32,7 +32,8 @@ class RetrievedContext:
         semantic_labels: what the definition is, such as `class_definition` or `public_api`.
         parent_context: `{"type", "name", "line"}` of the container; None at the file's top.
         outgoing_definitions: `{"name", "role"}` per name used, with `file_path`, `line` and `confidence` where it is
-            defined in the repository. Roles: call, instantiation, import, inheritance, reference.
+            defined in the repository, and `external_name`, such as `stripe.Client.charge`, where an import says what
+            a call of another project means. Roles: call, instantiation, import, inheritance, reference.
         id: path, lines and content hash; equal pieces at equal places have equal ids.
         repo, snapshot: their ids.
         symbol: qualified name of the definition, "" for code between definitions.

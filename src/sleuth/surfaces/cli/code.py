@@ -276,7 +276,8 @@ def _say_uncertain(uses: list[dict[str, Any]], name: str) -> None:
     """Print the first of the uses that may mean something else, and on standard error how many there are."""
     for use in uses[:_SHOWN]:
         where, sure = f"{use['file_path']}:{use['line']}", f"{use['confidence']:.2f}"
-        say_row("?", where, use["inside"] or "(module)", sure, use["text"])
+        inside = use.get("inside") or use.get("name") or "(module)"
+        say_row("?", where, inside, sure, use.get("text", ""))
     if uses:
         last = name.rpartition(".")[2]
         say(f"sleuth: {amount(len(uses), 'more use')} of {last} may refer to it", err=True)
@@ -292,6 +293,7 @@ def impact(
 ) -> None:
     """Print what a change of this definition may affect, nearest first."""
     from sleuth.code import Navigator
+    from sleuth.code.graph.resolve import CERTAIN
 
     with opening as place:
         navigator = Navigator(place.snapshot)
@@ -303,7 +305,8 @@ def impact(
     else:
         for t in touched:
             where, sure = f"{t.file_path}:{t.line}", f"{t.confidence:.2f}"
-            say_row(t.hops, where, t.name or "(module)", sure, f"through {t.through}")
+            mark = t.hops if t.confidence >= CERTAIN else f"{t.hops}?"
+            say_row(mark, where, t.name or "(module)", sure, f"through {t.through}")
         _say_uncertain(uncertain, name)
     if not touched and not uncertain:
         raise typer.Exit(1)

@@ -19,6 +19,11 @@
 (except_clause value: (as_pattern . (_) @type alias: (as_pattern_target (identifier) @name))) @binding.variable
 (for_statement left: (identifier) @name right: (_) @value) @binding.element
 (for_in_clause left: (identifier) @name right: (_) @value) @binding.element
+(assignment left: (pattern_list (identifier) @name) @type right: [(call) (identifier) (attribute) (await)] @value) @binding.part
+(for_statement left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)] @type right: (_) @value) @binding.entry
+(for_in_clause left: [(pattern_list (identifier) @name) (tuple_pattern (identifier) @name)] @type right: (_) @value) @binding.entry
+((call function: (identifier) @_check arguments: (argument_list . (identifier) @name . (_) @type)) @binding.narrowed
+  (#eq? @_check "isinstance"))
 [
   (as_pattern_target (identifier) @name)
   (as_pattern_target (tuple (identifier) @name))
@@ -35,3 +40,6 @@
 ] @binding.variable
 [(global_statement (identifier) @name) (nonlocal_statement (identifier) @name)] @binding.outer
 (function_definition name: (identifier) @name return_type: (type) @type) @binding.variable
+(function_definition name: (identifier) @name body: (block (return_statement [
+  (call) (identifier) (attribute) (await) (boolean_operator) (conditional_expression)
+] @value))) @binding.variable
