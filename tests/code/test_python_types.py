@@ -168,7 +168,8 @@ def test_calls_through_self(storage: CodeStorage, tmp_path: Path) -> None:
 
 
 def test_guesses_are_marked(storage: CodeStorage, tmp_path: Path) -> None:
-    """A caller that is only guessed by a method's name is not certain."""
+    """A caller or a touched definition that is only guessed by a method's name is not certain."""
     files = {"a.py": "class A:\n    def revolve(self): pass\n", "b.py": "def use(x):\n    x.revolve()\n"}
-    (caller,) = Navigator(open_project(storage, tmp_path / "guess", files)).callers("A.revolve")
-    assert (caller["confidence"], caller["certain"]) == (0.35, False)
+    navigator = Navigator(open_project(storage, tmp_path / "guess", files))
+    (caller,), (touched,) = navigator.callers("A.revolve"), navigator.impact("A.revolve")
+    assert (caller["confidence"], caller["certain"], touched.certain) == (0.35, False, False)

@@ -280,7 +280,10 @@ def element_of(text: str) -> str:
 def item_of(text: str) -> str:
     """Return the type of `text[key]`: the value of a table, else an element; ""."""
     name, arguments = _collection(_bare_type(text))
-    return arguments[1].strip() if name in _TABLES and len(arguments) == 2 else element_of(text)
+    if name not in _TABLES or len(arguments) != 2:
+        return element_of(text)
+    _, value = arguments
+    return value.strip()
 
 
 def entry_of(text: str, pattern: str, name: str) -> str:

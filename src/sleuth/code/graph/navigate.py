@@ -41,6 +41,11 @@ class Touched:
     confidence: float
     through: str
 
+    @property
+    def certain(self) -> bool:
+        """Whether no link between them is a guess by a method's name."""
+        return self.confidence >= CERTAIN
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, fit for JSON."""
         return {name: getattr(self, name) for name in self.__slots__}

@@ -293,7 +293,6 @@ def impact(
 ) -> None:
     """Print what a change of this definition may affect, nearest first."""
     from sleuth.code import Navigator
-    from sleuth.code.graph.resolve import CERTAIN
 
     with opening as place:
         navigator = Navigator(place.snapshot)
@@ -305,7 +304,7 @@ def impact(
     else:
         for t in touched:
             where, sure = f"{t.file_path}:{t.line}", f"{t.confidence:.2f}"
-            mark = t.hops if t.confidence >= CERTAIN else f"{t.hops}?"
+            mark = t.hops if t.certain else f"{t.hops}?"
             say_row(mark, where, t.name or "(module)", sure, f"through {t.through}")
         _say_uncertain(uncertain, name)
     if not touched and not uncertain:
