@@ -1,12 +1,13 @@
 """A process that takes the bytes that each request names and keeps them: `python -m tests.files.hoarder BYTES`.
 
-It ends by the signal that a request names.
+It ends by the signal that a request names, and works as many seconds of CPU as it names.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -19,6 +20,9 @@ def answers(request: Mapping[str, Any], body: bytes) -> Iterator[tuple[dict[str,
     """Yield how many requests were answered; or that the memory is spent, as the request says by an answer or not."""
     if "signal" in request:
         os.kill(os.getpid(), request["signal"])
+    until = time.process_time() + request.get("works", 0.0)
+    while time.process_time() < until:
+        pass
     try:
         KEPT.append(bytearray(request["bytes"]))
     except MemoryError:

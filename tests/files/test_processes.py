@@ -57,7 +57,8 @@ def test_a_request_that_takes_too_much_is_told(processes: Processes) -> None:
             ),
         ),
         (signal.SIGPROF, "time"),
-        (signal.SIGKILL, ""),
+        (signal.SIGKILL, "outside"),
+        (signal.SIGUSR1, ""),
     ],
 )
 def test_the_signal_that_ends_a_process_names_the_limit(
@@ -69,3 +70,33 @@ def test_the_signal_that_ends_a_process_names_the_limit(
         processes.ask({"signal": ends}, b"", 10.0)
     assert (caught.value.limit, caught.value.ending) == (limit, ends.name)
     assert ask(processes, 1)["answered"] == 1
+
+
+@pytest.fixture
+def without_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock ends what sleeps for a second."""
+    monkeypatch.setattr("sleuth.files.processes.PATIENCE", 0.0)
+
+
+@pytest.mark.usefixtures("without_patience")
+def test_the_clock_does_not_end_what_works(processes: Processes) -> None:
+    """A request that takes less CPU time than its limit is answered, however long that takes by the clock."""
+    assert processes.ask({"bytes": 1, "works": 2.5}, b"", 10.0).head["answered"] == 1
+
+
+@pytest.mark.usefixtures("without_patience")
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_what_sleeps_is_asked_again_elsewhere(processes: Processes, size: int) -> None:
+    """A process that was stopped between two requests, or takes no bytes, is replaced, and the request answered."""
+    assert ask(processes, 1)["answered"] == 1
+    (stopped,) = processes.running
+    os.kill(stopped, signal.SIGSTOP)
+    assert processes.ask({"bytes": 1}, bytes(size), 10.0).head["answered"] == 1
+    assert stopped not in processes.running
+
+
+@pytest.mark.usefixtures("without_patience")
+def test_what_always_sleeps_says_nothing_about_the_request(processes: Processes) -> None:
+    with pytest.raises(ProcessEndedError) as caught:
+        processes.ask({"signal": signal.SIGSTOP}, b"", 10.0)
+    assert caught.value.limit == "outside"

@@ -107,7 +107,6 @@ def test_rows_of_numbers(tmp_path: Path, name: str, content: str) -> None:
         "year,rent\n2020,900\n2021,950\n",
         "1,2\n3,x\n",
         "1,2\n3,é\n",
-        "name\n",
         "time,place\n" + "1,Rome\n" * 40,
     ],
 )

@@ -28,6 +28,7 @@ from sleuth.files.processes import Processes as Processes
 from sleuth.files.processes import ProcessStartError as ProcessStartError
 from sleuth.files.serving import serve as serve
 from sleuth.files.tree import IgnoredPaths as IgnoredPaths
+from sleuth.files.tree import bounded_time as bounded_time
 from sleuth.files.tree import files_below as files_below
 from sleuth.files.tree import files_of_worktree as files_of_worktree
 from sleuth.files.writing import whole_file as whole_file

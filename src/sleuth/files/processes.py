@@ -14,14 +14,15 @@ import struct
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 PATIENCE: Final = 3.0
-"""Limit of the time by the clock that an answer may take, as a multiple of its CPU time: other programs use the CPU."""
+"""Times its limit of CPU time that a process may sleep, by the clock: a disk or a program may keep it waiting."""
+_SLEEPING: Final = 0.01
+"""Share of the clock below which the CPU time of a process says that it sleeps; on a busy machine, work gets more."""
 _START_SECONDS: Final = 60.0
 _FRAME: Final = struct.Struct("<QQ")
 _AT_ONCE: Final = 1 << 16
@@ -46,7 +47,8 @@ class ProcessEndedError(Exception):
     """A process ended before it had answered.
 
     Attributes:
-        limit: "time" or "memory" where it exceeded that limit, else "".
+        limit: "time" or "memory" where it exceeded that limit; "outside" where it slept or was ended by a signal of
+            others, which says nothing about the request; else "".
         status: with which it ended, as of `subprocess`.
     """
 
@@ -72,6 +74,7 @@ class _Process:
     def __init__(self, command: list[str]) -> None:
         self.is_used = False
         self._received = bytearray()
+        self._cpu = 0.0  # that it had used when the program last looked
         self.popen = subprocess.Popen(  # noqa: S603  # our own interpreter and module
             command,
             stdin=subprocess.PIPE,
@@ -81,31 +84,49 @@ class _Process:
             env=_environment(),
             process_group=0,  # Ctrl-C reaches only the program, which then ends its processes
         )
-        assert self.popen.stdout is not None  # noqa: S101 - a pipe
-        self._pipe = self.popen.stdout.fileno()
-        self._poll = select.poll()
-        self._poll.register(self._pipe, select.POLLIN)
-
-    def send(self, head: Mapping[str, Any], body: bytes) -> None:
         assert self.popen.stdin is not None  # noqa: S101 - a pipe
+        assert self.popen.stdout is not None  # noqa: S101 - a pipe
+        self._into, self._out = self.popen.stdin.fileno(), self.popen.stdout.fileno()
+        os.set_blocking(self._into, False)
+        self._takes, self._gives = select.poll(), select.poll()
+        self._takes.register(self._into, select.POLLOUT)
+        self._gives.register(self._out, select.POLLIN)
+
+    def send(self, head: Mapping[str, Any], body: bytes, patience: float) -> None:
+        """Write a request. Raises as `receive`."""
         encoded = json.dumps(head).encode()
+        self._cpu = _cpu_seconds(self.popen.pid)
         for part in (_FRAME.pack(len(encoded), len(body)) + encoded, body):
             remaining = memoryview(part)
             while remaining:
-                remaining = remaining[self.popen.stdin.write(remaining) :]
+                self._wait(self._takes, patience)
+                remaining = remaining[os.write(self._into, remaining) :]
 
-    def receive(self, seconds: float) -> ProcessReply:
-        """Return the next answer. Raises OSError or ValueError where none comes within seconds by the clock."""
-        until = time.monotonic() + seconds
-        head, body = _FRAME.unpack(self._read(_FRAME.size, until))
-        return ProcessReply(json.loads(self._read(head, until)), self._read(body, until))
+    def receive(self, patience: float) -> ProcessReply:
+        """Return the next answer.
 
-    def _read(self, size: int, until: float) -> bytes:
+        Args:
+            patience: seconds by the clock that the process may sleep.
+
+        Raises:
+            TimeoutError: it slept longer.
+            OSError, ValueError: it ended.
+        """
+        head, body = _FRAME.unpack(self._read(_FRAME.size, patience))
+        return ProcessReply(json.loads(self._read(head, patience)), self._read(body, patience))
+
+    def _wait(self, pipe: select.poll, patience: float) -> None:
+        """Wait for a pipe as long as the process works; its limit of CPU time ends that."""
+        while not pipe.poll(1000 * patience):
+            before, self._cpu = self._cpu, _cpu_seconds(self.popen.pid)
+            if self._cpu - before < _SLEEPING * patience:
+                raise TimeoutError
+
+    def _read(self, size: int, patience: float) -> bytes:
         received = self._received
         while len(received) < size:
-            if not self._poll.poll(max(0.0, 1000 * (until - time.monotonic()))):
-                raise TimeoutError
-            part = os.read(self._pipe, _AT_ONCE)
+            self._wait(self._gives, patience)
+            part = os.read(self._out, _AT_ONCE)
             if not part:
                 raise ValueError("it broke off")
             received += part
@@ -148,15 +169,15 @@ class Processes:
     def ask(self, head: Mapping[str, Any], body: bytes, seconds: float) -> ProcessReply:
         """Return the answer to a request; the last one, where there are several. Raises as `answers`.
 
-        Where the memory of a process is spent that has answered others, a new one is asked: a file is refused for what
-        it takes itself.
+        A request is refused for what it takes itself: another process is asked where one slept, was ended from outside,
+        or had spent its memory on others.
         """
         process = self._borrow()
         is_used = process.is_used
         try:
             *_, answer = self._exchange(process, head, body, seconds)
         except ProcessEndedError as error:
-            if not (is_used and error.limit == "memory"):
+            if error.limit != "outside" and not (is_used and error.limit == "memory"):
                 raise
         else:
             if not (is_used and answer.head.get("spent")):
@@ -192,10 +213,11 @@ class Processes:
     ) -> Iterator[ProcessReply]:
         """Yield the answers of a process that was borrowed, and give it back. Raises ProcessEndedError."""
         finished, timed_out = False, False
+        patience = PATIENCE * seconds + 1
         try:
-            process.send({**head, "seconds": seconds}, body)
+            process.send({**head, "seconds": seconds}, body, patience)
             while not finished:
-                answer = process.receive(PATIENCE * seconds + 1)
+                answer = process.receive(patience)
                 finished = not answer.head.get("more")
                 yield answer
         except TimeoutError:
@@ -205,7 +227,7 @@ class Processes:
         finally:
             status = self._give_back(process, reusable=finished and not answer.head.get("spent"))
         if not finished:
-            raise ProcessEndedError("time" if timed_out else _LIMITS.get(-status, ""), status)
+            raise ProcessEndedError("outside" if timed_out else _LIMITS.get(-status, ""), status)
 
     def _borrow(self) -> _Process:
         with self._lock:
@@ -252,8 +274,23 @@ class Processes:
         return status
 
 
-_LIMITS: Final[dict[int, str]] = {signal.SIGPROF: "time", signal.SIGABRT: "memory", signal.SIGSEGV: "memory"}
+_LIMITS: Final[dict[int, str]] = {
+    signal.SIGPROF: "time",
+    signal.SIGABRT: "memory",
+    signal.SIGSEGV: "memory",
+    **dict.fromkeys((signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT), "outside"),
+}
 """Limit that a signal stands for: C libraries abort, or read beyond memory that was refused."""
+
+
+def _cpu_seconds(process: int) -> float:
+    """Return the CPU time that a process has used; 0 on a system that does not say, where the clock decides."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return 0.0
+    user, system = fields[11:13]  # fields 14 and 15 of proc(5), in ticks
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _environment() -> dict[str, str]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from sleuth.files import bounded_time
 from sleuth.ingest.known import file_of
 from sleuth.ingest.names import FileNames
 from sleuth.ingest.walking import is_gone
@@ -44,6 +45,6 @@ def changed_files(documents: Iterable[StoredDocument], names: FileNames) -> Chan
         except OSError:
             continue  # cannot be seen now, as on a drive that is away
         else:
-            if (status.st_size, status.st_mtime_ns) != state:
+            if (status.st_size, bounded_time(status.st_mtime_ns)) != state:
                 modified.append(path)
     return ChangedFiles(sorted(modified), sorted(missing))

@@ -11,7 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from sleuth.files import IGNORE_FILES, MAX_BYTES, VERSION_CONTROL, Ignores, Rules, above, kind_of_name
+from sleuth.files import (
+    IGNORE_FILES,
+    MAX_BYTES,
+    VERSION_CONTROL,
+    Ignores,
+    Rules,
+    above,
+    bounded_time,
+    kind_of_name,
+)
 from sleuth.ingest.names import is_below, printable
 from sleuth.ingest.options import DEFAULT, ReadOptions
 from sleuth.ingest.reports import FileEntry, LeftOut, Skipped
@@ -214,7 +223,7 @@ class _Walk:
             reason = f"{status.st_size:,} bytes, over the limit of {self.options.max_bytes:,}"
             yield Skipped(source, reason, "oversized")
         else:
-            yield FileEntry(path, source, status.st_size, status.st_mtime_ns)
+            yield FileEntry(path, source, status.st_size, bounded_time(status.st_mtime_ns))
 
     def _link(self, path: str, real_root: str) -> Skipped:
         try:

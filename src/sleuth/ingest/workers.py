@@ -23,11 +23,14 @@ def read_file(
     entry: FileEntry, options: ReadOptions = DEFAULT, extractors: Extractors | None = None
 ) -> Iterator[FileRecord]:
     """Yield the documents of one file, then a `FileRead`, or a `Skipped` if reading fails."""
-    count = 0
+    count = parts = 0
     try:
         for item in load(entry, options, extractors):
             count += isinstance(item, Document)
+            parts += 1
             yield item
+        if not parts:
+            raise LoadError(entry.source, "empty", kind="empty")
     except LoadError as error:
         yield Skipped(entry.source, error.reason, error.kind, entry.size, entry.modified_ns)
     except MissingPackageError as error:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sleuth.cluster.places import SCHEMES
 from sleuth.cluster.storage.objects import ObjectFacts, ObjectFolder, ObjectMissingError
 from sleuth.errors import ArgumentError
-from sleuth.files import Rules
+from sleuth.files import Rules, bounded_time
 from sleuth.ingest import FileEntry, Skipped
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def walk_remote(root: str, options: ReadOptions) -> Iterator[SourceObject | Skip
             reason = f"{fact.size:,} bytes, over the limit of {options.max_bytes:,}"
             yield Skipped(source, reason, "oversized")
             continue
-        modified_ns = int(fact.modified.timestamp()) * 1_000_000_000
+        modified_ns = bounded_time(int(fact.modified.timestamp()) * 1_000_000_000)
         yield SourceObject(FileEntry(source, source, fact.size, modified_ns), fact.etag)
 
 

@@ -38,6 +38,7 @@ class Extractors:
         Raises:
             ExtractionError: no text, or a limit of time or memory exceeded; the message says which.
             ProcessStartError: no process can be started.
+            TimeoutError: see `why_ended`.
         """
         head, body = self._ask({"kind": kind, "limit": limit}, data)
         return Extracted(body.decode("utf-8", "surrogatepass"), head["title"], head["metadata"])
@@ -66,7 +67,13 @@ class Extractors:
         return head, body
 
     def why_ended(self, error: ProcessEndedError) -> str:
-        """Return what a file did to the process that read it."""
+        """Return what a file did to the process that read it.
+
+        Raises:
+            TimeoutError: nothing; the process slept or was ended from outside, and the next run tries again.
+        """
+        if error.limit == "outside":
+            raise TimeoutError(f"its reader did not answer ({error.ending}); the next run tries again")
         if error.limit == "time":
             return f"took more than {self.seconds} s to read"
         return f"needed more than {self.memory >> 20:,} MB of memory, or crashed its reader ({error.ending})"

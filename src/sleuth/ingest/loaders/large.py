@@ -27,6 +27,7 @@ def load_large(file: FileBytes, options: ReadOptions) -> Iterator[Document | Ski
     Raises:
         LoadError: the file cannot be read, or exceeds a limit; the message says which.
         ProcessStartError: no process can be started.
+        TimeoutError: the process slept, or was ended from outside.
     """
     entry, extractors = file.entry, file.extractors
     assert extractors is not None  # noqa: S101 - only the program itself starts processes

@@ -26,6 +26,11 @@ from sleuth.types import Document
 _FIRST_SECOND: Final = -62_135_596_800
 """Of the year 1, counted from 1970; the next is the last one of the year 9999."""
 _LAST_SECOND: Final = 253_402_300_799
+MOST_DOCUMENTS: Final = 10_000
+"""Documents that a file of few bytes may hold, as many as it may have members; each further byte allows another one,
+since a row of CSV has two. Columns of Parquet repeat a value in no bytes."""
+TEXT_PER_BYTE: Final = 20
+"""Characters of text for each byte of a file that holds more than `max_unpacked_bytes`: logs shrink to a twentieth."""
 
 
 @cache
@@ -100,8 +105,15 @@ def load(
         judged = built_in and not options.all
         if judged and (why := why_left_out(entry.source, file.kind)):
             raise LoadError(entry.source, f"{why}; --all reads it", kind="no prose")
+        documents = MOST_DOCUMENTS + entry.size
+        characters = max(options.max_unpacked_bytes, TEXT_PER_BYTE * entry.size)
         for item in loader(file, options):
             if isinstance(item, Document):
+                documents -= 1
+                characters -= len(item.page_content)
+                if documents < 0 or characters < 0:
+                    reason = f"holds too many documents or too much text for its {entry.size:,} bytes"
+                    raise LoadError(entry.source, reason, kind="limits")
                 if judged:
                     item = as_prose(item, entry.source, file.kind)  # noqa: PLW2901 - the same document
                 item.metadata = {**common, **item.metadata, **options.metadata}

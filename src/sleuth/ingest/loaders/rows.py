@@ -198,6 +198,8 @@ def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
         if len(line) > limit and not line.endswith(b"\n"):
             quotes = line.count(b'"')
             while (rest := file.stream.readline(1 << 20)) and not rest.endswith(b"\n"):
+                if b"\0" in rest:  # such as the hole of a sparse file, which may have exabytes
+                    raise LoadError(file.entry.source, "binary", kind="binary")
                 quotes += rest.count(b'"')
             quotes += rest.count(b'"')
             yield _TOO_LONG + '"' * (quotes % 2)

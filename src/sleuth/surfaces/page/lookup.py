@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from sleuth.errors import SleuthError, UnknownRepositoryError
+from sleuth.files import bounded_time
 from sleuth.surfaces.hits import Location, numbered_lines
 from sleuth.surfaces.http import Refusal
 from sleuth.surfaces.page import views
@@ -191,7 +192,7 @@ def original(call: Call, id: str) -> Path | None:
         documents = call.engine.documents(under=source)
         if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and documents:
             status = path.stat()
-            if (status.st_size, status.st_mtime_ns) == (documents[0].size, documents[0].modified_ns):
+            if (status.st_size, bounded_time(status.st_mtime_ns)) == (documents[0].size, documents[0].modified_ns):
                 return path
     return None
 
