@@ -500,3 +500,13 @@ def test_another_format_is_refused(storage: CodeStorage, version: int) -> None:
         connection.execute(f"PRAGMA user_version = {version}")
     with pytest.raises(FormatVersionError, match=f"has format {version}, .* reads format 1: remove code.db"):
         open_code(storage.path, create=True)
+
+
+def test_a_snapshot_has_a_few_of_many_names(git: Git, storage: CodeStorage) -> None:
+    """Of the branches and tags at a commit 100 are names of its snapshot, each once."""
+    steps(git, 0, 1)
+    commit = git("rev-parse", "HEAD").strip()
+    refs = [f"{commit} refs/{kind}/{number:03}\n" for kind in ("heads", "tags") for number in range(200)]
+    (git.root / ".git" / "packed-refs").write_text("".join(sorted(refs, key=lambda ref: ref.split()[1])))
+    names = index_path(storage, git.root).names
+    assert len(names) == len(set(names)) == 100

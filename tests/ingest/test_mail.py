@@ -75,7 +75,7 @@ def test_a_mail_with_an_attachment(tmp_path: Path) -> None:
     assert isinstance(message, EmailMessage)
     message.add_attachment("words of a file", filename="a.txt")
     assert mail.simple_mail(message.as_bytes()) is None
-    assert mail.simple_mail(b"Subject: a\nTo: " + b"a" * 2_000 + b"\n\nbody") is None
+    assert mail.simple_mail(b"Subject: a\nTo: " + b"a" * 2_001 + b"\n\nbody") is None
     assert "12:00" in only(tmp_path / "a.eml", MAILS[0]).page_content
 
 
@@ -101,3 +101,18 @@ def test_a_boundary_with_an_apostrophe() -> None:
         assert isinstance(message, EmailMessage)
         assert mail._body(message) == ("words" if is_simple else "")
         assert (mail.simple_mail(content) is not None) == is_simple
+
+
+@pytest.mark.parametrize(
+    "unit", ["()", '""', "<>", ",", "=?utf-8?q?a?=", ";", "@", ".", "\\(", "[a]", "(", "a:;", "\n "]
+)
+@pytest.mark.parametrize("head", ["To:", "Subject:", "Date:", "Content-Type: text/plain", "MIME-Version:"])
+def test_what_repeats_in_a_header_costs_as_much_as_its_start(head: str, unit: str) -> None:
+    """A header of ten times as many characters is parsed as the one that ends where it is cut."""
+    name, _, value = head.partition(":")
+    long, short = (value + (unit * size)[:size] for size in (100_000, mail._LONG_HEADER))
+    assert mail._header(name, long) == mail._header(name, short)
+    message = message_from_bytes(f"{name}:{long}\n\nwords\n".encode(), policy=mail._POLICY)
+    assert isinstance(message, EmailMessage)
+    assert len(message.as_bytes()) > mail._LONG_HEADER  # written again as it was, unparsed
+    assert message.get_content_type()

@@ -29,8 +29,6 @@ def read_file(
             count += isinstance(item, Document)
             parts += 1
             yield item
-        if not parts:
-            raise LoadError(entry.source, "empty", kind="empty")
     except LoadError as error:
         yield Skipped(entry.source, error.reason, error.kind, entry.size, entry.modified_ns)
     except MissingPackageError as error:
@@ -44,6 +42,9 @@ def read_file(
     except Exception as error:  # noqa: BLE001  # of a plugin's loader, or an unforeseen error of Sleuth
         yield Skipped(entry.source, f"{type(error).__name__}: {error}")
     else:
+        if not parts:
+            yield Skipped(entry.source, "empty", "empty")
+            return
         yield FileRead(entry.source, entry.size, entry.modified_ns, count)
 
 

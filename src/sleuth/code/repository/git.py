@@ -88,10 +88,13 @@ def _top(path: Path) -> Path | None:
 
 @contextmanager
 def names_of(root: Path, commit: str) -> Iterator[Callable[[], list[str]]]:
-    """Branches and tags that point at a commit: asked for at once, told when it is called."""
-    names = ("--format=%(refname:short)", "refs/heads", "refs/tags")
+    """Branches and tags that point at a commit, 100 at most: asked for at once, told when it is called.
+
+    A branch and a tag of one name are one: git would compare each name with all others to tell them apart.
+    """
+    names = ("--count=100", "--format=%(refname:lstrip=2)", "refs/heads", "refs/tags")
     with start(root, "for-each-ref", "--points-at", commit, *names) as process:
-        yield lambda: text_of(finish(process, root, "for-each-ref")).split()
+        yield lambda: list(dict.fromkeys(text_of(finish(process, root, "for-each-ref")).split()))
 
 
 def origin_of(root: Path) -> str:

@@ -24,7 +24,14 @@ from sleuth.code.repository.listing import SUBMODULE, FileTime, Listed, Listing,
 from sleuth.code.repository.objects import Objects
 from sleuth.code.repository.past import Past, Recall
 from sleuth.errors import ArgumentError, CodeError
-from sleuth.files import IGNORE_FILES, SLEUTH_IGNORE, IgnoredPaths, bounded_time, files_below, files_of_worktree
+from sleuth.files import (
+    IGNORE_FILES,
+    SLEUTH_IGNORE,
+    IgnoredPaths,
+    bounded_time,
+    files_below,
+    files_of_worktree,
+)
 
 _FEW = 100
 """Paths that git is asked for one by one."""
@@ -255,7 +262,10 @@ class DiskSource(ABC):
             if status.st_size > MAX_BYTES:
                 return Listed(name, f"size-{status.st_size}-{status.st_mtime_ns}", TOO_LARGE)
             last = before.get(name)
-            if last is not None and (last.size, last.changed) == (status.st_size, bounded_time(status.st_mtime_ns)):
+            if last is not None and (last.size, last.changed) == (
+                status.st_size,
+                bounded_time(status.st_mtime_ns),
+            ):
                 times[name] = last
                 return Listed(name, last.hash)
             content = _content(full, status.st_size)

@@ -192,7 +192,10 @@ def original(call: Call, id: str) -> Path | None:
         documents = call.engine.documents(under=source)
         if path.suffix.lower() == ".pdf" and path.is_absolute() and path.is_file() and documents:
             status = path.stat()
-            if (status.st_size, bounded_time(status.st_mtime_ns)) == (documents[0].size, documents[0].modified_ns):
+            if (status.st_size, bounded_time(status.st_mtime_ns)) == (
+                documents[0].size,
+                documents[0].modified_ns,
+            ):
                 return path
     return None
 
