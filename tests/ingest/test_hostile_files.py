@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from sleuth import Engine
 from sleuth.files import BY_EXTENSION
 from sleuth.ingest import IndexReport, changed_files
-from sleuth.ingest.names import printable
 from tests.commands import sleuth
 
 TIMES: Final = st.one_of(
@@ -53,7 +52,7 @@ def written(folder: Path, files: dict[bytes, tuple[bytes, int]]) -> set[str]:
             os.utime(path, ns=(0, moment))
         except (OSError, OverflowError):
             os.utime(path, ns=(0, 1 << 63))  # of the year 2262, which any file system of today keeps
-        names.add(printable(os.fsdecode(name)))
+        names.add(name.decode("utf-8", "backslashreplace"))
     return names
 
 

@@ -89,7 +89,7 @@ def test_many_rows_that_repeat_each_other(tmp_path: Path, name: str, start: str,
     ("name", "content"),
     [
         ("a.csv", "1.5,2e-3\n-7,nan\n0,4\n"),
-        ("b.csv", "time,value\n" + "2020-01-01;3.25\n" * 31),
+        ("b.csv", "1,2\n" + "2020-01-01;3.25\n" * 31),
         ("c.tsv", "1\t2\n3\t4\n"),
     ],
 )
@@ -99,6 +99,14 @@ def test_rows_of_numbers(tmp_path: Path, name: str, content: str) -> None:
     assert reason(path, content) == "numbers without words; --all reads it"
     for options in (ReadOptions(all=True), ReadOptions(metadata_fields=["value"])):
         assert isinstance(next(read([path], options=options)), Document)
+
+
+def test_names_of_numbers(tmp_path: Path) -> None:
+    """Of many rows of numbers the names of the columns are read."""
+    path = tmp_path / "a.csv"
+    path.write_text("time,value\n" + "2020-01-01,3.25\n" * 31)
+    (document,) = (record for record in read([path]) if isinstance(record, Document))
+    assert document.page_content == "time, value"
 
 
 @pytest.mark.parametrize(

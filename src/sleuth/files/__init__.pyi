@@ -8,7 +8,6 @@ from sleuth.files.formats import BY_EXTENSION as BY_EXTENSION
 from sleuth.files.formats import CODE as CODE
 from sleuth.files.formats import MARKDOWN as MARKDOWN
 from sleuth.files.formats import ROWS as ROWS
-from sleuth.files.formats import WITHOUT_LINES as WITHOUT_LINES
 from sleuth.files.formats import kind_of_content as kind_of_content
 from sleuth.files.formats import kind_of_first_line as kind_of_first_line
 from sleuth.files.formats import kind_of_name as kind_of_name

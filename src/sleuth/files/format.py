@@ -52,6 +52,8 @@ class FileFormat:
             "module:function"; "" for none.
         holds_files: whether it holds files of any kind, so that a process reads it whatever its size.
         package: what the loader needs beyond Sleuth's own dependencies.
+        has_lines: whether each line of its text is the line of the file with that number, so that an editor can open it
+            there; else passages have no lines.
     """
 
     kind: str
@@ -64,6 +66,7 @@ class FileFormat:
     extract: str = ""
     holds_files: bool = False
     package: Package | None = None
+    has_lines: bool = False
 
     def __post_init__(self) -> None:
         for extension in self.extensions:

@@ -10,6 +10,8 @@ from sleuth.files.format import FileFormat, Form, Package
 
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 """A byte-order mark and white space."""
+_MAILDIR: Final = re.compile(r"(?:cur|new)/\d{9,}\.[^/]+|(?:[^/]*/)?\d{9,}\.[^/]+[:;!]2,[A-Za-z]*")
+"""The end of the path of a mail in a maildir: a second since 1970, a unique name and flags."""
 _MANUAL: Final = re.compile(rb"^\.(?:TH|Dd|Dt|SH)[ \t]", re.MULTILINE)
 """A line that names a manual page, its date, or a section."""
 
@@ -34,7 +36,9 @@ def _is_manual(head: bytes) -> bool:
 
 
 def _format(kind: str, load: str, extensions: str, form: Form = "text", **fields: Any) -> FileFormat:
-    return FileFormat(kind, load, [f".{one}" for one in extensions.split()], form=form, **fields)
+    has_lines = form not in ("rows", "files") and "extract" not in fields
+    extended = [f".{one}" for one in extensions.split()]
+    return FileFormat(kind, load, extended, form=form, **{"has_lines": has_lines, **fields})
 
 
 def _extracted(
@@ -94,15 +98,15 @@ DOCUMENTS: Final = (
     _format("rst", "plain:load_rest", "rst rest"),
     _format("asciidoc", "asciidoc:load_asciidoc", "adoc asciidoc", "markdown"),
     _format("svg", "plain:load_code", "svg"),
-    _format("notebook", "notebook:load_notebook", "ipynb", "markdown"),
+    _format("notebook", "notebook:load_notebook", "ipynb", "markdown", has_lines=False),
     _format("latex", "latex:load_latex", "tex ltx latex", "markdown"),
-    _format("bibtex", "bibtex:load_bibtex", "bib", "markdown"),
+    _format("bibtex", "bibtex:load_bibtex", "bib", "markdown", has_lines=False),
     _format("org", "org:load_org", "org", "markdown"),
     _format("subtitles", "subtitles:load_subtitles", "vtt srt"),
-    _format("calendar", "calendar:load_calendar", "ics ical", "markdown"),
-    _format("email", "mail:load_email", "eml", "markdown"),
-    _format("msg", "outlook:load_msg", "msg", "markdown", holds_files=True),
-    _format("mhtml", "mail:load_mhtml", "mhtml mht", "markdown", holds_files=True),
+    _format("calendar", "calendar:load_calendar", "ics ical", "markdown", has_lines=False),
+    _format("email", "mail:load_email", "eml", "markdown", has_lines=False),
+    _format("msg", "outlook:load_msg", "msg", "markdown", holds_files=True, has_lines=False),
+    _format("mhtml", "mail:load_mhtml", "mhtml mht", "markdown", holds_files=True, has_lines=False),
     _format("mbox", "mail:load_mbox", "mbox", "files", holds_files=True),
     _format("tar", "archives:load_tar", "tar tgz tbz tbz2 txz", "files", holds_files=True),
     _format("compressed", "archives:load_compressed", "gz bz2 xz", "files", holds_files=True),
@@ -197,13 +201,6 @@ ROWS: Final = _kinds("rows")
 CODE: Final = _kinds("code")
 """Kinds whose text is cut as source code."""
 
-WITHOUT_LINES: Final = (
-    ROWS
-    | {kind for kind, one in BUILT_IN.items() if one.extract}
-    | {"notebook", "bibtex", "calendar", "email", "msg", "mhtml"}
-)
-"""Kinds whose text has other lines than the file: an editor cannot open the file at a line of the text."""
-
 MARKDOWN: Final = _kinds("markdown")
 """Kinds whose text is Markdown: as it is in the file, or as loaders write it."""
 
@@ -211,6 +208,8 @@ MARKDOWN: Final = _kinds("markdown")
 def kind_of_name(path: str) -> str:
     """Return the kind that the name of a file implies; "" if it implies none."""
     base = path[path.rfind("/") + 1 :].lower()
+    if base[:1].isdigit() and _MAILDIR.fullmatch("/".join(path.rsplit("/", 2)[-2:])):
+        return "email"
     return _BY_NAME.get(base) or BY_EXTENSION.get(base[base.rfind(".") :], "")
 
 

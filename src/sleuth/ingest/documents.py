@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
 
-from sleuth.files import WITHOUT_LINES
 from sleuth.ingest.language import with_language
+from sleuth.ingest.loaders.registry import has_lines
 from sleuth.ingest.options import AUTO
 from sleuth.ingest.reports import AddReport
 from sleuth.ingest.validate import PreparedDocument, prepare
@@ -17,6 +17,7 @@ from sleuth.store import BATCH_BYTES, DocumentBatch, Known
 from sleuth.types import Chunk, Document
 
 if TYPE_CHECKING:
+    from sleuth.files import FileFormat
     from sleuth.ingest.chunkers import CheckedChunker
     from sleuth.store import Writer
     from sleuth.text import Chunker
@@ -80,6 +81,7 @@ class Adder(Generic[Report]):
 
     Attributes:
         kept: the report as of the last commit.
+        loaders: formats of the files that follow, as of `ReadOptions`.
     """
 
     def __init__(
@@ -92,6 +94,7 @@ class Adder(Generic[Report]):
         """
         self.writer = writer
         self.language = language
+        self.loaders: Sequence[FileFormat] = ()
         self.chunker = chunker
         self.report = report
         self.kept = replace(report)
@@ -120,8 +123,8 @@ class Adder(Generic[Report]):
             if not self._has_changed(prepared, state, records.get(prepared.id)):
                 continue
             document = prepared.document
-            has_lines = _has_lines(document)
-            short = state.modified_ns is None and has_lines
+            lines_are_true = self._has_lines(document)
+            short = state.modified_ns is None and lines_are_true
             if short and self._is_passage(document):
                 passages.documents.append(prepared)
                 continue
@@ -133,7 +136,7 @@ class Adder(Generic[Report]):
             batch.add(
                 prepared.id,
                 prepared.content_hash,
-                chunks if has_lines else [replace(chunk, start_line=0, end_line=0) for chunk in chunks],
+                chunks if lines_are_true else [replace(chunk, start_line=0, end_line=0) for chunk in chunks],
                 metadata=prepared.metadata,
                 source=prepared.source,
                 title=prepared.title,
@@ -170,6 +173,13 @@ class Adder(Generic[Report]):
         text = document.page_content
         return bool(text) and not (text[0].isspace() or text[-1].isspace()) and self.chunker.fits(document)
 
+    def _has_lines(self, document: Document) -> bool:
+        """Return whether the lines of the text are lines of the file or the page that a reader can open."""
+        metadata = document.metadata
+        if "path" not in metadata and metadata.get("source_type") != "web":
+            return True
+        return "member" not in metadata and has_lines(str(metadata.get("type")), self.loaders)
+
     def delete(self, ids: Iterable[str]) -> int:
         """Delete documents and return how many the index held."""
         self.flush()
@@ -188,12 +198,6 @@ class Adder(Generic[Report]):
         self.report.version = self.writer.commit()
         self.kept = replace(self.report)
         self.committed = time.monotonic()
-
-
-def _has_lines(document: Document) -> bool:
-    """Return whether the lines of the text are lines of the file that a reader can open."""
-    metadata = document.metadata
-    return "path" not in metadata or not ("member" in metadata or metadata.get("type") in WITHOUT_LINES)
 
 
 def _title_alone(document: Document) -> list[Chunk]:

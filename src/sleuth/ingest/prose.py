@@ -32,6 +32,8 @@ _LIST: Final = 500
 SAMPLE_OF_ROWS: Final = 256 << 10
 """Bytes from the start of a file of rows that are looked at."""
 _MANY_ROWS: Final = 10_000
+NUMBERS: Final = "numbers without words"
+"""The reason why rows without a letter are left out."""
 _REPEATED: Final = 100
 """Times that rows stand in a sample on average from which on they repeat each other."""
 _SHORT_ROW: Final = 8
@@ -107,6 +109,17 @@ def without_dumps(text: str) -> str:
     )
 
 
+def words_of_tables(text: str) -> str:
+    """Return the cells of Markdown tables that hold words, and all lines that are no rows; equal lines stand once."""
+    lines: dict[str, None] = {}
+    for line in text.split("\n"):
+        if line.startswith("|"):
+            cells = [cell for cell in line.strip("| ").split(" | ") if any(map(str.isalpha, cell))]
+            line = f"| {' | '.join(cells)} |" if cells else ""  # noqa: PLW2901 - the same line
+        lines[line] = None
+    return "\n".join(lines)
+
+
 def _is_dump(text: str, kind: str) -> bool:
     """Return whether windows of a text, evenly spaced over all of it, hold few letters."""
     if kind in CODE:
@@ -165,7 +178,7 @@ def why_no_rows(sample: bytes, kind: str) -> str:
         return "many rows of a few characters"
     if rows > _MANY_ROWS and len(set(sample.split(end))) < rows / _REPEATED:
         return "many rows that repeat each other"
-    return "numbers without words" if kind in ("csv", "tsv") and _is_numbers(sample) else ""
+    return NUMBERS if kind in ("csv", "tsv") and _is_numbers(sample) else ""
 
 
 def _is_numbers(sample: bytes) -> bool:
@@ -174,9 +187,12 @@ def _is_numbers(sample: bytes) -> bool:
     if b"\0" in sample or not any(sign in body for sign in b"0123456789"):
         return False
     rows = body.strip().count(b"\n") + 1
-    return (rows > _FEW_ROWS or not _letter.search(_number.sub(b"", names))) and not _letter.search(
-        _number.sub(b"", body)
-    )
+    return (rows > _FEW_ROWS or not has_words(names)) and not has_words(body)
+
+
+def has_words(cells: bytes) -> bool:
+    """Return whether cells hold letters that are no part of a number."""
+    return _letter.search(_number.sub(b"", cells)) is not None
 
 
 def without_base64(text: str) -> str:

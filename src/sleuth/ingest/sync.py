@@ -57,7 +57,7 @@ class Run:
         self.recognises = bool(options.ocr)
         self.readings = {rows: options.reading(rows=rows) for rows in (False, True)}
         self.readings_by_kind: dict[str, str] = {}
-        self.adder.language = options.language
+        self.adder.language, self.adder.loaders = options.language, options.loaders
 
     def unchanged(self, source: str, size: int, modified_ns: int) -> bool:
         file = self.files.get(source)

@@ -26,6 +26,8 @@ _PARAGRAPH: Final = 1.35
 """Usual distances of two lines from which on a gap between them divides paragraphs."""
 HYPHEN: Final = "\x02"
 """PDFium's sign for a hyphen at the end of a line."""
+_LIGATURES: Final = {0x1B: "ff", 0x1C: "fi", 0x1D: "fl", 0x1E: "ffi", 0x1F: "ffl"}
+"""By their codes in the fonts of LaTeX (T1, also called Cork), which many of its PDFs name in no other way."""
 _line = re.compile(rf"[^\r\n{HYPHEN}\ufffe]+[{HYPHEN}\ufffe]?")
 
 
@@ -83,7 +85,7 @@ def _pieces(words: pypdfium2.PdfTextPage, text: str, start: int, end: int) -> It
         around = boxes[first:number]
         if part := text[start:stop].strip(" \t"):
             yield Line(
-                part,
+                part.translate(_LIGATURES),
                 min(box.left for box in around),
                 min(box.bottom for box in around),
                 max(box.right for box in around),

@@ -18,8 +18,10 @@ _TITLE_SPAN: Final = 20_000
 
 
 def load_text(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """Yield the whole file."""
+    """Yield the whole file; a letter that is struck over another one, as for bold print, stands alone."""
     text, metadata = file.text()
+    if "\b" in text:
+        text = _struck_over.sub("", text)
     yield document(file, text, metadata)
 
 
@@ -30,8 +32,13 @@ def load_code(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
 
 
 def load_markdown(file: FileBytes, options: ReadOptions) -> Iterator[Document]:
-    """Yield the whole file, with front matter as metadata; titled by that, else by its first heading."""
+    """Yield the whole file, with front matter as metadata; titled by that, else by its first heading.
+
+    MDX is read without its imports, exports and components.
+    """
     text, metadata = file.text()
+    if file.entry.source.lower().endswith(".mdx"):
+        text = _mdx.sub(lambda match: match["fence"] or "\n" * match[0].count("\n"), text)
     fields, start = front_matter(text)
     # Blank lines replace front matter, so that line numbers stay those of the file.
     text = "\n" * text.count("\n", 0, start) + text[start:]
@@ -57,6 +64,14 @@ def document(file: FileBytes, text: str, metadata: dict[str, Any]) -> Document:
     return Document(text, metadata)
 
 
+_mdx = re.compile(
+    r"(?P<fence>^(?P<mark>```|~~~)[^\n]*\n(?:(?!(?P=mark))[^\n]*\n)*+(?P=mark)?)"
+    r"|^(?:import|export)\s[^\n]*(?:\n[^\n]+)*+"
+    r"|</?(?:[A-Z][\w.]{0,100}(?:\s[^<>]{0,2000})?)?/?>|\{/\*[^*]{0,2000}\*/\}",
+    re.MULTILINE,
+)
+"""A block of code, which stays, or what a page of MDX holds beside Markdown."""
+_struck_over = re.compile(r"[^\n\b]?\x08")
 _blank_ends = re.compile(r"\s+")
 
 

@@ -19,13 +19,14 @@ from sleuth.ingest.extraction.processes import Extractors
 from sleuth.ingest.loaders.file import HEAD_BYTES, FileBytes
 from sleuth.ingest.loaders.large import LARGE, MANY_VALUES, load_large
 from sleuth.ingest.options import DEFAULT, ReadOptions
-from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64, without_dumps
+from sleuth.ingest.prose import why_left_out, why_no_prose, without_base64, without_dumps, words_of_tables
 from sleuth.ingest.reports import FileEntry, Skipped
 from sleuth.types import Document
 
 _FIRST_SECOND: Final = -62_135_596_800
 """Of the year 1, counted from 1970; the next is the last one of the year 9999."""
 _LAST_SECOND: Final = 253_402_300_799
+_SPREADSHEETS: Final = frozenset({"xlsx", "ods"})
 MOST_DOCUMENTS: Final = 10_000
 """Documents that a file of few bytes may hold, as many as it may have members; each further byte allows another one,
 since a row of CSV has two. Columns of Parquet repeat a value in no bytes."""
@@ -54,7 +55,7 @@ def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) ->
     for one in formats:
         if one.has_extension(base):
             return one.kind
-    if kind := kind_of_name(base):
+    if kind := kind_of_name(name):
         return kind
     sniffed = (one.kind for one in formats if one.sniff is not None and one.sniff(head))
     return next(sniffed, "") or (kind_of_content(head) if head else "text")
@@ -63,6 +64,12 @@ def kind_of(name: str, head: bytes = b"", loaders: Sequence[FileFormat] = ()) ->
 def is_built_in(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
     """Return whether a built-in loader reads files of this kind."""
     return all(one.kind != kind for one in _formats(loaders))
+
+
+def has_lines(kind: str, loaders: Sequence[FileFormat] = ()) -> bool:
+    """Return whether the lines of a text of this kind are those of its file; also of a kind that no format has."""
+    formats = (one.has_lines for one in _formats(loaders) if one.kind == kind)
+    return next(formats, kind not in BUILT_IN or BUILT_IN[kind].has_lines)
 
 
 def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
@@ -130,6 +137,10 @@ def as_prose(document: Document, file: str, kind: str) -> Document:
     """
     if "row" not in document.metadata and "member" not in document.metadata:
         if why := why_no_prose(document.page_content, kind):
+            if kind in _SPREADSHEETS and any(
+                map(str.isalpha, text := words_of_tables(document.page_content))
+            ):
+                return Document(text, document.metadata, id=document.id)
             raise LoadError(file, f"{why}; --all reads it", kind="no prose")
         text = without_dumps(without_base64(document.page_content))
         if text != document.page_content:

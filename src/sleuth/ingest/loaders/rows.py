@@ -17,7 +17,7 @@ from sleuth.errors import LoadError
 from sleuth.files import decode, is_binary, marked_encoding
 from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
-from sleuth.ingest.prose import SAMPLE_OF_ROWS, why_no_rows
+from sleuth.ingest.prose import NUMBERS, SAMPLE_OF_ROWS, has_words, why_no_rows
 from sleuth.ingest.reports import Skipped
 from sleuth.types import Document
 
@@ -57,12 +57,14 @@ class _RowError(ValueError):
 def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipped]:
     """Yield a document per row that is not blank; the first row names the fields.
 
+    Of many rows that are numbers alone only the names of the fields are read.
+
     Cells that are kept as metadata become numbers if they are written as one: "2022", "-1.5", "19.90"; not "007",
     "+1", "1e5" or "1,000".
     """
     if is_binary(file.head):
         raise LoadError(file.entry.source, "binary", kind="binary")
-    _check_rows(file, options)
+    only_names = _check_rows(file, options)
     lines = _text_lines(file, options)
     delimiter, has_names = ("\t", False) if file.kind == "tsv" else _delimiter(file.head)
     rows = _csv_rows(lines, delimiter, options.max_row_bytes)
@@ -74,6 +76,11 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
     if any(len(name) > _NAME for name in first):
         raise LoadError(file.entry.source, f"in its first row: {_LONG_NAME}", kind="limits")
     names = _names(first)
+    if only_names:
+        if not has_words(" ".join(first).encode("utf-8", "surrogatepass")):
+            raise LoadError(file.entry.source, f"{NUMBERS}; --all reads it", kind="no prose")
+        yield Document(", ".join(names))
+        return
     for number, (values, span) in enumerate(rows, 1):
         if isinstance(values, _RowError):
             yield _skipped(file, number, str(values))
@@ -167,15 +174,20 @@ def load_json(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skip
     yield row
 
 
-def _check_rows(file: FileBytes, options: ReadOptions) -> None:
-    """Raise LoadError for rows that nobody looks for, unless `options.all` or the fields are chosen."""
+def _check_rows(file: FileBytes, options: ReadOptions) -> bool:
+    """Return whether rows hold numbers alone, so that only the names of their fields are worth reading.
+
+    Raises:
+        LoadError: nobody looks for the rows, unless `options.all` or the fields are chosen.
+    """
     if options.all or options.text_fields or options.metadata_fields:
-        return
+        return False
     file.stream.seek(0)
     why = why_no_rows(file.stream.read(SAMPLE_OF_ROWS), file.kind)
     file.stream.seek(0)
-    if why:
+    if why and why != NUMBERS:
         raise LoadError(file.entry.source, f"{why}; --all reads it", kind="no prose")
+    return bool(why)
 
 
 def _text_lines(file: FileBytes, options: ReadOptions) -> Iterator[str]:
