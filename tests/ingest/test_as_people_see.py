@@ -8,7 +8,7 @@ import pytest
 
 from sleuth import Engine
 from sleuth.files import BUILT_IN, FileFormat, kind_of_name
-from sleuth.ingest import ReadOptions, read
+from sleuth.ingest import ReadOptions
 from sleuth.types import Document
 from tests.fuzz.samples import cell, workbook
 from tests.ingest.extraction.reading import only
@@ -48,7 +48,7 @@ def test_mdx_has_its_words_alone(tmp_path: Path) -> None:
     """Imports, exports, components and comments are blank, code stays, and lines keep their numbers."""
     source = (
         "---\ntitle: T\n---\nimport {\n  A,\n} from 'b';\n\nexport const x = 1;\n\n# Head\n\n<Tabs a=\"b\"\n  c={1}>\n"
-        "Words <Icon name='x' /> here, a < b.\n\n{/* unseen */}\n```js\nimport stays from 'x';\n<Stays />\n```\n</Tabs>\n"
+        "Words <Icon name='x' /> here, a < b.\n\n{/* no */}\n```js\nimport stays from 'x';\n<Stays />\n```\n</Tabs>\n"
     )
     (tmp_path / "a.mdx").write_text(source)
     text = only(tmp_path / "a.mdx").page_content
