@@ -24,14 +24,7 @@ from sleuth.code.repository.listing import SUBMODULE, FileTime, Listed, Listing,
 from sleuth.code.repository.objects import Objects
 from sleuth.code.repository.past import Past, Recall
 from sleuth.errors import ArgumentError, CodeError
-from sleuth.files import (
-    IGNORE_FILES,
-    SLEUTH_IGNORE,
-    IgnoredPaths,
-    bounded_time,
-    files_below,
-    files_of_worktree,
-)
+from sleuth.files import IGNORE_FILES, SLEUTH_IGNORE, IgnoredPaths, files_below, files_of_worktree
 
 _FEW = 100
 """Paths that git is asked for one by one."""
@@ -264,7 +257,7 @@ class DiskSource(ABC):
             last = before.get(name)
             if last is not None and (last.size, last.changed) == (
                 status.st_size,
-                bounded_time(status.st_mtime_ns),
+                status.st_mtime_ns,
             ):
                 times[name] = last
                 return Listed(name, last.hash)
@@ -275,8 +268,8 @@ class DiskSource(ABC):
             return Listed(name, "", f"cannot be read: {error.strerror}")
         self._contents[name] = content
         hash = object_id(content, self._any_id)
-        if status.st_mtime_ns < settled and len(content) == status.st_size:
-            times[name] = FileTime(status.st_size, bounded_time(status.st_mtime_ns), hash)
+        if 0 <= status.st_mtime_ns < settled and len(content) == status.st_size:
+            times[name] = FileTime(status.st_size, status.st_mtime_ns, hash)
         return Listed(name, hash)
 
 
