@@ -15,13 +15,13 @@ from sleuth.filters import keys_in, matches
 from sleuth.remote import check_cancelled
 from sleuth.store import unpack
 from sleuth.store.columns import keys_of, kinds_of, naming_damage, read_column, scalar_rows, values_of
-from sleuth.types import RESERVED
+from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
     from sleuth.filters import Filter, Scalar
     from sleuth.store import FilterSearcher, IndexSnapshot, SegmentView
 
-KNOWN_KEYS = RESERVED | {"title"}
+KNOWN_KEYS = RESERVED | {"title"} | {f"{UPLOAD}.attributes.{key}" for key in (*RESERVED, "title")}
 """Metadata keys that every index knows, also where no document has them."""
 
 

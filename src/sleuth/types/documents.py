@@ -12,6 +12,9 @@ RESERVED: Final = frozenset({
 })  # fmt: skip
 """Metadata keys that the engine writes: front matter, fields of rows and callers cannot set them."""
 
+UPLOAD: Final = "upload"
+"""Metadata key of what is known of an uploaded file; its `attributes` are the client's of names that the engine has."""
+
 
 class Document:
     """A text with metadata: what loaders write and `Engine.add` takes.

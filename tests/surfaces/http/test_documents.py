@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
 from sleuth import Engine
+from sleuth.surfaces.http import add_key
 
 from .conftest import Local, make_index, serving
 
@@ -48,7 +51,7 @@ def test_an_add_says_which_documents_it_was_about(writable: Local) -> None:
 
 
 def test_files_are_read_as_index_reads_them(writable: Local) -> None:
-    """Uploaded Markdown and CSV become documents with their file names; an unreadable file is named."""
+    """Uploaded Markdown and CSV become documents with the paths of their files; an unreadable file is named."""
     files = [
         ("files", ("../../notes.md", b"# Bees\n\nBees dance to tell of flowers.\n")),
         ("files", ("rows.csv", b"text,year\nRow of ants,2001\nRow of wasps,2002\n")),
@@ -59,19 +62,83 @@ def test_files_are_read_as_index_reads_them(writable: Local) -> None:
         "/v1/documents/upload", files=files, data={"metadata": json.dumps({"batch": 7})}
     )
     assert answer.status_code == 200, answer.text
-    assert (answer.json()["added"], answer.json()["ids"]) == (3, ["notes.md", "rows.csv#1", "rows.csv#2"])
+    assert answer.json()["added"] == 3
+    assert [file["path"] for file in answer.json()["files"]] == ["notes.md", "rows.csv", "x.bin", "y.svg"]
     reasons = {entry["name"]: entry["reason"] for entry in answer.json()["skipped"]}
     assert reasons["x.bin"] == "binary"
     assert reasons["y.svg"].endswith("--all reads it (a command is for whoever runs this server)")
     page = writable.client.get("/v1/documents", params={"filter": "batch:7"}).json()
-    assert sorted(document["id"] for document in page["documents"]) == [
-        "notes.md",
-        "rows.csv#1",
-        "rows.csv#2",
-    ]
+    assert sorted(document["id"] for document in page["documents"]) == sorted(answer.json()["ids"])
+    assert {document["source"] for document in page["documents"]} == {"notes.md", "rows.csv#1", "rows.csv#2"}
     assert writable.client.post("/v1/documents/delete", json={"filter": "batch:7"}).json()["ids"]
     only = writable.client.post("/v1/documents/upload", files=files[2:3])
     assert (only.status_code, only.json()["code"]) == (422, "LoadError")
+
+
+@pytest.mark.parametrize("wait", ["true", "false"])
+def test_two_files_of_one_name_are_two_documents(writable: Local, wait: str) -> None:
+    """Files of one name, also of one path or of one text, each have an id, and keep their path as the source."""
+    paths = ("a/README.md", "b/README.md", "a/README.md", "/c/../d/README.md", "e\\README.md")
+    files = [("files", (path, b"Newts are green.")) for path in paths]
+    path, data = f"/v1/documents/upload?wait={wait}", {"metadata": json.dumps({"batch": f"names {wait}"})}
+    ids = [
+        id
+        for _ in range(2)
+        for id in ended(writable.client, writable.client.post(path, files=files, data=data).json())["ids"]
+    ]
+    assert len(set(ids)) == 2 * len(paths)
+    page = writable.client.get("/v1/documents", params={"filter": f'batch:"names {wait}"'}).json()
+    assert {document["id"] for document in page["documents"]} == set(ids)
+    sources = ["a/README.md", "a/README.md", "b/README.md", "d/README.md", "e/README.md"]
+    assert sorted(document["source"] for document in page["documents"]) == sorted(2 * sources)
+    assert {document["metadata"]["upload"]["name"] for document in page["documents"]} == {"README.md"}
+    assert writable.client.post("/v1/documents/delete", json={"ids": ids}).json()["ids"] == ids
+
+
+def ended(client: httpx.Client, answer: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer to an upload, or the job that it became once it has ended."""
+    while answer.get("status") in ("queued", "in_progress"):
+        answer = client.get(f"/v1/jobs/{answer['id']}").json()
+    return answer
+
+
+def test_metadata_of_an_upload_is_none_of_the_engine(writable: Local) -> None:
+    """A key that the engine writes itself is refused by name, not overwritten."""
+    for key in ("source", "path", "size", "upload"):
+        answer = writable.client.post(
+            "/v1/documents/upload", files=[("files", ("a.md", b"a"))], data={"metadata": json.dumps({key: 1})}
+        )
+        assert (answer.status_code, key in answer.json()["detail"]) == (422, True)
+
+
+@pytest.mark.parametrize("door", ["upload", "files", "documents"])
+def test_a_key_fills_in_the_values_of_its_scope(tmp_path: Path, door: str) -> None:
+    """A tenant adds without naming the tenant; a file cannot say another one, and a request that does is refused."""
+    keys = tmp_path / "keys.json"
+    acme = {"authorization": f"Bearer {add_key(keys, 'acme', filter='tenant:acme AND year:2021')}"}
+    with serving(make_index(tmp_path / "index"), keys=keys) as server:
+        text = b"---\ntenant: zoo\n---\nEfts are red."
+
+        def post(**values: str) -> httpx.Response:
+            if door == "documents":
+                document = {"text": "Efts are red.", "metadata": values}
+                return server.client.post("/v1/documents", json={"documents": [document]}, headers=acme)
+            name, path = ("files", "/v1/documents/upload") if door == "upload" else ("file", "/v1/files")
+            data = {"metadata": json.dumps(values)} if door == "upload" else {}
+            return server.client.post(path, files=[(name, ("a.md", text))], data=data, headers=acme)
+
+        assert post().status_code == 200
+        hits = server.client.post("/v1/search", json={"query": "efts red", "k": 1}, headers=acme).json()[
+            "items"
+        ]
+        assert (hits[0]["metadata"]["tenant"], hits[0]["metadata"]["year"]) == ("acme", 2021)
+        if door != "files":
+            wrong = post(tenant="zoo")
+            assert (wrong.status_code, "metadata['tenant'] must be 'acme'" in wrong.json()["detail"]) == (
+                422,
+                True,
+            )
+        assert server.engine.count("tenant:zoo").documents == 1
 
 
 def test_listing_facets_and_updates(writable: Local) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import openai
 import pytest
@@ -37,27 +38,102 @@ def test_a_file_is_uploaded_attached_and_found(served: tuple[Local, dict[str, st
         file = client.files.create(
             file=("bees.md", b"# Bees\n\nBees dance to tell of flowers.\n"), purpose="user_data"
         )
-        assert (file.id, file.filename, file.status) == ("bees.md", "bees.md", "processed")
+        assert (file.id[:5], file.filename, file.status) == ("file-", "bees.md", "processed")
+        assert (file.bytes, file.purpose) == (39, "user_data")
+        assert client.files.retrieve(file.id) == file
+        assert file in list(client.files.list(purpose="user_data"))
+        assert file not in list(client.files.list(purpose="assistants"))
         assert client.files.wait_for_processing(file.id).status == "processed"
         attached = client.vector_stores.files.create_and_poll(
             file.id, vector_store_id="sleuth", attributes={"topic": "insects"}, poll_interval_ms=50
         )
         assert (attached.status, attached.last_error) == ("completed", None)
-        assert attached.attributes is not None
-        assert attached.attributes["topic"] == "insects"
+        assert (attached.attributes, attached.usage_bytes) == ({"topic": "insects"}, 39)
+        assert attached.created_at == file.created_at
         filters = {"type": "eq", "key": "topic", "value": "insects"}
-        assert client.files.content("bees.md").text == "# Bees\n\nBees dance to tell of flowers."
-        (part,) = client.vector_stores.files.content("bees.md", vector_store_id="sleuth")
+        assert client.files.content(file.id).text == "# Bees\n\nBees dance to tell of flowers."
+        (part,) = client.vector_stores.files.content(file.id, vector_store_id="sleuth")
         assert (part.type, part.text) == ("text", "# Bees\n\nBees dance to tell of flowers.")
         hits = client.vector_stores.search("sleuth", query="who dances", filters=filters)  # type: ignore[arg-type]
-        assert [hit.file_id for hit in hits] == ["bees.md"]
-        assert client.vector_stores.files.delete("bees.md", vector_store_id="sleuth").deleted
+        assert [(hit.file_id, hit.filename) for hit in hits] == [(file.id, "bees.md")]
+        assert client.vector_stores.files.delete(file.id, vector_store_id="sleuth").deleted
         with pytest.raises(openai.NotFoundError, match="file_id must be of an uploaded file"):
-            client.vector_stores.files.retrieve("bees.md", vector_store_id="sleuth")
+            client.vector_stores.files.retrieve(file.id, vector_store_id="sleuth")
         with pytest.raises(openai.NotFoundError):
             client.vector_stores.files.create("sleuth", file_id="nothing.md")
         with pytest.raises(openai.NotFoundError, match="file_id must be of an uploaded file"):
-            client.files.content("bees.md")
+            client.files.content(file.id)
+
+
+ATTRIBUTES: dict[str, str | float | bool] = {
+    "source": "crm",
+    "type": "invoice",
+    "path": "/x",
+    "size": 3.5,
+    "modified": "yesterday",
+    "page": 7,
+    "row": True,
+    "title": 12,
+    "language": "klingon",
+    "vector_store": "zoo",
+    "upload": "mine",
+    "start_line": "one",
+    "team": "sales",
+}
+"""Attributes with names that the engine has too, and one that it has not."""
+
+
+@pytest.mark.parametrize("name", [*ATTRIBUTES])
+def test_an_attribute_of_any_name_is_the_clients(served: tuple[Local, dict[str, str]], name: str) -> None:
+    """It comes back alone and as it was given, filters hits, and changes nothing that the engine says of the file."""
+    with client_of(served) as client:
+        file = client.files.create(file=("bill.md", b"# Bill\n\nPay soon.\n"), purpose="assistants")
+        other = client.files.create(file=("bill.md", b"# Bill\n\nPay late.\n"), purpose="assistants")
+        attached = client.vector_stores.files.create_and_poll(
+            file.id, vector_store_id="sleuth", attributes={name: ATTRIBUTES[name]}, poll_interval_ms=50
+        )
+        assert attached.attributes == {name: ATTRIBUTES[name]}
+        filters: Any = {"type": "eq", "key": name, "value": ATTRIBUTES[name]}
+        (hit,) = client.vector_stores.search("sleuth", query="pay the bill", filters=filters).data
+        assert (hit.file_id, hit.filename, hit.attributes) == (file.id, "bill.md", {name: ATTRIBUTES[name]})
+        assert client.files.retrieve(file.id) == file
+        again = client.vector_stores.files.create_and_poll(
+            file.id, vector_store_id="sleuth", attributes={"team": "support"}, poll_interval_ms=50
+        )
+        assert again.attributes == {"team": "support"}
+        unfiltered = client.vector_stores.search("sleuth", query="pay the bill", max_num_results=50)
+        assert {hit.file_id for hit in unfiltered} >= {file.id, other.id}
+        assert unfiltered.model_extra is not None and unfiltered.model_extra["notes"] == []
+        for each in (file, other):
+            client.files.delete(each.id)
+
+
+def test_an_engine_key_filters_what_was_not_uploaded(served: tuple[Local, dict[str, str]]) -> None:
+    """Documents without attributes of these names are chosen by the engine's values, without a remark."""
+    with client_of(served) as client:
+        filters: Any = {"type": "eq", "key": "source", "value": "limits.md"}
+        page = client.vector_stores.search("sleuth", query="tokens", filters=filters)
+        assert [hit.file_id for hit in page.data] == ["limits.md"]
+        assert page.model_extra is not None and page.model_extra["notes"] == []
+
+
+def test_a_file_is_never_another_one(served: tuple[Local, dict[str, str]]) -> None:
+    """Uploading a name again makes a second file; the first keeps its text and its place in a vector store."""
+    with client_of(served) as client:
+        store = client.vector_stores.create(name="reports")
+        first, second = (
+            client.files.create(file=("report.md", text), purpose="assistants")
+            for text in (b"Sales rose.", b"Sales fell.")
+        )
+        client.vector_stores.files.create_and_poll(first.id, vector_store_id=store.id, poll_interval_ms=50)
+        assert [client.files.content(file.id).text for file in (first, second)] == [
+            "Sales rose.",
+            "Sales fell.",
+        ]
+        assert [hit.file_id for hit in client.vector_stores.search(store.id, query="sales")] == [first.id]
+        client.files.delete(second.id)
+        assert client.files.content(first.id).text == "Sales rose."
+        client.files.delete(first.id)
 
 
 def test_a_file_of_several_documents_is_one_file(served: tuple[Local, dict[str, str]]) -> None:
@@ -67,35 +143,37 @@ def test_a_file_of_several_documents_is_one_file(served: tuple[Local, dict[str, 
         file = client.vector_stores.files.upload_and_poll(
             vector_store_id="sleuth", file=rows, poll_interval_ms=50
         )
-        assert (file.id, file.status) == ("ants.csv", "completed")
-        assert client.files.content("ants.csv").text == "text: Ants march.\ntext: Ants farm."
+        assert file.status == "completed"
+        assert client.files.content(file.id).text == "text: Ants march.\ntext: Ants farm."
         texts = [each.text for each in client.vector_stores.files.content(file.id, vector_store_id="sleuth")]
         assert texts == ["text: Ants march.", "text: Ants farm."]
-        ids = [each.id for each in client.vector_stores.files.list("sleuth")]
-        assert ids[:2] == ["ants.csv#1", "ants.csv#2"]
-        assert client.files.delete("ants.csv").deleted
-        assert "ants.csv#1" not in [each.id for each in client.vector_stores.files.list("sleuth")]
+        for lists in (client.vector_stores.files.list("sleuth", limit=1), client.files.list(limit=1)):
+            ids = [each.id for each in lists]
+            assert (ids.count(file.id), len(ids)) == (1, len(set(ids)))
+        assert client.files.delete(file.id).deleted
+        assert file.id not in [each.id for each in client.vector_stores.files.list("sleuth")]
 
 
 def test_all_documents_of_a_long_file_are_attached(served: tuple[Local, dict[str, str]]) -> None:
     """A table of more rows than a page of documents holds is in the store with all of them."""
     with client_of(served) as client:
         rows = "".join(f"Moth number {n}.\n" for n in range(1001))
-        client.files.create(file=("moths.csv", f"text\n{rows}".encode()), purpose="assistants")
-        client.files.wait_for_processing("moths.csv")
+        file = client.files.create(file=("moths.csv", f"text\n{rows}".encode()), purpose="assistants")
+        client.files.wait_for_processing(file.id)
         store = client.vector_stores.create(name="moths")
-        client.vector_stores.files.create_and_poll("moths.csv", vector_store_id=store.id, poll_interval_ms=50)
+        client.vector_stores.files.create_and_poll(file.id, vector_store_id=store.id, poll_interval_ms=50)
         assert client.vector_stores.retrieve(store.id).file_counts.total == 1001
-        client.files.delete("moths.csv")
+        client.files.delete(file.id)
 
 
 def test_a_scoped_vector_store_is_renamed(served: tuple[Local, dict[str, str]]) -> None:
     """Its files go with it, those in other stores stay there too; a name that is taken, or no name, is refused."""
     with client_of(served) as client:
-        for name in ("ibis.md", "ruff.md"):
-            client.files.create(file=(name, b"A bird that wades."), purpose="assistants")
-            client.files.wait_for_processing(name)
-        for store, file in (("wade", "ibis.md"), ("wade", "ruff.md"), ("other", "ruff.md")):
+        ibis, ruff = (
+            client.files.create(file=(name, b"A bird that wades."), purpose="assistants").id
+            for name in ("ibis.md", "ruff.md")
+        )
+        for store, file in (("wade", ibis), ("wade", ruff), ("other", ruff)):
             client.vector_stores.create(name=store)
             client.vector_stores.files.create_and_poll(
                 file, vector_store_id=f"sleuth:{store}", poll_interval_ms=50
@@ -103,11 +181,8 @@ def test_a_scoped_vector_store_is_renamed(served: tuple[Local, dict[str, str]]) 
         renamed = client.vector_stores.update("sleuth:wade", name=" waders ", metadata={"team": "birds"})
         assert (renamed.id, renamed.name, renamed.file_counts.total) == ("sleuth:waders", "waders", 2)
         assert client.vector_stores.retrieve("sleuth:wade").file_counts.total == 0
-        assert {file.id for file in client.vector_stores.files.list("sleuth:waders")} == {
-            "ibis.md",
-            "ruff.md",
-        }
-        assert [file.id for file in client.vector_stores.files.list("sleuth:other")] == ["ruff.md"]
+        assert {file.id for file in client.vector_stores.files.list("sleuth:waders")} == {ibis, ruff}
+        assert [file.id for file in client.vector_stores.files.list("sleuth:other")] == [ruff]
         assert client.vector_stores.update("sleuth:waders", metadata={"team": "birds"}).id == "sleuth:waders"
         assert client.vector_stores.update("sleuth", name="sleuth").id == "sleuth"
         with pytest.raises(openai.UnprocessableEntityError, match="not be that of another vector store"):
@@ -119,9 +194,9 @@ def test_a_scoped_vector_store_is_renamed(served: tuple[Local, dict[str, str]]) 
         with pytest.raises(openai.NotFoundError):
             client.vector_stores.update("nothing", name="other")
         with pytest.raises(openai.NotFoundError):
-            client.vector_stores.files.content("ibis.md", vector_store_id="sleuth:other")
-        for name in ("ibis.md", "ruff.md"):
-            client.files.delete(name)
+            client.vector_stores.files.content(ibis, vector_store_id="sleuth:other")
+        for file in (ibis, ruff):
+            client.files.delete(file)
 
 
 def test_a_file_that_cannot_be_read_fails(served: tuple[Local, dict[str, str]]) -> None:
@@ -146,24 +221,26 @@ def test_a_batch_is_polled(served: tuple[Local, dict[str, str]]) -> None:
         )
         counts = batch.file_counts
         assert (batch.status, counts.total, counts.completed, counts.failed) == ("completed", 13, 12, 1)
+        ids = {file.filename: file.id for file in client.files.list()}
         again = client.vector_stores.file_batches.create_and_poll(
             "sleuth",
-            files=[{"file_id": "note1.md", "attributes": {"rank": 1}}, {"file_id": "note2.md"}],
+            files=[{"file_id": ids["note1.md"], "attributes": {"rank": 1}}, {"file_id": ids["note2.md"]}],
             poll_interval_ms=50,
         )
         assert again.file_counts.completed == 2
         filters = {"type": "eq", "key": "rank", "value": 1}
         hits = client.vector_stores.search("sleuth", query="note", filters=filters)  # type: ignore[arg-type]
-        assert [hit.file_id for hit in hits] == ["note1.md"]
+        assert [hit.filename for hit in hits] == ["note1.md"]
+        bad = client.files.create(file=("y.bin", UNREADABLE), purpose="assistants")
         mixed = client.vector_stores.file_batches.create_and_poll(
-            "sleuth", file_ids=["note3.md", "y.bin"], poll_interval_ms=50
+            "sleuth", file_ids=[ids["note3.md"], bad.id], poll_interval_ms=50
         )
         assert (mixed.file_counts.completed, mixed.file_counts.failed) == (1, 1)
-        attached = client.vector_stores.files.retrieve("note3.md", vector_store_id="sleuth")
+        attached = client.vector_stores.files.retrieve(ids["note3.md"], vector_store_id="sleuth")
         assert (attached.status, attached.usage_bytes) == ("completed", 27)
-        client.files.delete("note3.md")
+        client.files.delete(ids["note3.md"])
         with pytest.raises(openai.NotFoundError):  # another file of its batch could not be read
-            client.vector_stores.files.retrieve("note3.md", vector_store_id="sleuth")
+            client.vector_stores.files.retrieve(ids["note3.md"], vector_store_id="sleuth")
         cancelled = client.vector_stores.file_batches.cancel(again.id, vector_store_id="sleuth")
         assert cancelled.status == "completed"
     with client_of(served, "bob") as other, pytest.raises(openai.NotFoundError):
@@ -180,18 +257,17 @@ def test_a_batch_in_progress(tmp_path: Path) -> None:
         with Engine.open(index) as other, other.store.writer():
             file = client.files.create(file=("late.md", b"Late."), purpose="assistants")
             assert file.status == "uploaded"
-            batch = client.vector_stores.file_batches.create("sleuth", file_ids=["late.md", "limits.md"])
+            batch = client.vector_stores.file_batches.create("sleuth", file_ids=[file.id, "limits.md"])
             assert (batch.status, batch.file_counts.in_progress) == ("in_progress", 2)
             assert (
-                client.vector_stores.files.retrieve("late.md", vector_store_id="sleuth").status
-                == "in_progress"
+                client.vector_stores.files.retrieve(file.id, vector_store_id="sleuth").status == "in_progress"
             )
             client.vector_stores.file_batches.cancel(batch.id, vector_store_id="sleuth")
         ended = client.vector_stores.file_batches.poll(
             batch.id, vector_store_id="sleuth", poll_interval_ms=50
         )
         assert (ended.status, ended.file_counts.cancelled) == ("cancelled", 2)
-        assert client.files.wait_for_processing("late.md", poll_interval=0.05).status == "processed"
+        assert client.files.wait_for_processing(file.id, poll_interval=0.05).status == "processed"
 
 
 def test_the_asynchronous_client(served: tuple[Local, dict[str, str]]) -> None:
@@ -214,23 +290,23 @@ def test_a_scoped_name_is_a_vector_store(served: tuple[Local, dict[str, str]]) -
         store = client.vector_stores.create(name="zoo")
         assert (store.id, store.name, store.status) == ("sleuth:zoo", "zoo", "completed")
         assert client.vector_stores.retrieve(store.id).file_counts.total == 0
-        for name, text in (("gnu.md", "Gnus graze."), ("emu.md", "Emus graze."), ("yak.md", "Yaks graze.")):
-            client.files.create(file=(name, text.encode()), purpose="assistants")
-        for name in ("gnu.md", "emu.md"):
+        texts = (("gnu.md", b"Gnus graze."), ("emu.md", b"Emus graze."), ("yak.md", b"Yaks graze."))
+        gnu, emu, yak = (client.files.create(file=each, purpose="assistants").id for each in texts)
+        for name in (gnu, emu):
             attached = client.vector_stores.files.create_and_poll(
                 name, vector_store_id=store.id, poll_interval_ms=50
             )
             assert (attached.status, attached.vector_store_id) == ("completed", store.id)
-        both = client.vector_stores.create(name="birds", file_ids=["emu.md"])
+        both = client.vector_stores.create(name="birds", file_ids=[emu])
         assert both.status == "in_progress"
         wait_until(lambda: client.vector_stores.retrieve(both.id).file_counts.total == 1)
-        assert [hit.file_id for hit in client.vector_stores.search(both.id, query="graze")] == ["emu.md"]
+        assert [hit.file_id for hit in client.vector_stores.search(both.id, query="graze")] == [emu]
         assert {hit.file_id for hit in client.vector_stores.search(store.id, query="graze")} == {
-            "gnu.md",
-            "emu.md",
+            gnu,
+            emu,
         }
         assert len(list(client.vector_stores.search("sleuth", query="graze"))) >= 3
-        assert [file.id for file in client.vector_stores.files.list(store.id)] == ["emu.md", "gnu.md"]
+        assert [file.id for file in client.vector_stores.files.list(store.id)] == sorted((emu, gnu))
         assert {"sleuth", "sleuth:birds", "sleuth:zoo"} == {each.id for each in client.vector_stores.list()}
         response = client.responses.create(
             model="sleuth",
@@ -239,14 +315,14 @@ def test_a_scoped_name_is_a_vector_store(served: tuple[Local, dict[str, str]]) -
             include=["file_search_call.results"],
         )
         (search,) = [each for each in response.output if each.type == "file_search_call"]
-        assert [each.file_id for each in search.results or ()] == ["emu.md"]
-        assert client.vector_stores.files.delete("emu.md", vector_store_id=store.id).deleted
+        assert [each.file_id for each in search.results or ()] == [emu]
+        assert client.vector_stores.files.delete(emu, vector_store_id=store.id).deleted
         with pytest.raises(openai.NotFoundError):
-            client.vector_stores.files.retrieve("emu.md", vector_store_id=store.id)
-        assert client.vector_stores.files.retrieve("emu.md", vector_store_id=both.id).status == "completed"
+            client.vector_stores.files.retrieve(emu, vector_store_id=store.id)
+        assert client.vector_stores.files.retrieve(emu, vector_store_id=both.id).status == "completed"
         assert client.vector_stores.delete(store.id).deleted
         assert "sleuth:zoo" not in {each.id for each in client.vector_stores.list()}
-        assert {"gnu.md", "emu.md", "yak.md"} <= {file.id for file in client.files.list()}
+        assert {gnu, emu, yak} <= {file.id for file in client.files.list()}
         assert len(client.vector_stores.create().id) > len("sleuth:")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from itertools import count
-from pathlib import PurePath
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
@@ -25,6 +24,7 @@ from sleuth.surfaces.http.problems import Refusal, problem
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import CurrentCall
 from sleuth.surfaces.http.stores import scope_of
+from sleuth.surfaces.http.uploads import file_of
 from sleuth.types import document_of
 
 router = json_router("OpenAI")
@@ -418,14 +418,12 @@ async def _response_events(
 
 def annotations_of(result: SearchResult) -> list[dict[str, Any]]:
     """Return the citations of an answer as those of files, each at the place of its number in the text."""
+    metadata = {item.id: item.metadata for item in result.items or ()}
+    marks = [(mark, source["ids"][0]) for mark, source in _cited_sources(result)]
+    files = [(mark, file_of(document_of(id), metadata.get(id, {}))) for mark, id in marks]
     return [
-        {
-            "type": "file_citation",
-            "file_id": document_of(source["ids"][0]),
-            "filename": PurePath(document_of(source["ids"][0])).name,
-            "index": mark.start,
-        }
-        for mark, source in _cited_sources(result)
+        {"type": "file_citation", "file_id": file.id, "filename": file.name, "index": mark.start}
+        for mark, file in files
     ]
 
 

@@ -7,11 +7,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, NamedTuple
 
 from fastapi import File, Form, Query, Request, UploadFile
 from pydantic import BaseModel, Field
+from starlette.datastructures import UploadFile as FormFile
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
@@ -23,6 +24,8 @@ from sleuth.surfaces.http.problems import Refusal, for_clients
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.search import FilterField
 from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.surfaces.http.uploads import UploadedFile
+from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
     from sleuth.ingest import AddReport
@@ -69,6 +72,9 @@ class AddResponse(BaseModel):
 class UploadResponse(AddResponse):
     """What adding files did."""
 
+    files: list[UploadedFile] = Field(
+        description="The files in order: metadata `upload.id` of their documents has the id.", examples=[[]]
+    )
     skipped: list[SkippedFile]
 
 
@@ -77,7 +83,7 @@ async def add(body: AddRequest, call: CurrentCall, request: Request) -> Response
     """Add documents; those whose id is there are replaced. Answers when they are committed, or with a job."""
     from sleuth.types import Document
 
-    documents = [Document(d.text, d.metadata, id=d.id) for d in body.documents]
+    documents = [Document(d.text, call.filled(d.metadata), id=d.id) for d in body.documents]
     if is_asynchronous(request):
         return accepted(await start_job("add", adding(documents, call), call, total=len(documents)))
     report = await call.write(call.engine.add, documents, timeout=call.remaining)
@@ -110,7 +116,7 @@ async def upload(
         str, Form(description="A JSON object; every document gets its values.", max_length=1_000_000)
     ] = "{}",
 ) -> Response:
-    """Add files. A file's name is the source of its documents; one of the same name is replaced.
+    """Add files. Each gets an id, and its path is the source of its documents; one of the same name stays.
 
     Answers when they are committed, or with a job.
     """
@@ -121,7 +127,11 @@ async def upload(
         values = None
     if not isinstance(values, dict):
         raise ArgumentError("metadata must be a JSON object")
-    uploads = [Upload(file_name(file.filename), file.file) for file in files]
+    if reserved := (RESERVED | {UPLOAD}).intersection(values):
+        raise ArgumentError(
+            f"metadata must be none of the keys that the engine writes itself, got {', '.join(sorted(reserved))}"
+        )
+    uploads = [Upload.of(file) for file in files]
     if is_asynchronous(request):
         return accepted(await upload_job(uploads, values, call))
     return json_response(await call.write(add_files, uploads, values, call))
@@ -145,38 +155,36 @@ async def upload_job(uploads: Sequence[Upload], values: dict[str, Any], call: Ca
     def add_one(id: str, number: int, tell: Tell) -> dict[str, Any]:
         with (record.uploads_of(id) / str(number)).open("rb") as data:
             try:
-                report = add_files([Upload(names[number], data)], values, call.of_job())
+                report = add_files([Upload(files[number], data)], values, call.of_job())
             except LoadError as error:
-                if len(names) == 1:
+                if len(files) == 1:
                     raise
-                report = {"skipped": [{"name": names[number], "reason": for_clients(error.reason)}]}
-        tell(number + 1, len(names))
+                report = {"skipped": [_skip(files[number], files[number].path, error.reason)]}
+        tell(number + 1, len(files))
         return report
 
     def steps(id: str, _: Cancellation) -> list[Step]:
-        return [partial(add_one, id, number) for number in range(len(names))]
+        return [partial(add_one, id, number) for number in range(len(files))]
 
-    names = [each.name for each in uploads]
-    return await start_job("upload", steps, call, total=len(names), files=names, prepare=keep)
+    files = [each.file for each in uploads]
+    by_id = {file.id: file for file in files}
+    return await start_job("upload", steps, call, total=len(files), files=by_id, prepare=keep)
 
 
 class Upload(NamedTuple):
     """A file that came with a request."""
 
-    name: str
+    file: UploadedFile
     data: BinaryIO
 
+    @classmethod
+    def of(cls, file: FormFile, purpose: str = "assistants") -> Upload:
+        """Return a file of a form, with a new id.
 
-def file_name(name: str | None) -> str:
-    """Return the last part of a file's name, as clients of all systems write it.
-
-    Raises:
-        ArgumentError: nothing is left that could name a file.
-    """
-    last = PurePosixPath((name or "").replace("\\", "/")).name
-    if not last.strip(" .") or not last.isprintable() or len(last.encode()) > 255:
-        raise ArgumentError(f"files must have names of 1 to 255 bytes, got {name!r}")
-    return last
+        Raises:
+            ArgumentError: a name that could not name a file.
+        """
+        return cls(UploadedFile.new(file.filename, file.size, purpose), file.file)
 
 
 def add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict[str, Any]:
@@ -188,39 +196,46 @@ def add_files(uploads: list[Upload], values: dict[str, Any], call: Call) -> dict
     Raises:
         LoadError: no file could be read.
     """
-    skips: list[dict[str, str]] = []
+    skips: list[dict[str, str | None]] = []
     with tempfile.TemporaryDirectory(prefix="sleuth-upload-") as folder:
         documents = [
             document
             for number, upload in enumerate(uploads)
-            for document in _read_file(upload, Path(folder, str(number)), values, skips)
+            for document in _read_file(upload, Path(folder, str(number)), values, skips, call)
         ]
         if not documents and skips:
             first = skips[0]
-            raise LoadError(first["name"], first["reason"])
+            raise LoadError(str(first["name"]), str(first["reason"]))
         report = call.engine.add(documents, timeout=call.remaining)
-    return {**_report(report, documents, call), "skipped": skips}
+    files = [upload.file.model_dump() for upload in uploads]
+    return {**_report(report, documents, call), "files": files, "skipped": skips}
 
 
 def _read_file(
-    upload: Upload, folder: Path, values: dict[str, Any], skips: list[dict[str, str]]
+    upload: Upload, folder: Path, values: dict[str, Any], skips: list[dict[str, str | None]], call: Call
 ) -> Iterator[Any]:
-    """Yield the documents of one file, with the name that the client sent."""
+    """Yield the documents of one file, with the path that the client sent."""
     from sleuth.ingest import ReadOptions, Skipped, read
     from sleuth.types import Document
 
     folder.mkdir()
-    path = folder / upload.name
+    file, path = upload.file, folder / upload.file.name
+    own = {**call.filled(values), **file.metadata(values)}
     with path.open("xb") as out:
         shutil.copyfileobj(upload.data, out)
     for record in read([path], options=ReadOptions(hidden=True)):
         if isinstance(record, Skipped):
-            reason = for_clients(record.reason)
-            skips.append({"name": record.path.replace(str(path), upload.name), "reason": reason})
+            skips.append(_skip(file, record.path.replace(str(path), file.path), record.reason))
         elif isinstance(record, Document):
-            source = str(record.metadata.get("source", upload.name)).replace(str(path), upload.name)
-            metadata = {**record.metadata, **values, "source": source, "path": upload.name}
-            yield Document(record.page_content, metadata)
+            source = str(record.metadata.get("source", path))
+            place = {"source": source.replace(str(path), file.path), "path": file.path}
+            id = source.replace(str(path), file.id)
+            yield Document(record.page_content, {**record.metadata, **own, **place}, id=id)
+
+
+def _skip(file: UploadedFile, name: str, reason: str) -> dict[str, str | None]:
+    """Return why a file, or a part of it, is skipped."""
+    return {"id": file.id if name == file.path else None, "name": name, "reason": for_clients(reason)}
 
 
 def _report(report: AddReport, documents: Sequence[Document], call: Call) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Files as clients of OpenAI's API upload them, attach them to the vector store and wait for them.
 
-A file is known by its name. What OpenAI's clients poll are jobs: one reads the file, another attaches it.
+What OpenAI's clients poll are jobs: one reads the file, another attaches it.
 """
 
 from __future__ import annotations
@@ -8,18 +8,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from fastapi import File, Form, Query, UploadFile
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
-from sleuth.filters import Compare, Filter, matches
+from sleuth.filters import Compare, Filter, any_of, matches
 from sleuth.remote import Cancellation
 from sleuth.surfaces.hits import text_of
 from sleuth.surfaces.http.answers import MISSING, json_response
-from sleuth.surfaces.http.documents import Upload, file_name, upload_job
+from sleuth.surfaces.http.documents import Upload, upload_job
 from sleuth.surfaces.http.job_record import RecordedJob
 from sleuth.surfaces.http.job_runs import Step, Tell
 from sleuth.surfaces.http.jobs import job_of, start_job
@@ -28,7 +28,6 @@ from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.stores import (
-    KEY,
     MOST_NAME,
     IgnoredFields,
     OpenAIList,
@@ -41,7 +40,15 @@ from sleuth.surfaces.http.stores import (
     scope_of,
     store_object,
 )
-from sleuth.types import RetrievedItem
+from sleuth.surfaces.http.uploads import (
+    STORES,
+    UploadedFile,
+    attribute_changes,
+    attributes_of,
+    file_of,
+    files_page,
+)
+from sleuth.types import UPLOAD, RetrievedItem
 
 router = json_router("OpenAI")
 
@@ -52,6 +59,8 @@ Attributes = Annotated[
     dict[str, str | float | bool] | None,
     Field(description="Metadata of the documents of the file.", examples=[{"tenant": "acme"}]),
 ]
+Purpose: TypeAlias = Literal["assistants", "user_data"]
+
 _STATES = {"queued": "in_progress", "interrupted": "failed"}
 """What OpenAI's clients call the states of jobs that they have no word for."""
 
@@ -59,12 +68,14 @@ _STATES = {"queued": "in_progress", "interrupted": "failed"}
 class FileObject(BaseModel):
     """An uploaded file; `uploaded` until it is read, then `processed` or `error`."""
 
-    id: str = Field(description="Its name.", examples=["limits.md"])
+    id: str = Field(examples=["file-18b2c3d4e5f60718a1b2c3d4"])
     object: Literal["file"]
-    bytes: int = Field(description="Its size; 0 once it is read.", examples=[2048])
-    created_at: int
+    bytes: int = Field(
+        description="Its size; 0 for a document that was added without a file.", examples=[2048]
+    )
+    created_at: int = Field(description="When it was uploaded; 0 where nothing says so.")
     filename: str
-    purpose: Literal["assistants"] = Field(description="Always the same: what was sent is ignored.")
+    purpose: str = Field(description="What it was uploaded for.", examples=["assistants"])
     status: Literal["uploaded", "processed", "error"]
     status_details: str | None = Field(
         description="Why it could not be read; null otherwise.", examples=[None]
@@ -130,17 +141,17 @@ class DeletedFile(BaseModel):
 async def upload_file(
     call: CurrentCall,
     file: Annotated[UploadFile, File(description="A file of any kind that `sleuth index` reads.")],
-    purpose: Annotated[str, Form(max_length=100, description="Accepted, and ignored.")] = "assistants",
+    purpose: Annotated[Purpose, Form(description="What it is for; both mean the same here.")] = "assistants",
 ) -> Response:
-    """Upload a file; its documents are added at once. A file of the same name is replaced."""
-    name = file_name(file.filename)
-    job = await upload_job([Upload(name, file.file)], {}, call)
+    """Upload a file; its documents are added at once. Uploading it again makes another file."""
+    upload = Upload.of(file, purpose)
+    job = await upload_job([upload], {}, call)
     await call.service.jobs.wait(job.id, min(_WAIT, call.remaining / 2))
-    return json_response(_file_object(name, await job_of(job.id, call)) | {"bytes": file.size or 0})
+    return json_response(_file_object(upload.file, await job_of(job.id, call)))
 
 
 class FileList(OpenAIList):
-    """Documents as files, in order of id."""
+    """Files, and documents that were added in another way, in order of id."""
 
     data: list[FileObject]
 
@@ -150,12 +161,17 @@ async def list_files(
     call: CurrentCall,
     limit: Annotated[int, Query(ge=1, le=10_000)] = 100,
     after: Annotated[str | None, Query(max_length=4096)] = None,
-    purpose: Annotated[str | None, Query(max_length=100, description="Accepted, and ignored.")] = None,
+    purpose: Annotated[Purpose | None, Query(description="Only files of this purpose.")] = None,
 ) -> Response:
-    """Return the documents of the index as files, in order of id."""
-    page = await call.read(call.engine.list_documents, after=after, limit=limit)
-    data = [_file_object(document.id, None) | {"bytes": document.size} for document in page.documents]
-    return json_response(list_of(data, has_more=page.after is not None))
+    """Return the files of the index, in order of id; a document that was not uploaded is one, too."""
+    key = f"{UPLOAD}.purpose"
+    parts: list[Filter] = [] if purpose is None else [Compare(key, "eq", purpose)]
+    if purpose == "assistants":  # as documents that were not uploaded are, too
+        parts.append(Compare(key, "exists", False))
+    scope = any_of(*parts) if parts else None
+    documents, has_more = await call.read(files_page, call, scope, after, limit)
+    data = [_file_object(file_of(document.id, document.metadata), None) for document in documents]
+    return json_response(list_of(data, has_more=has_more))
 
 
 @router.get(
@@ -172,8 +188,8 @@ async def file_content(file_id: str, call: CurrentCall) -> Response:
 @router.get("/v1/files/{file_id:path}", response_model=FileObject, responses=MISSING)
 async def get_file(file_id: str, call: CurrentCall) -> Response:
     """Return a file that was uploaded; any document is one, too."""
-    job, _ = await call.read(_known, file_id, call, "upload")
-    return json_response(_file_object(file_id, job))
+    job, file = await call.read(_known, file_id, call, "upload")
+    return json_response(_file_object(file.facts, job))
 
 
 @router.delete("/v1/files/{file_id:path}", response_model=DeletedFile, responses=MISSING)
@@ -189,8 +205,7 @@ def delete_file_of(file_id: str, call: Call) -> None:
     Raises:
         Refusal: 404.
     """
-    ids = call.engine.delete([file_id], timeout=call.remaining)
-    if not ids and not call.engine.delete(filter=_of_file(file_id), timeout=call.remaining):
+    if not call.engine.delete(_stored(file_id, call).ids, timeout=call.remaining):
         raise _unknown(file_id)
 
 
@@ -209,9 +224,9 @@ async def create_vector_store(body: VectorStoreRequest, call: CurrentCall) -> Re
 async def attach_file(vector_store_id: str, body: Attachment, call: CurrentCall) -> Response:
     """Attach an uploaded file, once it is read; its documents get the attributes."""
     scope_of(vector_store_id, call)
-    await call.read(_known, body.file_id, call, "upload")
+    _, file = await call.read(_known, body.file_id, call, "upload")
     job = await attach([body], vector_store_id, call)
-    return json_response(_store_file(body.file_id, job, (), vector_store_id))
+    return json_response(_store_file(file._replace(passages=()), job, vector_store_id))
 
 
 class FileContent(BaseModel):
@@ -246,8 +261,8 @@ async def vector_store_file(vector_store_id: str, file_id: str, call: CurrentCal
     scope = scope_of(vector_store_id, call)
     job, file = await call.read(_known, file_id, call, "upload", "attach")
     if file.passages:
-        file.check_in(scope, file_id)
-    return json_response(_store_file(file_id, job, file.passages, vector_store_id))
+        file.check_in(scope)
+    return json_response(_store_file(file, job, vector_store_id))
 
 
 @router.delete(
@@ -259,7 +274,7 @@ async def delete_vector_store_file(vector_store_id: str, file_id: str, call: Cur
 
     def take_out() -> None:
         file = _stored(file_id, call)
-        file.check_in(scope, file_id)
+        file.check_in(scope)
         metadata = file.passages[0].metadata
         move(((id, metadata) for id in file.ids), name_in(vector_store_id, call), "", call)
 
@@ -307,28 +322,34 @@ async def cancel_batch(vector_store_id: str, batch_id: str, call: CurrentCall) -
 async def attach(attachments: Sequence[Attachment], store: str, call: Call) -> RecordedJob:
     """Start the job that waits for uploaded files, and gives their documents attributes and the name of the store."""
     store_name = name_in(store, call)
+    for each in attachments:
+        attribute_changes({}, each.attributes or {}, call)  # refuses them before the job
 
     def attach_one(number: int, tell: Tell) -> Mapping[str, Any]:
-        name, attributes, late = attachments[number].file_id, attachments[number].attributes, call.of_job()
-        upload = _newest_job(name, late, "upload")
+        id, attributes, late = attachments[number].file_id, attachments[number].attributes, call.of_job()
+        upload = _newest_job(id, late, "upload")
         if upload is not None and upload.is_active:  # another worker reads it
             raise Refusal(
-                503, "QueueFullError", f"{name!r} is not read yet", {"retry-after": str(RETRY_SECONDS)}
+                503, "QueueFullError", f"{id!r} is not read yet", {"retry-after": str(RETRY_SECONDS)}
             )
-        file = _StoredFile() if upload is not None and upload.error else _stored(name, late)
-        ids, values = file.ids, dict[str, Any](attributes or {})
-        if ids and store_name:
-            values[KEY] = list(dict.fromkeys([*names_of(file.passages[0].metadata), store_name]))
-        if ids and values:
-            late.engine.update(values, ids, timeout=late.remaining)
+        file = _stored(id, late)
+        if not file.ids:
+            tell(number + 1, len(attachments))
+            return {"skipped": [{"id": id, "name": file.facts.name, "reason": _why(id, upload)}]}
+        metadata = file.passages[0].metadata
+        values = {} if attributes is None else attribute_changes(metadata, attributes, late)
+        if store_name:
+            values[STORES] = list(dict.fromkeys([*names_of(metadata), store_name]))
+        if values:
+            late.engine.update(values, file.ids, timeout=late.remaining)
         tell(number + 1, len(attachments))
-        return {"ids": ids, "skipped": [] if ids else [{"name": name, "reason": _why(name, upload)}]}
+        return {"ids": file.ids}
 
     def steps(_: str, __: Cancellation) -> list[Step]:
         return [partial(attach_one, number) for number in range(len(attachments))]
 
-    names = [each.file_id for each in attachments]
-    return await start_job("attach", steps, call, total=len(names), files=names)
+    files = dict.fromkeys(each.file_id for each in attachments)
+    return await start_job("attach", steps, call, total=len(attachments), files=files)
 
 
 def _newest_job(file_id: str, call: Call, *kinds: str) -> RecordedJob | None:
@@ -338,19 +359,20 @@ def _newest_job(file_id: str, call: Call, *kinds: str) -> RecordedJob | None:
 
 
 class _StoredFile(NamedTuple):
-    """What the index holds of a file: the ids of its documents, and the passages of the first one."""
+    """A file: the ids of its documents, and the passages of the first one; none where it could not be read."""
 
+    facts: UploadedFile
     ids: Sequence[str] = ()
     passages: Sequence[RetrievedItem] = ()
 
-    def check_in(self, scope: Filter | None, file_id: str) -> None:
+    def check_in(self, scope: Filter | None) -> None:
         """Refuse a file that is not in a vector store.
 
         Raises:
             Refusal: 404.
         """
         if not self.passages or (scope is not None and not matches(scope, self.passages[0].metadata)):
-            raise _unknown(file_id)
+            raise _unknown(self.facts.id)
 
 
 def _known(file_id: str, call: Call, *kinds: str) -> tuple[RecordedJob | None, _StoredFile]:
@@ -359,25 +381,29 @@ def _known(file_id: str, call: Call, *kinds: str) -> tuple[RecordedJob | None, _
     Raises:
         Refusal: 404, for a file that no such job is about and that has no documents.
     """
-    job = _newest_job(file_id, call, *kinds)
-    if job is not None and (job.status != "completed" or _why(file_id, job)):
-        return job, _StoredFile()
+    job, upload = _newest_job(file_id, call, *kinds), _newest_job(file_id, call, "upload")
     file = _stored(file_id, call)
+    if upload is not None and (facts := upload.files[file_id]) is not None:
+        file = file._replace(facts=facts)
+    if job is not None and (job.status != "completed" or _why(file_id, job)):
+        return job, _StoredFile(file.facts)
     if not file.ids:
         raise _unknown(file_id)
     return job, file
 
 
 def _stored(file_id: str, call: Call) -> _StoredFile:
-    """Return the document of that id, else the documents of the file of that name."""
+    """Return the document of that id, else the documents of the uploaded file."""
     if passages := call.engine.get(file_id):
-        return _StoredFile([file_id], passages)
+        return _StoredFile(file_of(file_id, passages[0].metadata), [file_id], passages)
     ids, after, is_over = list[str](), None, False
+    scope = Compare(f"{UPLOAD}.id", "eq", file_id)
     while not is_over:
-        page = call.engine.list_documents(filter=_of_file(file_id), after=after, limit=1000)
+        page = call.engine.list_documents(filter=scope, after=after, limit=1000)
         ids += [document.id for document in page.documents]
         after, is_over = page.after, page.after is None
-    return _StoredFile(ids, call.engine.get(ids[0]) if ids else ())
+    passages = call.engine.get(ids[0]) if ids else []
+    return _StoredFile(file_of(file_id, passages[0].metadata if passages else {}), ids, passages)
 
 
 def _texts(file_id: str, scope: Filter | None, call: Call) -> list[str]:
@@ -387,12 +413,8 @@ def _texts(file_id: str, scope: Filter | None, call: Call) -> list[str]:
         Refusal: 404, for a file without documents in the vector store.
     """
     file = _stored(file_id, call)
-    file.check_in(scope, file_id)
+    file.check_in(scope)
     return [text_of(call.engine.get(id)) for id in file.ids]
-
-
-def _of_file(file_id: str) -> Compare:
-    return Compare("path", "eq", file_id)
 
 
 def _unknown(file_id: str) -> Refusal:
@@ -401,43 +423,40 @@ def _unknown(file_id: str) -> Refusal:
     )
 
 
-def _why(name: str, job: RecordedJob | None) -> str:
-    """Return why a file is not in the vector store; "" where nothing says so."""
+def _why(file_id: str, job: RecordedJob | None) -> str:
+    """Return why a file has no documents, or is not in the vector store; "" where nothing says so."""
     if job is None:
         return "it was not uploaded"
-    reasons = [each.reason for each in job.skipped if each.name == name]
+    reasons = [each.reason for each in job.skipped if each.id == file_id]
     return reasons[0] if reasons else job.error.detail if job.error else ""
 
 
-def _file_object(name: str, job: RecordedJob | None) -> dict[str, Any]:
-    why = _why(name, job) if job is not None else ""
+def _file_object(file: UploadedFile, job: RecordedJob | None) -> dict[str, Any]:
+    why = _why(file.id, job) if job is not None else ""
     is_read = job is None or job.status == "completed"
     return {
-        "id": name,
+        "id": file.id,
         "object": "file",
-        "bytes": 0,
-        "created_at": int(job.created_at) if job is not None else 0,
-        "filename": name,
-        "purpose": "assistants",
+        "bytes": file.bytes,
+        "created_at": file.created_at,
+        "filename": file.name,
+        "purpose": file.purpose,
         "status": "error" if why else "processed" if is_read else "uploaded",
         "status_details": why or None,
     }
 
 
-def _store_file(
-    name: str, job: RecordedJob | None, passages: Sequence[RetrievedItem], store: str
-) -> dict[str, Any]:
-    why = _why(name, job) if job is not None else ""
+def _store_file(file: _StoredFile, job: RecordedJob | None, store: str) -> dict[str, Any]:
+    why = _why(file.facts.id, job) if job is not None else ""
     status = "completed" if job is None else _STATES.get(job.status, job.status)
-    metadata = passages[0].metadata if passages else {}
     return {
-        "id": name,
+        "id": file.facts.id,
         "object": "vector_store.file",
-        "created_at": int(job.created_at) if job is not None else 0,
+        "created_at": file.facts.created_at,
         "status": "failed" if why else status,
-        "usage_bytes": sum(len(item.text.encode()) for item in passages),
+        "usage_bytes": file.facts.bytes,
         "vector_store_id": store,
-        "attributes": {k: v for k, v in metadata.items() if isinstance(v, str | int | float | bool)},
+        "attributes": attributes_of(file.passages[0].metadata) if file.passages else {},
         "last_error": {"code": "unsupported_file", "message": why} if why else None,
     }
 

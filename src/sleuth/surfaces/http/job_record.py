@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from sleuth.files import whole_file
 from sleuth.surfaces.http.problems import ProblemDocument, Refusal, problem_document
+from sleuth.surfaces.http.uploads import UploadedFile
 
 FOLDER = "jobs"
 MOST = 100
@@ -32,6 +33,11 @@ JobStatus: TypeAlias = Literal["queued", "in_progress", "completed", "failed", "
 class SkippedFile(BaseModel):
     """A file that could not be read."""
 
+    id: str | None = Field(
+        default=None,
+        description="Of an uploaded file; null for a part of one, and for a file of a folder.",
+        examples=["file-18b2c3d4e5f60718a1b2c3d4"],
+    )
     name: str
     reason: str
 
@@ -86,12 +92,12 @@ class RecordedJob(Job):
     Attributes:
         key: name of the key that it belongs to.
         server: the process that runs it, as in `JobRecord.server`.
-        files: names of the files that were uploaded.
+        files: what is known of the files that it uploads or attaches, by id; None of attached ones.
     """
 
     key: str
     server: str
-    files: list[str] = []
+    files: dict[str, UploadedFile | None] = {}
 
     def shown(self, *, with_lists: bool = True) -> dict[str, object]:
         """Return the job as its owner sees it."""

@@ -19,6 +19,7 @@ from sleuth.surfaces.http.problems import EXPECTED, RETRY_SECONDS, Refusal, prob
 if TYPE_CHECKING:
     from sleuth.surfaces.http.job_record import JobRecord
     from sleuth.surfaces.http.lanes import Lane
+    from sleuth.surfaces.http.uploads import UploadedFile
 
 logger = logging.getLogger("sleuth.http")
 
@@ -44,7 +45,7 @@ class Order:
         steps: makes the parts of the job, given its id and what cancels it.
         refusal_of: what its owner is told of an error.
         total: documents or files of all steps, if that is known.
-        files: names of what was uploaded.
+        files: what is uploaded or attached, as in `RecordedJob`.
         prepare: given the id, runs in a thread before the job is recorded.
     """
 
@@ -53,7 +54,7 @@ class Order:
     steps: Callable[[str, Cancellation], Sequence[Step]]
     refusal_of: Callable[[Exception], Refusal]
     total: int | None = None
-    files: Sequence[str] = ()
+    files: Mapping[str, UploadedFile | None] = field(default_factory=dict)
     prepare: Callable[[str], None] | None = None
 
 
@@ -108,7 +109,7 @@ class JobRunner:
             total=order.total,
             key=order.key,
             server=self.record.server,
-            files=list(order.files),
+            files=dict(order.files),
         )
         run = self._runs[job.id] = _ActiveJob(job, order)
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import Query
@@ -11,12 +10,13 @@ from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
-from sleuth.filters import MAX_DEPTH, And, Compare, Filter, Or, all_of
+from sleuth.filters import MAX_DEPTH, And, Filter, Or, all_of
 from sleuth.surfaces.http.answers import MISSING, Remarks, json_response
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.scores import scored_page
 from sleuth.surfaces.http.service import CurrentCall
 from sleuth.surfaces.http.stores import OpenAIList, list_of, scope_of
+from sleuth.surfaces.http.uploads import attribute_filter, attributes_of, file_of, files_page
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ComparisonFilter(BaseModel):
     def tree(self, _: int = 0) -> Filter:
         """Return the comparison as a filter of Sleuth's."""
         value = tuple(self.value) if isinstance(self.value, list) else self.value
-        return Compare(self.key, self.type, value)
+        return attribute_filter(self.key, self.type, value)
 
 
 class CompoundFilter(BaseModel):
@@ -131,10 +131,8 @@ async def search_vector_store(
 
 def file_values(item: RetrievedItem) -> dict[str, Any]:
     """Return the document of a passage as OpenAI's clients know a file: its id, name and attributes."""
-    document = document_of(item.id)
-    source = str(item.metadata.get("source") or document)
-    scalars = {k: v for k, v in item.metadata.items() if isinstance(v, str | int | float | bool)}
-    return {"file_id": document, "filename": PurePath(source).name or source, "attributes": scalars}
+    file = file_of(document_of(item.id), item.metadata)
+    return {"file_id": file.id, "filename": file.name, "attributes": attributes_of(item.metadata)}
 
 
 def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
@@ -142,9 +140,9 @@ def _hit(item: RetrievedItem, score: float) -> dict[str, Any]:
 
 
 class VectorStoreFile(BaseModel):
-    """A document of the index."""
+    """A file of the vector store; a document that was not uploaded is one, too."""
 
-    id: str = Field(examples=["limits.md"])
+    id: str = Field(examples=["file-18b2c3d4e5f60718a1b2c3d4"])
     object: Literal["vector_store.file"]
     created_at: int
     status: Literal["in_progress", "completed", "cancelled", "failed"]
@@ -157,21 +155,21 @@ class VectorStoreFile(BaseModel):
 
 
 class VectorStoreFileList(OpenAIList):
-    """Documents in order of id."""
+    """Files in order of id."""
 
     data: list[VectorStoreFile]
 
 
 def _file_object(document: StoredDocument, store: str) -> dict[str, Any]:
-    scalars = {k: v for k, v in document.metadata.items() if isinstance(v, str | int | float | bool)}
+    file = file_of(document.id, document.metadata)
     return {
-        "id": document.id,
+        "id": file.id,
         "object": "vector_store.file",
-        "created_at": (document.modified_ns or 0) // 10**9,
+        "created_at": file.created_at,
         "status": "completed",
-        "usage_bytes": document.size,
+        "usage_bytes": file.bytes,
         "vector_store_id": store,
-        "attributes": scalars,
+        "attributes": attributes_of(document.metadata),
     }
 
 
@@ -184,8 +182,8 @@ async def vector_store_files(
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
     after: Annotated[str | None, Query(max_length=4096)] = None,
 ) -> Response:
-    """Return the documents of a vector store in order of id."""
+    """Return the files of a vector store in order of id."""
     scope = scope_of(vector_store_id, call)
-    page = await call.read(call.engine.list_documents, filter=scope, after=after, limit=limit)
-    data = [_file_object(document, vector_store_id) for document in page.documents]
-    return json_response(list_of(data, has_more=page.after is not None))
+    documents, has_more = await call.read(files_page, call, scope, after, limit)
+    data = [_file_object(document, vector_store_id) for document in documents]
+    return json_response(list_of(data, has_more=has_more))

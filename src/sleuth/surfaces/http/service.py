@@ -17,7 +17,7 @@ from fastapi import Depends, Request
 
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError, IndexNotFoundError, UnknownRepositoryError, UnknownSnapshotError
-from sleuth.filters import Filter, all_of, as_filter
+from sleuth.filters import And, Compare, Filter, all_of, as_filter, lies_within
 from sleuth.surfaces.freshness import Refresher
 from sleuth.surfaces.http.cache import AnswerCache
 from sleuth.surfaces.http.job_record import JobRecord
@@ -28,6 +28,7 @@ from sleuth.surfaces.http.metrics import Metrics
 from sleuth.surfaces.http.problems import FAILED, Refusal, refusal_of
 from sleuth.surfaces.http.sessions import Sessions
 from sleuth.surfaces.http.tracing import retrieval_span
+from sleuth.types import RESERVED
 
 if TYPE_CHECKING:
     from sleuth.code import CodeStorage, CodeView, Repository, Snapshot
@@ -287,6 +288,20 @@ class Call:
         """Return a filter of the request, ANDed with the limit of its key."""
         return all_of(self.key.limit, as_filter(filter))
 
+    def filled(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
+        """Return metadata of a document with the values that each document of the key has, as `tenant:acme` says.
+
+        Raises:
+            ArgumentError: it states another value.
+        """
+        own = _values_of(self.key.filter)
+        for name, value in own.items():
+            if name in metadata and not lies_within(Compare(name, "eq", value), metadata):
+                raise ArgumentError(
+                    f"metadata[{name!r}] must be {value!r}, the scope of the key, got {metadata[name]!r}"
+                )
+        return {**own, **metadata}
+
     def request(self, body: SearchRequest, **changes: Any) -> SearchRequest:
         """Return what a body asks, within what its key may see, its deadline and the rerankers of the server.
 
@@ -365,6 +380,14 @@ class Call:
         """Run a function in the queue of changes."""
         self.require("write")
         return await self.service.writes.run(function, *args, **kwargs)
+
+
+def _values_of(filter: Filter | None) -> dict[str, Any]:
+    """Return the metadata that all documents of a filter have, as far as clients may set it."""
+    if isinstance(filter, And):
+        return {name: value for part in filter.parts for name, value in _values_of(part).items()}
+    is_value = isinstance(filter, Compare) and filter.operator == "eq" and filter.key not in RESERVED
+    return {filter.key: filter.value} if isinstance(filter, Compare) and is_value else {}
 
 
 def call_of(request: Request) -> Call:

@@ -18,11 +18,10 @@ from sleuth.surfaces.http.answers import MISSING, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
+from sleuth.surfaces.http.uploads import STORES
 
 router = json_router("OpenAI")
 
-KEY = "vector_store"
-"""Metadata key: names of the scoped vector stores that a document is in."""
 MOST_NAME = 100
 _MOST_STORES = 1_000
 
@@ -88,7 +87,7 @@ def scope_of(store: str, call: Call) -> Filter | None:
         raise Refusal(
             404, "UnknownStoreError", f"the vector store must be {index!r} or '{index}:NAME', got {store!r}"
         )
-    return Compare(KEY, "eq", name)
+    return Compare(STORES, "eq", name)
 
 
 def checked_name(name: str) -> str:
@@ -115,7 +114,7 @@ def name_in(store: str, call: Call) -> str:
 
 def names_of(metadata: Mapping[str, Any]) -> list[str]:
     """Return the scoped names that a document has."""
-    value = metadata.get(KEY)
+    value = metadata.get(STORES)
     return [str(name) for name in (value if isinstance(value, list) else [value] if value else [])]
 
 
@@ -132,7 +131,7 @@ def move(documents: Iterable[tuple[str, Mapping[str, Any]]], name: str, target: 
         names = tuple(dict.fromkeys((*others, target) if target else others))
         ids_by_names.setdefault(names, []).append(id)
     for names, ids in ids_by_names.items():
-        call.engine.update({KEY: list(names) or None}, ids, timeout=call.remaining)
+        call.engine.update({STORES: list(names) or None}, ids, timeout=call.remaining)
 
 
 def move_all(store: str, target: str, call: Call) -> None:
@@ -171,7 +170,7 @@ async def vector_stores(call: CurrentCall) -> Response:
 
     def read() -> list[dict[str, Any]]:
         index = call.service.name
-        names = sorted(str(facet.value) for facet in call.engine.facets(KEY, limit=_MOST_STORES)[KEY])
+        names = sorted(str(facet.value) for facet in call.engine.facets(STORES, limit=_MOST_STORES)[STORES])
         stores = [index, *(f"{index}:{name}" for name in names if is_name(name))]
         return [store_object(store, call) for store in stores]
 

@@ -29,7 +29,7 @@ MOST_PLACES: Final = 1_000
 _FIRST: Final = ("type", "language", "kind", "lang", "author", "year", "date")
 _NOT_FACETS: Final = frozenset({
     "source", "path", "title", "heading", "modified", "size", "content_hash", "row", "member", "page", "pages",
-    "start_line", "end_line", "id", "url", "description",
+    "start_line", "end_line", "id", "url", "description", "upload",
 })  # fmt: skip
 """Keys with a value of its own for nearly every document."""
 _DATE: Final = re.compile(r"\d{4}-\d\d(-\d\d.*)?")
@@ -148,7 +148,7 @@ def _folders_of_code(code: Mapping[str, CodeMatches], state: PageState) -> list[
 
 
 def _is_facet(name: str, types: tuple[str, ...]) -> bool:
-    return name not in _NOT_FACETS and "object" not in types
+    return name.partition(".")[0] not in _NOT_FACETS and "object" not in types
 
 
 def _group(name: str, counts: Counts, state: PageState) -> FacetGroup | None:

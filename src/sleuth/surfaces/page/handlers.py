@@ -112,7 +112,7 @@ class PageHandlers:
 
     async def change(self, request: Request) -> Response:
         """Add the files of a form, or delete the document that it names, and go on to the state of the index."""
-        from sleuth.surfaces.http.documents import Upload, add_files, file_name
+        from sleuth.surfaces.http.documents import Upload, add_files
 
         call = call_of(request)
         if not admit(request, call):
@@ -126,7 +126,7 @@ class PageHandlers:
                 if id := str(form.get("delete", "")):
                     await call.write(call.engine.delete, [id], timeout=call.remaining)
                 elif files:
-                    uploads = [Upload(file_name(file.filename), file.file) for file in files]
+                    uploads = [Upload.of(file) for file in files]
                     await call.write(add_files, uploads, {}, call)
                 else:
                     return self._missing("Choose the files to add.", 400)
