@@ -43,7 +43,9 @@ class UploadedFile(BaseModel):
     path: str = Field(default="", description="As the client sent it: the source of its documents.")
     bytes: int = Field(description="Its size.", examples=[2048])
     created_at: int
-    purpose: str = Field(default="assistants", examples=["assistants"])
+    purpose: str = Field(
+        default="assistants", description="What it was uploaded for.", examples=["assistants"]
+    )
 
     @classmethod
     def new(cls, name: str | None, size: int | None, purpose: str = "assistants") -> UploadedFile:
