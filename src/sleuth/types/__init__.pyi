@@ -9,8 +9,8 @@ __all__: list[str]
 
 # Not public: for the other rooms.
 from sleuth.types.documents import RESERVED as RESERVED
-from sleuth.types.documents import StoredDocument as StoredDocument
 from sleuth.types.documents import UPLOAD as UPLOAD
+from sleuth.types.documents import StoredDocument as StoredDocument
 from sleuth.types.rankings import HIDDEN_ERROR as HIDDEN_ERROR
 from sleuth.types.rankings import document_of as document_of
 from sleuth.types.rankings import documents_of as documents_of

@@ -22,8 +22,8 @@ from sleuth.filters import And, Compare, Filter, Operator, any_of
 from sleuth.types import RESERVED, UPLOAD
 
 if TYPE_CHECKING:
-    from sleuth.store import StoredDocument
     from sleuth.surfaces.http.service import Call
+    from sleuth.types import StoredDocument
 
 STORES: Final = "vector_store"
 """Metadata key: names of the scoped vector stores that a document is in."""
