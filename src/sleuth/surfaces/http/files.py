@@ -23,7 +23,7 @@ from sleuth.surfaces.http.documents import Upload, upload_job
 from sleuth.surfaces.http.job_record import RecordedJob
 from sleuth.surfaces.http.job_runs import Step, Tell
 from sleuth.surfaces.http.jobs import job_of, start_job
-from sleuth.surfaces.http.openai import Content, VectorStoreFile
+from sleuth.surfaces.http.openai import Content, VectorStoreFile, files_page
 from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -41,12 +41,12 @@ from sleuth.surfaces.http.stores import (
     store_object,
 )
 from sleuth.surfaces.http.uploads import (
+    OWN_KEYS,
     STORES,
     UploadedFile,
-    attribute_changes,
     attributes_of,
     file_of,
-    files_page,
+    upload_of,
 )
 from sleuth.types import UPLOAD, RetrievedItem
 
@@ -323,7 +323,7 @@ async def attach(attachments: Sequence[Attachment], store: str, call: Call) -> R
     """Start the job that waits for uploaded files, and gives their documents attributes and the name of the store."""
     store_name = name_in(store, call)
     for each in attachments:
-        attribute_changes({}, each.attributes or {}, call)  # refuses them before the job
+        _attribute_changes({}, each.attributes or {}, call)  # refuses them before the job
 
     def attach_one(number: int, tell: Tell) -> Mapping[str, Any]:
         id, attributes, late = attachments[number].file_id, attachments[number].attributes, call.of_job()
@@ -337,7 +337,7 @@ async def attach(attachments: Sequence[Attachment], store: str, call: Call) -> R
             tell(number + 1, len(attachments))
             return {"skipped": [{"id": id, "name": file.facts.name, "reason": _why(id, upload)}]}
         metadata = file.passages[0].metadata
-        values = {} if attributes is None else attribute_changes(metadata, attributes, late)
+        values = {} if attributes is None else _attribute_changes(metadata, attributes, late)
         if store_name:
             values[STORES] = list(dict.fromkeys([*names_of(metadata), store_name]))
         if values:
@@ -350,6 +350,21 @@ async def attach(attachments: Sequence[Attachment], store: str, call: Call) -> R
 
     files = dict.fromkeys(each.file_id for each in attachments)
     return await start_job("attach", steps, call, total=len(attachments), files=files)
+
+
+def _attribute_changes(
+    metadata: Mapping[str, Any], attributes: Mapping[str, Any], call: Call
+) -> dict[str, Any]:
+    """Return the changes of metadata that give a document these attributes, in place of those it has.
+
+    Raises:
+        ArgumentError: as of `Call.filled`.
+    """
+    upload = upload_of(metadata)
+    plain = {name: value for name, value in attributes.items() if name not in OWN_KEYS}
+    own = {name: value for name, value in attributes.items() if name in OWN_KEYS}
+    former = dict.fromkeys(name for name in upload.get("names", ()) if name not in OWN_KEYS)
+    return {**former, **call.filled(plain), UPLOAD: {**upload, "names": list(plain), "attributes": own}}
 
 
 def _newest_job(file_id: str, call: Call, *kinds: str) -> RecordedJob | None:

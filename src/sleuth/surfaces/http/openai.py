@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import Query
 from pydantic import BaseModel, Field
@@ -14,15 +15,19 @@ from sleuth.filters import MAX_DEPTH, And, Filter, Or, all_of
 from sleuth.surfaces.http.answers import MISSING, Remarks, json_response
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.scores import scored_page
-from sleuth.surfaces.http.service import CurrentCall
+from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.stores import OpenAIList, list_of, scope_of
-from sleuth.surfaces.http.uploads import attribute_filter, attributes_of, file_of, files_page
+from sleuth.surfaces.http.uploads import attribute_filter, attributes_of, file_of
 from sleuth.types import document_of
 
 if TYPE_CHECKING:
     from sleuth.types import RetrievedItem, StoredDocument
 
 router = json_router("OpenAI")
+
+_ID: Final = re.compile(r"file-[0-9a-f]{24}")
+_LAST: Final = "\U0010ffff"
+"""Comes after the ids of all documents of a file, which begin with its id."""
 
 QueryText = Annotated[str, Field(max_length=MOST_QUERY)]
 
@@ -152,6 +157,26 @@ class VectorStoreFile(BaseModel):
     last_error: dict[str, str] | None = Field(
         default=None, description="Why it could not be read; null otherwise.", examples=[None]
     )
+
+
+def files_page(
+    call: Call, filter: Filter | None, after: str | None, limit: int
+) -> tuple[list[StoredDocument], bool]:
+    """Return one document of each file, in order of id, and whether more follow.
+
+    Args:
+        after: id of the last file of the page before.
+    """
+    documents: dict[str, StoredDocument] = {}
+    cursor, is_over = after, False
+    while len(documents) <= limit and not is_over:
+        if cursor is not None and (id := _ID.match(cursor)):
+            cursor = id[0] + _LAST
+        page = call.engine.list_documents(filter=filter, after=cursor, limit=limit + 1)
+        for document in page.documents:
+            documents.setdefault(file_of(document.id, document.metadata).id, document)
+        cursor, is_over = page.after, page.after is None
+    return list(documents.values())[:limit], len(documents) > limit
 
 
 class VectorStoreFileList(OpenAIList):

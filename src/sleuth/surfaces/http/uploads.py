@@ -7,13 +7,12 @@ then it is in `upload.attributes`.
 
 from __future__ import annotations
 
-import re
 import secrets
 import time
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -21,18 +20,10 @@ from sleuth.errors import ArgumentError
 from sleuth.filters import And, Compare, Filter, Operator, any_of
 from sleuth.types import RESERVED, UPLOAD
 
-if TYPE_CHECKING:
-    from sleuth.surfaces.http.service import Call
-    from sleuth.types import StoredDocument
-
 STORES: Final = "vector_store"
 """Metadata key: names of the scoped vector stores that a document is in."""
 OWN_KEYS: Final = RESERVED | {"title", "language", STORES, UPLOAD}
 """Metadata keys that mean something to the engine; attributes of these names have a place of their own."""
-
-_ID: Final = re.compile(r"file-[0-9a-f]{24}")
-_LAST: Final = "\U0010ffff"
-"""Comes after the ids of all documents of a file, which begin with its id."""
 
 
 class UploadedFile(BaseModel):
@@ -108,33 +99,19 @@ def file_of(id: str, metadata: Mapping[str, Any]) -> UploadedFile:
         return UploadedFile(id=id, name=name, bytes=size if type(size) is int else 0, created_at=created_at)
 
 
-def _upload_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def upload_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a document says of the file that it was uploaded in; empty where it was not."""
     values = metadata.get(UPLOAD)
     return dict(values) if isinstance(values, Mapping) else {}
 
 
 def attributes_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes of a file as its client gave them; of another document, its own metadata."""
-    upload = _upload_of(metadata)
+    upload = upload_of(metadata)
     own = upload.get("attributes", {})
     names = upload.get("names", ()) if upload else metadata.keys() - RESERVED
     values = {name: own.get(name, metadata.get(name)) for name in metadata if name in names} | own
     return {name: value for name, value in values.items() if isinstance(value, str | int | float | bool)}
-
-
-def attribute_changes(
-    metadata: Mapping[str, Any], attributes: Mapping[str, Any], call: Call
-) -> dict[str, Any]:
-    """Return the changes of metadata that give a document these attributes, in place of those it has.
-
-    Raises:
-        ArgumentError: as of `Call.filled`.
-    """
-    upload = _upload_of(metadata)
-    plain = {name: value for name, value in attributes.items() if name not in OWN_KEYS}
-    own = {name: value for name, value in attributes.items() if name in OWN_KEYS}
-    former = dict.fromkeys(name for name in upload.get("names", ()) if name not in OWN_KEYS)
-    return {**former, **call.filled(plain), UPLOAD: {**upload, "names": list(plain), "attributes": own}}
 
 
 def attribute_filter(name: str, operator: Operator, value: Any) -> Filter:
@@ -146,23 +123,3 @@ def attribute_filter(name: str, operator: Operator, value: Any) -> Filter:
         And((Compare(own, "exists", True), Compare(own, operator, value))),
         And((Compare(own, "exists", False), Compare(name, operator, value))),
     )
-
-
-def files_page(
-    call: Call, filter: Filter | None, after: str | None, limit: int
-) -> tuple[list[StoredDocument], bool]:
-    """Return one document of each file, in order of id, and whether more follow.
-
-    Args:
-        after: id of the last file of the page before.
-    """
-    documents: dict[str, StoredDocument] = {}
-    cursor, is_over = after, False
-    while len(documents) <= limit and not is_over:
-        if cursor is not None and (id := _ID.match(cursor)):
-            cursor = id[0] + _LAST
-        page = call.engine.list_documents(filter=filter, after=cursor, limit=limit + 1)
-        for document in page.documents:
-            documents.setdefault(file_of(document.id, document.metadata).id, document)
-        cursor, is_over = page.after, page.after is None
-    return list(documents.values())[:limit], len(documents) > limit
