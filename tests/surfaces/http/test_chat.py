@@ -82,6 +82,44 @@ def test_the_index_is_a_vector_store_with_files(client: openai.OpenAI) -> None:
         client.vector_stores.files.delete("cats.md", vector_store_id="sleuth")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n", 2),
+        ("tools", [{"type": "function", "function": {"name": "f"}}]),
+        ("response_format", {"type": "json_object"}),
+        ("max_tokens", 5),
+        ("temperature", 0.5),
+        ("stop", ["."]),
+        ("stream_options", {"include_usage": True}),
+        ("messages", [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]),
+    ],
+)
+def test_a_parameter_that_would_change_nothing_is_refused(
+    client: openai.OpenAI, name: str, value: Any
+) -> None:
+    """The answer is a 422 that names the parameter."""
+    options: Any = {"model": "sleuth", "messages": [{"role": "user", "content": QUESTION}], name: value}
+    from openai import UnprocessableEntityError
+
+    with pytest.raises(UnprocessableEntityError, match=name):
+        client.chat.completions.create(**options)
+
+
+def test_a_chat_says_how_many_tokens_it_took(client: openai.OpenAI) -> None:
+    """Usage counts the conversation with its passages, and the answer; a stream says the same where it is asked to."""
+    messages: Any = [{"role": "user", "content": QUESTION}]
+    usage = client.chat.completions.create(model="sleuth", messages=messages, n=1).usage
+    assert usage is not None
+    assert 0 < usage.completion_tokens < usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
+    chunks = list(
+        client.chat.completions.create(
+            model="sleuth", messages=messages, stream=True, stream_options={"include_usage": True}
+        )
+    )
+    assert (chunks[-1].usage, chunks[-1].choices) == (usage, [])
+
+
 def test_a_chat_is_answered_with_citations(client: openai.OpenAI) -> None:
     """The answer is the message; sources and citations stand beside it."""
     chat = client.chat.completions.create(model="any", messages=[{"role": "user", "content": QUESTION}])
@@ -119,7 +157,6 @@ def test_a_chat_is_streamed(writer: openai.OpenAI) -> None:
 def test_a_question_that_follows_others_is_asked_alone(writer: openai.OpenAI, client: openai.OpenAI) -> None:
     """A model rewrites it; without one, the words of the question before it are added. Both are told."""
     messages: Any = [
-        {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "What are tokens?"},
         {"role": "assistant", "content": "What a bucket holds [1]."},
         {"role": "user", "content": [{"type": "text", "text": "And how often refilled?"}]},

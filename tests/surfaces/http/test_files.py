@@ -178,12 +178,12 @@ def test_a_scoped_vector_store_is_renamed(served: tuple[Local, dict[str, str]]) 
             client.vector_stores.files.create_and_poll(
                 file, vector_store_id=f"sleuth:{store}", poll_interval_ms=50
             )
-        renamed = client.vector_stores.update("sleuth:wade", name=" waders ", metadata={"team": "birds"})
+        renamed = client.vector_stores.update("sleuth:wade", name=" waders ")
         assert (renamed.id, renamed.name, renamed.file_counts.total) == ("sleuth:waders", "waders", 2)
         assert client.vector_stores.retrieve("sleuth:wade").file_counts.total == 0
         assert {file.id for file in client.vector_stores.files.list("sleuth:waders")} == {ibis, ruff}
         assert [file.id for file in client.vector_stores.files.list("sleuth:other")] == [ruff]
-        assert client.vector_stores.update("sleuth:waders", metadata={"team": "birds"}).id == "sleuth:waders"
+        assert client.vector_stores.update("sleuth:waders").id == "sleuth:waders"
         assert client.vector_stores.update("sleuth", name="sleuth").id == "sleuth"
         with pytest.raises(openai.UnprocessableEntityError, match="not be that of another vector store"):
             client.vector_stores.update("sleuth:waders", name="other")

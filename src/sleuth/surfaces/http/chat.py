@@ -16,7 +16,7 @@ from sleuth.answer import CitationMark, citation_marks
 from sleuth.errors import ArgumentError, SleuthError
 from sleuth.filters import all_of, any_of
 from sleuth.results import SearchResult
-from sleuth.surfaces.http.answers import MISSING, json_response
+from sleuth.surfaces.http.answers import MISSING, Strict, json_response
 from sleuth.surfaces.http.ask import NO_BUFFER, AnswerEvent, AskBody, TurnBody, Writing, answer_values
 from sleuth.surfaces.http.openai import ComparisonFilter, CompoundFilter, file_values
 from sleuth.surfaces.http.openwebui import passage_url
@@ -76,7 +76,7 @@ class TextPart(BaseModel):
 
 
 class Message(BaseModel):
-    """A message of a conversation. Those of the system are ignored: the rules of an answer are the server's own."""
+    """A message of a conversation. Those of the system are refused: the rules of an answer are the server's own."""
 
     role: str = Field(
         default="",
@@ -96,14 +96,33 @@ class Message(BaseModel):
         return "\n".join(part.text for part in self.content or () if part.text)
 
 
-class ChatRequest(BaseModel):
-    """A conversation, whose last question is answered. Options of sampling are accepted and change nothing."""
+class StreamOptions(Strict):
+    """What a stream holds beside the text."""
+
+    include_usage: bool | None = Field(default=None, description="End with a chunk that has the usage.")
+
+
+class TextFormat(Strict):
+    """The form of an answer."""
+
+    type: Literal["text"]
+
+
+class ChatRequest(Strict):
+    """A conversation, whose last question is answered. A parameter that would change nothing is refused by its name."""
 
     messages: list[Message] = Field(min_length=1, max_length=200)
+    n: Literal[1] | None = Field(default=None, description="There is one answer.", examples=[1])
+    response_format: TextFormat | None = Field(
+        default=None, description="An answer is text.", examples=[{"type": "text"}]
+    )
+    stream_options: StreamOptions | None = Field(
+        default=None, description="Only with `stream`.", examples=[{"include_usage": True}]
+    )
     model: str = Field(
         default=MODEL, max_length=1000, description="Accepted; the server chooses what writes."
     )
-    stream: bool = Field(default=False, description="Answer in chunks, as server-sent events.")
+    stream: bool | None = Field(default=None, description="Answer in chunks, as server-sent events.")
 
 
 class AnswerFacts(BaseModel):
@@ -141,12 +160,14 @@ _EVENTS: dict[int | str, dict[str, Any]] = {
 async def chat_completions(body: ChatRequest, request: Request, call: CurrentCall) -> Response:
     """Answer the last question of a conversation from the passages that are found for it, with citations."""
     call.require("read")
+    if body.stream_options is not None and not body.stream:
+        raise ArgumentError("stream_options must be left out without stream")
     writing = Writing(_asked(body.messages, passages=True), call)
     base = str(request.base_url)
     head = {"id": f"chatcmpl-{call.id}", "created": int(time.time()), "model": body.model}
     if body.stream:
         first = await writing.next()
-        events = _chunks(writing, first, {**head, "object": "chat.completion.chunk"}, base)
+        events = _chunks(writing, first, {**head, "object": "chat.completion.chunk"}, base, body)
         return StreamingResponse(events, media_type="text/event-stream", headers=NO_BUFFER)
     result = await writing.whole(request)
     message = {
@@ -156,22 +177,21 @@ async def chat_completions(body: ChatRequest, request: Request, call: CurrentCal
         "annotations": url_citations(result, base),
     }
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
-    usage = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     return json_response(
         {
             **head,
             "object": "chat.completion",
             "choices": [choice],
-            "usage": usage,
+            "usage": _usage(body, result),
             **_said(result, writing),
         }
     )
 
 
 async def _chunks(
-    writing: Writing, event: AnswerEvent | None, head: dict[str, Any], base: str
+    writing: Writing, event: AnswerEvent | None, head: dict[str, Any], base: str, body: ChatRequest
 ) -> AsyncIterator[bytes]:
-    """Yield the chunks of an answer; the last one has its sources and citations."""
+    """Yield the chunks of an answer; the last one with a choice has its sources and citations."""
     has_text = False
     try:
         while event is not None:
@@ -187,6 +207,8 @@ async def _chunks(
             yield _chunk(head, {"role": "assistant", "content": _text_of(result)})
         annotations = {"annotations": url_citations(result, base)}
         yield _chunk({**head, **_said(result, writing)}, annotations, "stop")
+        if body.stream_options is not None and body.stream_options.include_usage:
+            yield b"data: " + to_json({**head, "choices": [], "usage": _usage(body, result)}) + b"\n\n"
         yield b"data: [DONE]\n\n"
     except (SleuthError, Refusal) as error:
         refusal = writing.call.refusal_of(error)
@@ -200,12 +222,31 @@ def _chunk(head: dict[str, Any], delta: dict[str, Any], reason: str | None = Non
     return b"data: " + to_json({**head, "choices": [choice]}, fallback=str) + b"\n\n"
 
 
+def _usage(body: ChatRequest, result: SearchResult) -> dict[str, int]:
+    """Return the tokens of the conversation with the passages, and of the answer, as `count_tokens` has them."""
+    from sleuth.text import count_tokens
+
+    texts = [message.text for message in body.messages] + [item.text for item in result.items or ()]
+    prompt, completion = sum(map(count_tokens, texts)), count_tokens(_text_of(result))
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
+
+
 def _asked(messages: Sequence[Message], **options: Any) -> AskBody:
     """Return the last question of a conversation, with the turns before it.
 
     Raises:
-        ArgumentError: the last message is not a question of the user.
+        ArgumentError: the last message is not a question of the user, or one is neither the user's nor an answer.
     """
+    for number, message in enumerate(messages):
+        if message.role not in ("", "user", "assistant"):
+            raise ArgumentError(
+                f"messages[{number}].role must be user or assistant, since the rules of an answer are the server's "
+                f"own, got {message.role!r}"
+            )
     talk = [message for message in messages if message.role in ("user", "assistant") and message.text.strip()]
     if not talk or talk[-1].role != "user":
         raise ArgumentError("the last message must be the user's, with text")
@@ -230,7 +271,7 @@ def _said(result: SearchResult, writing: Writing) -> dict[str, Any]:
     return {name: values[name] for name in names}
 
 
-class FileSearch(BaseModel):
+class FileSearch(Strict):
     """The tool that searches the index."""
 
     type: Literal["file_search"]
@@ -239,8 +280,8 @@ class FileSearch(BaseModel):
     max_num_results: int = Field(default=10, ge=1, le=50)
 
 
-class ResponsesRequest(BaseModel):
-    """A question, or a conversation, that is answered from the index."""
+class ResponsesRequest(Strict):
+    """A question, or a conversation, that is answered from the index. Other parameters are refused by name."""
 
     input: (
         Annotated[str, Field(max_length=100_000)]

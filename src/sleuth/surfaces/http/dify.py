@@ -13,7 +13,7 @@ from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
-from sleuth.surfaces.http.answers import Remarks, json_response
+from sleuth.surfaces.http.answers import Remarks, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import JsonRoute
 from sleuth.surfaces.http.scores import scored_page
@@ -65,7 +65,7 @@ def error(refusal: Refusal, _: str) -> Response:
     return Response(body, status, refusal.headers, "application/json")
 
 
-class RetrievalSetting(BaseModel):
+class RetrievalSetting(Strict):
     """How many records, and from which score on."""
 
     top_k: int = Field(ge=1, le=1000)
@@ -78,7 +78,7 @@ Comparison = Literal[
 ]  # fmt: skip
 
 
-class Condition(BaseModel):
+class Condition(Strict):
     """A condition on a metadata key; older versions of Dify send a list of keys, of which any may hold."""
 
     name: str | Annotated[list[str], Field(min_length=1, max_length=100)]
@@ -86,14 +86,14 @@ class Condition(BaseModel):
     value: str | int | float | bool | list[str | int | float] | None = None
 
 
-class MetadataCondition(BaseModel):
+class MetadataCondition(Strict):
     """Conditions, of which all or any must hold."""
 
     logical_operator: Literal["and", "or"] = "and"
     conditions: list[Condition] | None = Field(default=None, max_length=1000)
 
 
-class RetrievalRequest(BaseModel):
+class RetrievalRequest(Strict):
     """What Dify asks."""
 
     knowledge_id: str

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.errors import ArgumentError, MissingPackageError
-from sleuth.surfaces.http.answers import MISSING, json_response
+from sleuth.surfaces.http.answers import MISSING, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -30,7 +30,7 @@ Tokens = Annotated[list[Annotated[int, Field(strict=True, ge=0)]], Field(min_len
 """A text as numbers of its tokens."""
 
 
-class EmbeddingsRequest(BaseModel):
+class EmbeddingsRequest(Strict):
     """Texts to embed, each as a string or as an array of tokens."""
 
     input: (
@@ -48,7 +48,6 @@ class EmbeddingsRequest(BaseModel):
     )
     encoding_format: Literal["float", "base64"] = "float"
     dimensions: int | None = Field(default=None, ge=1, description="That of the embedder, or left out.")
-    user: str | None = None
 
     def inputs(self) -> list[str | list[int]]:
         """Return the texts, also where there is one."""

@@ -18,7 +18,7 @@ from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter, any_of, matches
 from sleuth.remote import Cancellation
 from sleuth.surfaces.hits import text_of
-from sleuth.surfaces.http.answers import MISSING, json_response
+from sleuth.surfaces.http.answers import MISSING, Strict, json_response
 from sleuth.surfaces.http.documents import Upload, upload_job
 from sleuth.surfaces.http.job_record import RecordedJob
 from sleuth.surfaces.http.job_runs import Step, Tell
@@ -29,7 +29,6 @@ from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
 from sleuth.surfaces.http.stores import (
     MOST_NAME,
-    IgnoredFields,
     OpenAIList,
     VectorStoreObject,
     checked_name,
@@ -82,14 +81,14 @@ class FileObject(BaseModel):
     )
 
 
-class Attachment(BaseModel):
+class Attachment(Strict):
     """A file that was uploaded, for the vector store."""
 
     file_id: str = Field(min_length=1, max_length=4096)
     attributes: Attributes = None
 
 
-class FileBatchRequest(BaseModel):
+class FileBatchRequest(Strict):
     """Files that were uploaded, for the vector store: `file_ids`, or `files` with attributes of their own."""
 
     file_ids: list[Annotated[str, Field(min_length=1, max_length=4096)]] | None = Field(
@@ -112,7 +111,7 @@ class FileBatch(BaseModel):
     vector_store_id: str
 
 
-class VectorStoreRequest(IgnoredFields):
+class VectorStoreRequest(Strict):
     """A scoped name in the index."""
 
     name: str | None = Field(

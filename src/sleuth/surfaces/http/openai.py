@@ -12,7 +12,7 @@ from starlette.responses import Response
 from sleuth.arguments import MOST_QUERY
 from sleuth.errors import ArgumentError
 from sleuth.filters import MAX_DEPTH, And, Filter, Or, all_of
-from sleuth.surfaces.http.answers import MISSING, Remarks, json_response
+from sleuth.surfaces.http.answers import MISSING, Remarks, Strict, json_response
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.scores import scored_page
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -32,7 +32,7 @@ _LAST: Final = "\U0010ffff"
 QueryText = Annotated[str, Field(max_length=MOST_QUERY)]
 
 
-class ComparisonFilter(BaseModel):
+class ComparisonFilter(Strict):
     """One attribute against a value."""
 
     type: Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin"]
@@ -45,7 +45,7 @@ class ComparisonFilter(BaseModel):
         return attribute_filter(self.key, self.type, value)
 
 
-class CompoundFilter(BaseModel):
+class CompoundFilter(Strict):
     """Several filters, of which all or any must hold."""
 
     type: Literal["and", "or"]
@@ -61,21 +61,23 @@ class CompoundFilter(BaseModel):
         return And(parts) if self.type == "and" else Or(parts)
 
 
-class RankingOptions(BaseModel):
-    """How hits are ranked; `ranker` is accepted and changes nothing."""
+class RankingOptions(Strict):
+    """How hits are cut; there is one ranker."""
 
-    ranker: str | None = None
+    ranker: Literal["auto"] | None = None
     score_threshold: float | None = Field(default=None, ge=0, le=1)
 
 
-class VectorStoreSearchRequest(BaseModel):
+class VectorStoreSearchRequest(Strict):
     """A search as OpenAI's clients ask it. Queries of a list are searched as one text."""
 
     query: QueryText | list[QueryText] = Field(examples=["how do I rotate a key"])
     filters: ComparisonFilter | CompoundFilter | None = None
     max_num_results: int = Field(default=10, ge=1, le=50)
     ranking_options: RankingOptions | None = None
-    rewrite_query: bool = Field(default=False, description="Accepted; queries are searched as they are.")
+    rewrite_query: Literal[False] | None = Field(
+        default=None, description="Queries are searched as they are.", examples=[False]
+    )
 
 
 class Content(BaseModel):

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
 from sleuth.engine import SearchRequest
-from sleuth.surfaces.http.answers import json_response
+from sleuth.surfaces.http.answers import Strict, json_response
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.search import retrieve
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -20,7 +20,7 @@ from sleuth.surfaces.http.service import Call, CurrentCall
 router = json_router("Open WebUI")
 
 
-class WebSearchRequest(BaseModel):
+class WebSearchRequest(Strict):
     """What Open WebUI asks."""
 
     query: str = Field(max_length=MOST_QUERY)

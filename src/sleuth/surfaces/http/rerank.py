@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from sleuth.arguments import MOST_QUERY
-from sleuth.surfaces.http.answers import json_response
+from sleuth.surfaces.http.answers import Strict, json_response
 from sleuth.surfaces.http.embeddings import Usage
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -26,7 +26,7 @@ class TextDocument(BaseModel):
     text: str
 
 
-class RerankRequest(BaseModel):
+class RerankRequest(Strict):
     """What both versions ask."""
 
     query: str = Field(max_length=MOST_QUERY)
@@ -45,9 +45,6 @@ class RerankV2Request(RerankRequest):
     """Documents to order."""
 
     documents: list[str] = Field(min_length=1, max_length=MOST_DOCUMENTS)
-    max_tokens_per_doc: int | None = Field(
-        default=None, ge=1, description="Accepted; documents are read whole."
-    )
 
 
 class RerankResult(BaseModel):

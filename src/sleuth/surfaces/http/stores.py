@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from sleuth.errors import ArgumentError
 from sleuth.filters import Compare, Filter
-from sleuth.surfaces.http.answers import MISSING, json_response
+from sleuth.surfaces.http.answers import MISSING, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -183,16 +183,7 @@ async def vector_store(vector_store_id: str, call: CurrentCall) -> Response:
     return json_response(await call.read(store_object, vector_store_id, call))
 
 
-class IgnoredFields(BaseModel):
-    """Fields of OpenAI's API that mean nothing here."""
-
-    metadata: dict[str, str] | None = Field(
-        default=None, description="Accepted, and not kept.", examples=[{"team": "support"}]
-    )
-    expires_after: None = Field(default=None, description="Vector stores do not expire.", examples=[None])
-
-
-class StoreChanges(IgnoredFields):
+class StoreChanges(Strict):
     """What changes of a scoped vector store."""
 
     name: str | None = Field(
