@@ -112,7 +112,7 @@ class ChatRequest(Strict):
     """A conversation, whose last question is answered. A parameter that would change nothing is refused by its name."""
 
     messages: list[Message] = Field(min_length=1, max_length=200)
-    n: Literal[1] | None = Field(default=None, description="There is one answer.", examples=[1])
+    n: int | None = Field(default=None, ge=1, le=1, description="There is one answer.", examples=[1])
     response_format: TextFormat | None = Field(
         default=None, description="An answer is text.", examples=[{"type": "text"}]
     )
