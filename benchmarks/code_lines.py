@@ -69,17 +69,17 @@ def accuracies(spans: Iterable[Span], gold: set[str]) -> list[float]:
 def spans_of_hits(issue: Issue, granularity: str, per_file: int | None = None) -> Iterator[Span]:
     """Yield the lines of the hits of `sleuth code search --granularity`."""
     snapshot, text = issue.snapshot, issue.task.text
-    pool, everywhere = 2 * MOST_HITS, CodeFilter()
+    everywhere = CodeFilter()
     if granularity == "function":
         functions = search_functions(
-            snapshot, text, everywhere, pool=pool, strategy="keyword", provider=None, per_file=per_file
+            snapshot, text, everywhere, k=MOST_HITS, strategy="keyword", provider=None, per_file=per_file
         )
         for piece in functions.pieces[:MOST_HITS]:
             symbol = function_of(snapshot, piece)
             yield Span(snapshot.files[piece.file].path, symbol.start, symbol.end)
     else:
         answer = search(
-            snapshot, text, everywhere, pool=pool, strategy="keyword", provider=None, per_file=per_file
+            snapshot, text, everywhere, k=MOST_HITS, strategy="keyword", provider=None, per_file=per_file
         )
         for hit in answer.pieces[:MOST_HITS]:
             row = snapshot.files[hit.file]

@@ -6,8 +6,10 @@ The version may be one index or all shards of one: both rank by this code.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from sleuth.compose import Fused, best_places, fuse_hits
 from sleuth.engine.fusion import Fusion
@@ -16,13 +18,16 @@ from sleuth.errors import RetrievalError
 from sleuth.types import Explanation, PartReport
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from sleuth.engine.queries import QueryCondition
     from sleuth.engine.wider import WiderQuery
     from sleuth.filters import Filter
     from sleuth.store import Hits, RankingLeg, RowMatcher
+
+
+_STEP_BEYOND = 1e-6
+"""What a row beyond the pools loses for each rank: less than rows of the pools differ by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ class RankedRows:
     Attributes:
         explain: the explanation of hit i; of use while the version is open.
         hits: the pool of each leg that was asked.
+        further: the hits of each leg from which rows beyond the pools come; none where the pools were enough.
         deeper: returns the best so many rows of the same ranking; of use while the version is open.
     """
 
@@ -109,6 +115,7 @@ class RankedRows:
     explain: Callable[[int], Explanation]
     hits: Mapping[str, Hits]
     deeper: Callable[[int], RankedRows]
+    further: Mapping[str, Hits] = field(default_factory=dict)
 
 
 def rank(
@@ -123,7 +130,10 @@ def rank(
     exact: bool = False,
     conditions: tuple[QueryCondition, ...] = (),
 ) -> RankedRows:
-    """Return the best `k` rows that match the filter.
+    """Return the best `k` rows that match the filter: the first rows of the ranking for any greater k.
+
+    Several legs are fused from pools whose depth does not depend on k. Rows beyond the pools follow by their best rank
+    in a leg.
 
     Args:
         legs: to search, at least one.
@@ -137,9 +147,10 @@ def rank(
     """
     # An inexact leg alone is asked for a pool as well: how sure it is of a row depends on how many are asked for.
     is_exact = len(legs) == 1 and version.legs[legs[0]].is_exact
-    depth = k if is_exact else max(k, fusion.pool)
+    depth = k if is_exact else fusion.pool
     ordered = len(legs) == 1 or explain or fusion.method == "rrf"
-    pools = version.pools(query, legs, PoolRequest(depth, tree, len(legs) > 1, ordered, exact, conditions))
+    request = PoolRequest(depth, tree, len(legs) > 1, ordered, exact, conditions)
+    pools = version.pools(query, legs, request)
     if not pools.hits:
         reasons = "; ".join(f"{part.name}: {part.error}" for part in pools.parts)
         raise RetrievalError(f"no part answered: {reasons}", context={"query": query, "k": k})
@@ -150,10 +161,47 @@ def rank(
             options: dict[str, Any] = {"explain": explain, "exact": exact, "conditions": conditions}
             return rank(version, query, most, tree, legs=legs, fusion=fusion, **options)
         if weights is None:
-            return _rows_of_one_leg(version, pools, legs[0], most, best)
-        return _fused(version, query, most, pools, weights=weights, fusion=fusion, deeper=best)
+            rows = _rows_of_one_leg(version, pools, legs[0], most, best)
+        else:
+            rows = _fused(version, query, most, pools, weights=weights, fusion=fusion, deeper=best)
+        if is_exact or most <= len(rows.keys) or all(len(hits.keys) < depth for hits in pools.hits.values()):
+            return rows
+        return _extended(rows, version, version.pools(query, legs, replace(request, depth=most)), most, depth)
 
     return best(k)
+
+
+def _extended(rows: RankedRows, version: Rankable, pools: Pools, k: int, depth: int) -> RankedRows:
+    """Return up to `k` rows: those of a ranking from pools, then what deeper pools add, by the best rank in a leg.
+
+    Args:
+        pools: at least `k` deep.
+        depth: of the pools that the ranking is from.
+    """
+    known = set(rows.keys)
+    ranks: dict[int, int] = {}
+    leg_of: dict[int, str] = {}
+    for name, hits in pools.hits.items():
+        for rank_in_leg, key in enumerate(hits.keys.tolist(), 1):
+            if key not in known and rank_in_leg < ranks.get(key, k + 1):
+                ranks[key], leg_of[key] = rank_in_leg, name
+    orders = dict(zip(ranks, version.order(np.array(list(ranks), np.int64)), strict=True))
+    added = sorted(ranks, key=lambda key: (max(ranks[key], depth), orders[key]))[: k - len(known)]
+    least = rows.scores[-1] if rows.scores else 0.0
+    scores = [least - _STEP_BEYOND * max(0, ranks[key] - depth) for key in added]
+
+    def explain(i: int) -> Explanation:
+        if i < len(known):
+            return rows.explain(i)
+        key, score = added[i - len(known)], scores[i - len(known)]
+        below = version.explain(leg_of[key], pools.queries[leg_of[key]], key)
+        facts = {"rank": ranks[key], "pool": depth}
+        return Explanation(
+            "beyond", score, "least score of the pools - 1e-6 * (rank - pool)", facts, (below,)
+        )
+
+    keys, values = [*rows.keys, *added], [*rows.scores, *scores]
+    return replace(rows, keys=keys, scores=values, explain=explain, further=pools.hits)
 
 
 class LegWeights(NamedTuple):

@@ -116,7 +116,8 @@ class Reranking:
             EmbeddingError: the model fails, and the request names it.
         """
         reranker = self.reranker
-        if reranker is None or (self.is_default and self.is_english and not _are_english(query, items)):
+        first = items[: self.depth]  # no more, so that their order does not depend on how many are asked for
+        if reranker is None or (self.is_default and self.is_english and not _are_english(query, first)):
             return RerankedItems(items)
         from sleuth.compose import CrossEncoderReranker, reranked
         from sleuth.engine.encoder import EncoderReranker
@@ -127,18 +128,19 @@ class Reranking:
                 return RerankedItems(items, ["the deadline left no time to rerank"])
             reranker = replace(reranker, seconds=min(seconds, reranker.seconds or seconds))
         try:
-            answer = reranked(reranker, query, items, explain=self.explain)
+            taken = items if isinstance(reranker, EncoderReranker) else first
+            answer = reranked(reranker, query, taken, explain=self.explain)
         except EmbeddingError as error:
             if not self.is_default:
                 raise
             return RerankedItems(items, [f"not reranked: {error}"])
-        compared = sum(item.score is not None for item in answer)
-        if not 0 < compared < len(answer):
+        compared, count = sum(item.score is not None for item in answer), len(answer)
+        answer += [item.model_copy(update={"score": None}) for item in items[len(taken) :]]
+        if not 0 < compared < count:
             return RerankedItems(answer)
-        count = f"{compared:,} of {len(answer):,} passages"
-        return RerankedItems(
-            answer, [f"{count} were reranked before the deadline; the others follow, without scores"]
-        )
+        part = f"{compared:,} of {count:,} passages"
+        note = f"{part} were reranked before the deadline; the others follow, without scores"
+        return RerankedItems(answer, [note])
 
 
 def _are_english(query: str, items: Sequence[RetrievedItem]) -> bool:

@@ -48,8 +48,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     deadline = None if request.deadline is None else Deadline(request.deadline)
     reranking = Reranking.of(request, deadline, view.backend)
     reranked = reranking.depth
-    rows = min(2 * k, k + FEW)
-    depth = max(rows, reranked) if reranked else k
+    depth = max(k + WINDOW, reranked) if reranked else k  # so many are chosen among, whatever has to move
     tree, arrangement = as_filter(request.filter), request.arrangement
     with view.store.reader() as snapshot:
         searchers = view.backend.searchers_of(snapshot)
@@ -63,9 +62,11 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             notes += more
             if not query.text.strip():
                 return Ranking((), notes=notes)
-        rows = max(rows, _rows_for_copies(k, [searchers.legs[leg] for leg in legs]))
-        if request.min_score is not None or reranked or arrangement is not None:
-            rows = max(depth, fusion.pool)
+        is_bounded = arrangement is not None or request.min_score is not None
+        if is_bounded or reranked:  # what is arranged or judged does not depend on k
+            rows = fusion.pool if is_bounded else max(depth, fusion.pool)
+        else:
+            rows = max(min(2 * k, k + FEW), _rows_for_copies(k, [searchers.legs[leg] for leg in legs]))
         version, synonyms = searchers.pinned(snapshot, deadline), view.synonyms
         if query.patterns or request.fuzzy or (synonyms is not None and request.synonyms):
             version = _with_more_words(version, query, request, view, notes=notes)
@@ -86,7 +87,8 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             least = request.min_score
             return in_common(view, searchers, query.text, rows, snapshot=snapshot, least=least)
 
-        candidates = Candidates(ranking, rows, admit, snapshot=snapshot, request=request)
+        deepest = MOST if is_bounded else rows
+        candidates = Candidates(ranking, deepest, admit, snapshot=snapshot, request=request)
         is_reranked = reranked > 0 and not (query.is_lookup and reranking.is_default)
         is_whole = is_reranked or (is_listing and arrangement is None)
         items = candidates.best(depth) if is_whole else candidates.varied(k)
@@ -256,10 +258,19 @@ def in_common(
         near = any(_is_near(legs[name], query, hits, view) for name, hits in rows.hits.items())
         return rows if near else replace(rows, keys=[], scores=[])
     similarities: dict[int, float] = {}
-    for name, hits in rows.hits.items():
-        if not legs[name].is_certain:
+    certain_keys: set[int] = set()
+    pooled = {key for hits in rows.hits.values() for key in hits.keys.tolist()}
+    for pools, own_keys in (
+        (rows.hits, set[int]()),
+        (rows.further, pooled),
+    ):  # a pooled row does not depend on k
+        for name, hits in pools.items():
+            if legs[name].is_certain:
+                certain_keys.update(hits.keys.tolist())
+                continue
             for key, similarity in similar_rows(legs[name], query, hits, view.idf).items():
-                similarities[key] = max(similarity, similarities.get(key, 0.0))
+                if key not in own_keys:
+                    similarities[key] = max(similarity, similarities.get(key, 0.0))
     if least or not certain:
         analyzer = get_analyzer(view.backend.settings.analyzer)
         shares = shares_of(
@@ -270,7 +281,7 @@ def in_common(
         )
         places = [place for place, share in enumerate(shares) if share >= least and share > 0]
     else:
-        related = similarities.keys() | {key for hits in certain for key in hits.keys.tolist()}
+        related = similarities.keys() | certain_keys
         places = [place for place, key in enumerate(rows.keys) if key in related]
     return replace(
         rows,

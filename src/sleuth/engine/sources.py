@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sleuth.closing import Closing
-from sleuth.compose import FusedRetriever, LabelledRetriever, choose_among
+from sleuth.compose import WINDOW, FusedRetriever, LabelledRetriever, choose
 from sleuth.engine.answers import Answering
 from sleuth.engine.codebase import embedder_for
 from sleuth.engine.hooked import Unhooked
@@ -45,6 +45,9 @@ _SPELLING = re.compile(r"docs|code|web|(?:code|kb):.+")
 
 POOL = 100
 """Items asked of each source at most; beyond them nothing is found."""
+
+_TOGETHER = 20
+"""Items of all sources among which a document takes the place of an equal file of code."""
 
 _DOCUMENTS = ("legs", "fusion", "expand", "min_score")
 """Options that need the documents alone."""
@@ -130,19 +133,28 @@ class Sources(Answering, Closing):
                 request = replace(request, rerank="")  # no source reranks its own hits
             if (arrangement := request.arrangement) is not None:
                 request = request.unarranged()  # the hits of all are arranged together
-        if len(names) > 1:  # the hits of all are chosen together
-            request, k = replace(request, **WITHOUT_VARIETY), 2 * k
-        retrievers = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
+        is_mixed = len(names) > 1
+        if is_mixed:  # the hits of all are chosen together
+            request = replace(request, **WITHOUT_VARIETY)
         if arrangement is not None:
-            k = max(k, POOL)
-        k = k if reranking is None else max(k, reranking.depth)
-        if len(retrievers) == 1:
-            ranking = retrievers[names[0]].retrieve(request.query, k, filter=request.filter)
-        else:
-            ranking = self._on_one_scale(retrievers, request, k)
-        if not request.explain:
-            for item in ranking:
-                item.extra.pop("explanation", None)
+            k = POOL  # what is arranged does not depend on k
+        elif reranking is not None and reranking.depth:
+            k = max(k + WINDOW, reranking.depth)
+        elif is_mixed:
+            k = max(k, _TOGETHER)
+        retrievers = {name: _Asked(self.retrievers[name], request, label_of(name)) for name in names}
+
+        def ranking_of(k: int) -> Ranking:
+            if is_mixed:
+                ranking = self._on_one_scale(retrievers, request, k)
+            else:
+                ranking = retrievers[names[0]].retrieve(request.query, k, filter=request.filter)
+            if not request.explain:
+                for item in ranking:
+                    item.extra.pop("explanation", None)
+            return ranking
+
+        ranking = ranking_of(k)
         items, notes = ranking.items, ranking.notes
         if reranking is not None and reranking.depth and request.k:
             reranked = reranking.apply(request.query, items)
@@ -153,8 +165,17 @@ class Sources(Answering, Closing):
                 Ranking(items, notes=(*notes, sorted_note) if arrangement.sort else notes)
             )
             items, notes = tuple(arranged.items), tuple(arranged.notes)
-        if len(names) > 1:
-            items = tuple(choose_among(_documents_first(items), request.k, **variety))
+        if is_mixed:
+            is_whole = arrangement is not None or reranking is not None or len(items) < k
+            hits = _documents_first(items)
+
+            def items_at(places: range) -> Sequence[RetrievedItem]:
+                nonlocal hits, is_whole
+                if places.stop > len(hits) and not is_whole:
+                    hits, is_whole = _documents_first(ranking_of(POOL).items), True
+                return hits[places.start : places.stop]
+
+            items = tuple(choose(hits[: request.k], request.k, items_at, **variety))
         return Ranking(items[: request.k], ranking.parts, notes)
 
     def _on_one_scale(self, retrievers: Mapping[str, Retriever], request: SearchRequest, k: int) -> Ranking:
@@ -377,13 +398,13 @@ def label_of(name: str) -> str:
 
 
 def _documents_first(items: Sequence[RetrievedItem]) -> list[RetrievedItem]:
-    """Where a document and a file among the code hold one text, let the document have the better place of the two.
+    """Where a document and a file among the first code hold one text, let the document have the better place.
 
     It knows its title and heading, and is what filters and hooks for documents let through; the other is its copy.
     """
     result = list(items)
     places: dict[str, int] = {}
-    for place, item in enumerate(items):
+    for place, item in enumerate(items[:_TOGETHER]):
         first = places.setdefault(item.text, place)
         better = result[first]
         kinds = better.metadata["source_type"], item.metadata["source_type"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import replace
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
@@ -15,13 +17,13 @@ from sleuth.code.search.filters import CodeFilter, read_filter
 from sleuth.code.search.functions import function_of, functions_at, rank_functions
 from sleuth.code.search.fusion import Piece, fuse
 from sleuth.code.search.hits import contexts_of
-from sleuth.code.search.keyword import keyword_search
+from sleuth.code.search.keyword import CHUNKS_PER_FILE, keyword_search
 from sleuth.code.search.pieces import Function, FunctionPiece
 from sleuth.code.search.query import read_query
 from sleuth.code.search.ranking import rank_files
 from sleuth.code.search.scores import with_fixed_scores
 from sleuth.code.search.similarity import Similar, nearest_pieces, similar_chunks, similar_files
-from sleuth.code.search.weights import weights_of
+from sleuth.code.search.weights import LITTLE, weights_of
 from sleuth.errors import ArgumentError, RetrievalError, StoreError
 from sleuth.logs import logger_of
 from sleuth.remote import async_twin
@@ -39,7 +41,12 @@ P = TypeVar("P", Piece, FunctionPiece)
 STRATEGIES = ("hybrid", "vector", "keyword")
 PER_FILE = {"lines": None, "function": None, "file": 1}
 """By granularity, hits of one file at most; None for no limit."""
-_POOL = 20
+POOL = 20
+"""Chunks of each leg that are fused, whatever is asked for; what is below them follows."""
+_DEEP_POOL = 200
+"""The same where ranks of vectors count: they find other files than words do."""
+_EXACT = 1e-3
+"""What the score of a named definition loses for each better one, so that equal scores do not hide their order."""
 
 
 @runtime_checkable
@@ -67,18 +74,20 @@ class RankedCode(NamedTuple, Generic[P]):
         pieces: best first.
         parts: what each leg did.
         similar: of the vector leg in a hybrid search; None where it did not answer.
+        by_words: score of the keyword leg by file and chunk.
     """
 
     pieces: list[P]
     parts: tuple[PartReport, ...]
     similar: Similar | None = None
+    by_words: Mapping[tuple[int, int], float] = {}
 
     def best(self, snapshot: Snapshot, query: str, k: int, *, strategy: str) -> list[P]:
         """Return the first `k` pieces; those of a hybrid search with scores that compare between queries."""
         first = self.pieces[:k]
         if strategy != "hybrid":
             return first
-        return list(with_fixed_scores(snapshot, query, first, self.similar))
+        return list(with_fixed_scores(snapshot, query, first, self.similar, self.by_words))
 
 
 class CodeRetriever:
@@ -157,7 +166,7 @@ class CodeRetriever:
             snapshot,
             query,
             allowed,
-            pool=pool_for(limit),
+            k=limit,
             strategy=strategy,
             provider=self.embedding_provider,
             weights=shares,
@@ -212,26 +221,20 @@ def check_granularity(granularity: str, per_file: int | None, strategy: str) -> 
         )
 
 
-def pool_for(k: int) -> int:
-    """Return how many chunks of each leg are fused for the best `k`."""
-    return max(2 * k, _POOL)
-
-
 def search(
     snapshot: Snapshot,
     query: str,
     allowed: CodeFilter,
     *,
-    pool: int,
+    k: int,
     strategy: str,
     provider: EmbeddingProvider | None,
     weights: Mapping[str, float] | None = None,
     per_file: int | None = None,
 ) -> RankedCode[Piece]:
-    """Find the best chunks by a strategy.
+    """Find the best chunks by a strategy: `k` or more, of which the first `k` are those of any greater `k`.
 
     Args:
-        pool: chunks of each leg that are fused; of one leg alone all chunks of the best `pool` files.
         per_file: chunks of one file at most; the keyword leg gives 3 where None.
 
     Raises:
@@ -239,22 +242,24 @@ def search(
         IndexDamagedError: the index on disk does not read.
     """
     shares = weights_of(provider, weights)
+    pool = POOL if shares["vector"] <= LITTLE else _DEEP_POOL
+    depth = max(k if per_file is None else CHUNKS_PER_FILE * k, pool if strategy == "hybrid" else 0)
     similar: list[Similar] = []
 
     def by_meaning() -> list[Piece]:
         similar.append(similar_chunks(snapshot, query, allowed, provider))
-        return nearest_pieces(snapshot, similar[0], pool, allowed)
+        return nearest_pieces(snapshot, similar[0], depth, allowed)
 
     def by_words() -> list[Piece]:
         meaning = similar_files(snapshot, similar[0]) if similar else None
-        return keyword_search(snapshot, read_query(query), pool, allowed, meaning)
+        return keyword_search(snapshot, read_query(query), depth, allowed, meaning)
 
     legs = {"vector": by_meaning, "keyword": by_words}
     answers, report = _asked(legs if strategy == "hybrid" else {strategy: legs[strategy]})
     if not answers:
         raise RetrievalError(
             f"every leg failed: {'; '.join(f'{r.name}: {r.error}' for r in report)}",
-            context={"query": query, "pool": pool, "strategy": strategy},
+            context={"query": query, "k": k, "strategy": strategy},
         ) from report[0].exception
     if similar and not similar[0].is_related and not _holds_words(snapshot, query, allowed):
         return RankedCode([], report)
@@ -262,9 +267,29 @@ def search(
         pieces = next(iter(answers.values()))
     else:
         pieces = fuse(snapshot, {name: pieces[:pool] for name, pieces in answers.items()}, shares)
+        pieces += _below(snapshot, pieces, answers, pool)
     if strategy != "vector":
         pieces = _exact_first(snapshot, query, allowed, pieces)
-    return RankedCode(_first_of_files(pieces, per_file), report, next(iter(similar), None))
+    by_words_score = {(piece.file, piece.chunk): piece.score for piece in answers.get("keyword", ())}
+    return RankedCode(_first_of_files(pieces, per_file), report, next(iter(similar), None), by_words_score)
+
+
+def _below(
+    snapshot: Snapshot, fused: Sequence[Piece], answers: Mapping[str, Sequence[Piece]], pool: int
+) -> list[Piece]:
+    """Return what the legs found below their pools, by rank, with scores that fall from the least of the fused ones."""
+    known = {(piece.file, piece.chunk) for piece in fused}
+    added: list[Piece] = []
+    for row in zip_longest(*answers.values()):
+        for piece in sorted(
+            filter(None, row), key=lambda piece: (snapshot.files[piece.file].path, piece.chunk)
+        ):
+            if (piece.file, piece.chunk) not in known:
+                known.add((piece.file, piece.chunk))
+                score = fused[-1].score * pool / (pool + 1 + len(added))
+                why = Explanation("below", score, "below the pools, by rank", {}, (piece.explanation,))
+                added.append(replace(piece, score=score, explanation=why))
+    return added
 
 
 def _asked(
@@ -296,17 +321,13 @@ def search_functions(
     query: str,
     allowed: CodeFilter,
     *,
-    pool: int,
+    k: int,
     strategy: str,
     provider: EmbeddingProvider | None,
     weights: Mapping[str, float] | None = None,
     per_file: int | None = None,
 ) -> RankedCode[FunctionPiece]:
-    """Find the best functions, best first; those that the whole query names before all others.
-
-    Args:
-        pool: functions at most.
-    """
+    """Find the best `k` functions, best first; those that the whole query names before all others."""
     reports: list[PartReport] = []
     meaning, similar = None, None
     if strategy == "hybrid":
@@ -333,7 +354,7 @@ def search_functions(
     ]
     exact = [*by_name, *functions_at(snapshot, spots_of(snapshot, query))]
     pieces.sort(key=lambda piece: exact.index(piece.function) if piece.function in exact else len(exact))
-    pieces = _first_of_files(pieces, per_file)[:pool]
+    pieces = _first_of_files(pieces, per_file)[:k]
     return RankedCode(pieces, (_answered("keyword", pieces, began), *reports), similar)
 
 
@@ -359,14 +380,24 @@ def _exact_first(snapshot: Snapshot, query: str, allowed: CodeFilter, pieces: li
     ]
     if not spots:
         return pieces
-    floor = max((piece.score for piece in pieces), default=0.0)
-    scores = [floor + (1.0 - floor) * (len(spots) - rank) / len(spots) for rank in range(len(spots))]
-    formula = "above all others: the query is a name or a place"
+    formula = f"above all others: the query is a name or a place; 1 - {_EXACT} for each better one"
+    scores = [1.0 - _EXACT * rank for rank in range(len(spots))]
     exact = [
         Piece(*spot, score, Explanation("exact", score, formula, {"rank": rank}))
         for rank, (spot, score) in enumerate(zip(spots, scores, strict=True), 1)
     ]
-    return exact + [piece for piece in pieces if (piece.file, piece.chunk) not in set(spots)]
+    ceiling = 1.0 - _EXACT * MOST
+    others = (piece for piece in pieces if (piece.file, piece.chunk) not in set(spots))
+    return exact + [_lowered(piece, ceiling) for piece in others]
+
+
+def _lowered(piece: Piece, factor: float) -> Piece:
+    """Return a piece with a part of its score."""
+    score = piece.score * factor
+    why = Explanation(
+        "others", score, f"score * {factor}: below what the query names", {}, (piece.explanation,)
+    )
+    return replace(piece, score=score, explanation=why)
 
 
 def _failed(name: str, error: Exception, began: float) -> PartReport:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -22,20 +22,25 @@ P = TypeVar("P", Piece, FunctionPiece)
 
 _STEP: Final = 0.999
 _LEAST: Final = 0.01
-_FORMULA = "the greater of words and similarity, at most .999 times the score of the hit before"
+_FORMULA = "the greater of words * keyword score / best and similarity, at most .999 times the score of the hit before"
 
 
 def with_fixed_scores(
-    snapshot: Snapshot, query: str, pieces: Sequence[P], similar: Similar | None
+    snapshot: Snapshot,
+    query: str,
+    pieces: Sequence[P],
+    similar: Similar | None,
+    by_words: Mapping[tuple[int, int], float],
 ) -> Iterator[P]:
     """Yield pieces of a ranking in their order, with scores from 0 to 1 that do not depend on other files.
 
     A score is the greater of two shares: that of the query's words which the piece, its path and its name hold, each
-    weighing its idf; and its similarity, counted from that of unrelated texts. No score is above that of a better hit.
-    What the whole query names keeps its score.
+    weighing its idf, times what the keyword leg gives it of its best score; and its similarity, counted from that of
+    unrelated texts. No score is above that of a better hit. What the whole query names keeps its score.
 
     Args:
         similar: of the vector leg; None where it did not answer.
+        by_words: score of the keyword leg by file and chunk; none for functions, whose own scores are of words.
     """
     idf = snapshot.chunk_words[0].idf(weigh(query))
     total = sum(idf.values()) or 1.0
@@ -46,13 +51,15 @@ def with_fixed_scores(
     ]
     keys_by_word = _keys_by_word(snapshot, idf, np.unique(np.concatenate([np.zeros(0, np.int64), *keys])))
     ceiling = 1.0
+    most = max(by_words.values(), default=0.0) or max((piece.score for piece in pieces), default=0.0) or 1.0
     for piece, chunks, own_keys in zip(pieces, chunks_of, keys, strict=True):
         if piece.explanation.name == "exact":
             yield piece
             ceiling = piece.score * _STEP
             continue
         held = [word for word, rows in keys_by_word.items() if not rows.isdisjoint(own_keys.tolist())]
-        words = sum(idf[word] for word in held) / total
+        own = by_words.get((piece.file, piece.chunk), 0.0) if isinstance(piece, Piece) else piece.score
+        words = sum(idf[word] for word in held) / total * own / most
         similarity = 0.0 if similar is None else similar.share_of(piece.file, chunks)
         score = min(ceiling, max(words, similarity, _LEAST))
         facts = {"words": words, "similarity": similarity}

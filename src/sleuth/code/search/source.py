@@ -9,8 +9,8 @@ from sleuth.arguments import check_count, check_query
 from sleuth.code.search.context import piece_id
 from sleuth.code.search.filters import chunk_metadata, file_metadata, read_tree
 from sleuth.code.search.fusion import Piece
-from sleuth.code.search.retriever import pool_for, search
-from sleuth.code.search.weights import LITTLE, weights_of
+from sleuth.code.search.retriever import search
+from sleuth.code.search.weights import weights_of
 from sleuth.filters import Filter, as_filter
 from sleuth.remote import async_twin
 from sleuth.types import Ranking, RetrievedItem
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from sleuth.code.search.retriever import GraphStorage
     from sleuth.code.search.vectors import EmbeddingProvider
     from sleuth.code.snapshots.snapshot import Snapshot
-
-POOL = 100
-"""Results that a hybrid search gives where ranks of vectors count: their pools do not depend on k."""
 
 
 class SnapshotRetriever:
@@ -81,12 +78,11 @@ class SnapshotRetriever:
             return Ranking(())
         allowed = read_tree(snapshot, tree)
         strategy = "keyword" if self._embedder is None else "hybrid"
-        is_led_by_words = self._weights["vector"] <= LITTLE
         answer = search(
             snapshot,
             query,
             allowed,
-            pool=pool_for(k if is_led_by_words else POOL),
+            k=k,
             strategy=strategy,
             provider=self._embedder,
             weights=self._weights,

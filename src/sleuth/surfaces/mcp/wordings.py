@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from sleuth.compose import FusedRetriever, choose_among
+from sleuth.compose import WINDOW, FusedRetriever, choose_among
 from sleuth.engine import WITHOUT_VARIETY
 from sleuth.errors import ArgumentError
 from sleuth.types import Ranking
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MOST = 5
 """Wordings of one question."""
 
-_POOL = 50
-"""Passages of each wording that are fused, or as many as are asked for."""
+_POOL = 100
+"""Passages of each wording that are fused: the order of the first ones does not depend on how many are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ def search(sources: Answering, request: SearchRequest, wordings: Sequence[str]) 
         request.unarranged(), **WITHOUT_VARIETY
     )  # the passages of all wordings are chosen together
     retrievers = {wording: _Wording(sources, replace(every, query=wording)) for wording in wordings}
-    fusion = FusedRetriever(retrievers, method="rrf", pool=max(_POOL, request.k), deadline=request.deadline)
-    most = 2 * request.k if request.arrangement is None else max(_POOL, 2 * request.k)
+    fusion = FusedRetriever(retrievers, method="rrf", pool=_POOL, deadline=request.deadline)
+    most = request.k + WINDOW if request.arrangement is None else _POOL
     ranking = fusion.retrieve(request.query, most, filter=request.filter)
     if not request.explain:
         for item in ranking:
