@@ -193,7 +193,7 @@ class Engine(Answering):
         Returns:
             The passages, and a report per leg. An embedder that does not answer is a failed leg, reported in
             `Ranking.failures`, while the words still answer. `Ranking.notes` names keys of the filter that no document
-            has. The ranking for k begins the one for k + 1, as long as k is within the fusion's pool.
+            has. The ranking for k begins the one for k + 1.
 
         Raises:
             ArgumentError: a query that is not a string, a k that is negative or not an int, an unknown leg.

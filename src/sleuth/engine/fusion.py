@@ -28,7 +28,7 @@ class Fusion:
     Attributes:
         method: "minmax" (default), "zscore", "rrf", "max" or "combmnz"; see `sleuth.compose.fuse`.
         weights: by leg, 0 and more; 1 where not named; those of the built-in legs are then named.
-        pool: how many hits of each leg are fused, an int from 1 to 2**40; k where that is larger.
+        pool: how many hits of each leg are fused, an int from 1 to 2**40; further ones follow by their rank.
         rank_constant: of "rrf", above 0.
         tokens: of the best score, what the best match of tokens gains among the best hits, 0 for none; where None,
             what was measured best for "minmax" over the default embedder, and none otherwise.

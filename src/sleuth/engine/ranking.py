@@ -164,9 +164,10 @@ def rank(
             rows = _rows_of_one_leg(version, pools, legs[0], most, best)
         else:
             rows = _fused(version, query, most, pools, weights=weights, fusion=fusion, deeper=best)
+        further = replace(request, depth=most, ordered=True)  # ranks are told, which ids decide among ties
         if is_exact or most <= len(rows.keys) or all(len(hits.keys) < depth for hits in pools.hits.values()):
             return rows
-        return _extended(rows, version, version.pools(query, legs, replace(request, depth=most)), most, depth)
+        return _extended(rows, version, version.pools(query, legs, further), most, depth)
 
     return best(k)
 
