@@ -182,3 +182,11 @@ def test_weights_are_named() -> None:
     """Weights in the place of the method are refused, with the way to name them."""
     with pytest.raises(ArgumentError, match=r"one of minmax, .* got \{.dense.: 1.0\}; weights are named"):
         Fusion({"dense": 1.0})  # type: ignore[arg-type]
+
+
+def test_weights_that_are_named_are_not_defaults() -> None:
+    """Weights equal to the defaults are used as they are; a fusion without weights prints none, and reads back so."""
+    named = Fusion.parse("minmax(lexical=1,dense=0.4)")
+    assert not named.is_default and not Fusion(weights=dict(Fusion().weights)).is_default
+    assert not Fusion.parse(str(named)).is_default
+    assert Fusion.parse(str(Fusion())) == Fusion() and Fusion.parse(str(Fusion())).is_default

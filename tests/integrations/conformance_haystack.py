@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from haystack import Document, Pipeline
+from haystack.components.writers import DocumentWriter
 from haystack.errors import FilterError
 from haystack.testing import document_store as suite
 from haystack.testing import document_store_async as async_suite
@@ -50,6 +51,19 @@ class TestStore(
         ]
         assert document_store.write_documents(documents) == 2
         self.assert_documents_are_equal(document_store.filter_documents(), documents)
+
+    @pytest.mark.parametrize("content", [None, "", " \n"])
+    def test_a_blank_document_is_left_out(
+        self, document_store: SleuthDocumentStore, content: str | None, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """The others are written, also by a `DocumentWriter`, and the log names the one that is not."""
+        blank = Document(content=content, id="blank")
+        writer = DocumentWriter(document_store)
+        assert writer.run([Document(content="one"), blank, Document(content="two")]) == {
+            "documents_written": 2
+        }
+        assert document_store.count_documents() == 2
+        assert "blank was left out" in caplog.text
 
 
 class TestStoreAsync(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from llama_index.core import Document as LlamaDocument
 from llama_index.core import MockEmbedding, StorageContext, VectorStoreIndex
-from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import (
     FilterCondition,
     FilterOperator,
@@ -196,6 +196,30 @@ async def test_a_retriever_gives_nodes_with_scores(tmp_path: Path, is_async: boo
         expected = engine.retrieve("eiusmod lorem dolore", 2, filter="n<3")
     assert [(hit.node.node_id, hit.score) for hit in hits] == [(item.id, item.score) for item in expected]
     assert hits[0].node.get_content() == expected[0].text and hits[0].node.metadata["n"] in (0, 2)
+
+
+def test_a_model_reads_no_keys_of_the_engine(tmp_path: Path) -> None:
+    """The prompt of a node has its source and the keys of the user; the node has all."""
+    (tmp_path / "a.md").write_text("A bucket is refilled.")
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.index([tmp_path / "a.md"])
+        (hit,) = SleuthRetriever(engine).retrieve("bucket")
+    assert {"modified", "size", "type", "start_line"} <= hit.node.metadata.keys()
+    for mode in (MetadataMode.LLM, MetadataMode.EMBED):
+        prompt = hit.node.get_content(metadata_mode=mode)
+        keys = {line.partition(":")[0] for line in prompt.splitlines() if ": " in line}
+        assert keys == {"source", "title"}
+
+
+def test_a_store_refuses_options_that_it_does_not_use(store: SleuthVectorStore) -> None:
+    """A filter beside the query, or a namespace, is named, and never ignored."""
+    query = VectorStoreQuery([0.25] * 4, 10)
+    calls: list[tuple[Any, Any]] = [(store.query, query), (store.add, _nodes()), (store.delete, "doc-0")]
+    for call, value in [*calls, (store.delete_nodes, ["node-0"])]:
+        for option in ("where", "namespace"):
+            with pytest.raises(ArgumentError, match=f"options must be among .*got '{option}'"):
+                call(value, **{option: {"theme": "Mafia"}})
+    assert len(_ids(store)) == 4
 
 
 def test_the_guide_is_true(tmp_path: Path) -> None:

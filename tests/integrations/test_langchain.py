@@ -63,10 +63,8 @@ def test_a_retriever_gives_what_its_source_gives(tmp_path: Path) -> None:
 
 
 def test_a_store_refuses_embeddings_of_another_model(tmp_path: Path) -> None:
-    """An index knows its model; embeddings without a name are refused, with the way out."""
+    """An index knows its model by the name that is given."""
     embeddings = DeterministicFakeEmbedding(size=8)
-    with pytest.raises(ArgumentError, match="fingerprint"):
-        SleuthVectorStore.open(tmp_path / "index", embeddings)
     store = SleuthVectorStore.from_texts(
         ["words"], embeddings, ids=["1"], path=tmp_path / "index", model="one"
     )
@@ -83,6 +81,101 @@ def test_a_store_names_lists_of_another_length(tmp_path: Path, argument: str, va
     with pytest.raises(ArgumentError, match=f"{argument} must have one value for each of 2 texts"):
         store.add_texts(["one", "two"], **{argument: values})
     store.engine.close()
+
+
+def test_ordinary_embeddings_are_taken(tmp_path: Path) -> None:
+    """Embeddings that do not name their model are known by their class, also when opened again."""
+    embeddings = DeterministicFakeEmbedding(size=8)
+    store = SleuthVectorStore.from_documents(DOCUMENTS, embeddings, path=tmp_path / "index")
+    store.engine.close()
+    again = SleuthVectorStore.open(tmp_path / "index", embeddings)
+    assert {each.id for each in again.similarity_search("bucket", 3)} == {"a", "b", "c"}
+    again.engine.close()
+    with pytest.raises(ArgumentError, match="embedder must have"):
+        SleuthVectorStore.open(tmp_path / "other", object())  # type: ignore[arg-type]  # that is the point
+
+
+SEARCHES = (
+    "similarity_search",
+    "similarity_search_with_score",
+    "similarity_search_with_relevance_scores",
+    "max_marginal_relevance_search",
+)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("option", ["filters", "where", "pre_filter", "where_document", "nosuch"])
+def test_a_search_uses_its_options_or_refuses_them(tmp_path: Path, search: str, option: str) -> None:
+    """A filter under another name never returns unfiltered documents; `filter` filters."""
+    store = SleuthVectorStore.open(tmp_path / "index")
+    store.add_texts(["one", "two"], [{"tenant": "a"}, {"tenant": "b"}], ids=["1", "2"])
+    with pytest.raises(ArgumentError, match=f"must be among filter, got '{option}'"):
+        getattr(store, search)("one", **{option: {"tenant": "b"}})
+    results = getattr(store, search)("one", filter={"tenant": "b"})
+    assert [getattr(each, "id", None) or each[0].id for each in results] == ["2"]
+    store.engine.close()
+
+
+@pytest.mark.parametrize("option", ["filters", "pre_filter"])
+def test_a_retriever_of_a_store_refuses_what_it_does_not_use(tmp_path: Path, option: str) -> None:
+    """What `search_kwargs` names is used or refused by the search."""
+    store = SleuthVectorStore.open(tmp_path / "index")
+    retriever = store.as_retriever(search_kwargs={option: {"tenant": "b"}})
+    with pytest.raises(ArgumentError, match=f"got '{option}'; did you mean 'filter'"):
+        retriever.invoke("one")
+    store.engine.close()
+
+
+@pytest.mark.parametrize("option", ["collection_name", "persist_directory"])
+def test_a_collection_is_a_path(tmp_path: Path, option: str) -> None:
+    """The names that other stores have for a place are refused, with ours, before anything is written."""
+    embeddings = DeterministicFakeEmbedding(size=8)
+    with pytest.raises(ArgumentError, match=f"got '{option}'; did you mean 'path'"):
+        SleuthVectorStore.from_documents(DOCUMENTS, embeddings, path=tmp_path / "a", **{option: "b"})
+    assert not list(tmp_path.iterdir())
+
+
+def test_writes_refuse_what_they_do_not_use(tmp_path: Path) -> None:
+    """`add_texts`, `delete`, `upsert` and `get` name an option that they do not take."""
+    index = SleuthDocumentIndex.open(tmp_path / "index")
+    store = SleuthVectorStore(index.engine)
+    calls: list[tuple[Any, Any]] = [(store.add_texts, ["one"]), (store.delete, ["1"])]
+    calls += [(index.upsert, DOCUMENTS), (index.get, ["1"]), (index.delete, ["1"])]
+    for call, values in calls:
+        with pytest.raises(ArgumentError, match="got 'namespace'"):
+            call(values, namespace="a")
+    assert index.engine.count().documents == 0
+    assert store.add_texts(["one"], ids=["1"], batch_size=100) == ["1"]
+    index.engine.close()
+
+
+def test_a_delete_says_whether_the_documents_were_there(tmp_path: Path) -> None:
+    """Also over an index that was cut into passages, whose ids name no documents."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(DOCUMENTS)  # type: ignore[arg-type]  # any object with the same attributes
+        store = SleuthVectorStore(engine)
+        passage = store.similarity_search("bucket", 1)[0].id
+        assert passage is not None
+        assert [store.delete([passage]), store.delete(["a", "nosuch"]), store.delete(["b"])] == [
+            False,
+            False,
+            True,
+        ]
+        assert engine.count().documents == 1
+
+
+@pytest.mark.parametrize("key", ["source", "title", "language", "score", "year"])
+@pytest.mark.parametrize("value", [None, "de"])
+def test_metadata_of_a_user_come_back(tmp_path: Path, key: str, value: Any) -> None:
+    """No key or value of a user is replaced by one of ours, by a store, an index or a retriever."""
+    document = Document(id="a", page_content="A bucket is refilled.", metadata={key: value})
+    index = SleuthDocumentIndex.open(tmp_path / "index")
+    index.upsert([document])
+    assert index.get(["a"]) == index.invoke("bucket") == [document]
+    assert SleuthVectorStore(index.engine).similarity_search("bucket", 1) == [document]
+    if key == "score" and value is not None:
+        assert SleuthRetriever(source=index.engine).invoke("bucket")[0].metadata["score"] == value
+    index.engine.close()
 
 
 def test_results_that_differ(tmp_path: Path) -> None:

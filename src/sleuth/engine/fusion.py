@@ -21,6 +21,13 @@ _NUMBERS = ("pool", "tokens", "rank_constant")
 _SPELLING = re.compile(r"(\w+)(?:\(([^()]*)\))?")
 
 
+def _default_weights() -> Mapping[str, float]:
+    """Return the weights of the built-in legs."""
+    from sleuth.engine.legs import WEIGHTS
+
+    return WEIGHTS
+
+
 @dataclass(frozen=True, slots=True)
 class Fusion:
     """How the rankings of several legs become one. Prints as `minmax(lexical=1,dense=0.4,pool=200,tokens=0.25)`.
@@ -32,11 +39,11 @@ class Fusion:
         rank_constant: of "rrf", above 0.
         tokens: of the best score, what the best match of tokens gains among the best hits, 0 for none; where None,
             what was measured best for "minmax" over the default embedder, and none otherwise.
-        is_default: whether each leg has its own default weight.
+        is_default: whether no weight is named, so that each leg has its own, such as the estimate of the index.
     """
 
     method: Method = "minmax"
-    weights: Mapping[str, float] = field(default_factory=lambda: dict(_default_weights()))
+    weights: Mapping[str, float] = field(default_factory=_default_weights)
     pool: int = 200
     rank_constant: float = RANK_CONSTANT
     tokens: float | None = None
@@ -57,11 +64,13 @@ class Fusion:
             raise ArgumentError(f"pool must be an int from 1 to {MOST}, got {self.pool!r}")
         _check_number("rank_constant", self.rank_constant)
         fuse_hits({}, None, self.method, 0, rank_constant=self.rank_constant)
-        object.__setattr__(self, "weights", {**dict.fromkeys(_default_weights(), 1.0), **self.weights})
-        object.__setattr__(self, "is_default", self.weights == _default_weights())
+        object.__setattr__(self, "is_default", self.weights is _default_weights())
+        if not self.is_default:
+            object.__setattr__(self, "weights", {**dict.fromkeys(_default_weights(), 1.0), **self.weights})
 
     def __str__(self) -> str:
-        settings: dict[str, float] = {**self.weights, "pool": self.pool}
+        weights = {} if self.is_default and self.method == "minmax" else self.weights
+        settings: dict[str, float] = {**weights, "pool": self.pool}
         if self.tokens is not None:
             settings["tokens"] = self.tokens
         if self.method == "rrf" or self.rank_constant != RANK_CONSTANT:
@@ -115,13 +124,6 @@ def _legs() -> Sequence[str]:
     from sleuth.engine.legs import ranking_legs
 
     return ranking_legs()
-
-
-def _default_weights() -> Mapping[str, float]:
-    """Return the weights of the built-in legs."""
-    from sleuth.engine.legs import WEIGHTS
-
-    return WEIGHTS
 
 
 def _check_number(name: str, value: Any) -> None:

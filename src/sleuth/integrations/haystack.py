@@ -21,6 +21,7 @@ from typing import Any
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.filters import Compare, Filter, Not, all_of, any_of, field
 from sleuth.integrations.whole import Whole, WholeIndex, nothing
+from sleuth.logs import logger_of
 from sleuth.remote import async_twin
 
 try:
@@ -30,6 +31,8 @@ try:
     from haystack.errors import FilterError
 except ImportError as error:
     raise MissingPackageError("haystack-ai", "haystack", "stores and retrievers of Haystack") from error
+
+logger = logger_of("integrations")
 
 _ID = "_id"
 _REST = "_haystack"
@@ -93,14 +96,14 @@ class SleuthDocumentStore:
     def write_documents(
         self, documents: Iterable[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE
     ) -> int:
-        """Add documents, and return how many.
+        """Add documents, and return how many; a blank one is left out, with a warning in the log.
 
         Args:
             policy: for an id that exists already, or comes twice: SKIP the document, OVERWRITE the one before it, or
                 (NONE, FAIL) raise.
 
         Raises:
-            ValueError: `documents` is not a list of Documents, or one of them is blank.
+            ValueError: `documents` is not a list of Documents.
             DuplicateDocumentError: an id exists already; no document is added then.
         """
         if isinstance(documents, str) or not isinstance(documents, Iterable):
@@ -110,9 +113,8 @@ class SleuthDocumentStore:
             if not isinstance(document, Document):
                 raise ArgumentError(f"documents must be a list of Documents, got {document!r}")
             if not (document.content or "").strip():
-                raise ArgumentError(
-                    f"content must be a text that is not blank, got {document.content!r} in {document.id}"
-                )
+                logger.warning("The document %s was left out: its content is blank", document.id)
+                continue
             if policy != DuplicatePolicy.OVERWRITE and (
                 document.id in new_documents or self.engine.get(document.id)
             ):

@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
+from sleuth.arguments import check_names
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.integrations.whole import NamedEmbedder, Whole, WholeIndex
 from sleuth.remote import async_twin
@@ -40,7 +41,7 @@ class SleuthRetriever(BaseRetriever):
 
     Attributes:
         source: has `retrieve(query, k, ...)`.
-        k: how many documents, where `invoke` does not say.
+        k: how many documents, where `invoke` does not say. A `score` is added to their metadata that have none.
         options: further arguments of every `source.retrieve`.
     """
 
@@ -63,7 +64,7 @@ class SleuthRetriever(BaseRetriever):
     def _find(self, query: str, **options: Any) -> list[Document]:
         ranking = self.source.retrieve(query, **{"k": self.k, **self.options, **options})
         return [
-            Document(id=item.id, page_content=item.text, metadata={**item.metadata, "score": item.score})
+            Document(id=item.id, page_content=item.text, metadata={"score": item.score, **item.metadata})
             for item in ranking
         ]
 
@@ -96,7 +97,7 @@ class SleuthVectorStore(VectorStore):
 
         Args:
             embeddings: None for the default embedder of Sleuth.
-            model: names the embeddings' model, where their object has neither `model` nor `model_name`.
+            model: names the embeddings' model; "" for their `model` or `model_name`, or else the name of their class.
         """
         embedder = None if embeddings is None else NamedEmbedder(embeddings, model)
         return cls(WholeIndex.open(path, embedder).engine, embeddings)
@@ -116,9 +117,14 @@ class SleuthVectorStore(VectorStore):
         ids: list[str] | None = None,
         path: str | Path = ".sleuth-langchain",
         model: str = "",
-        **_: Any,
+        **options: Any,
     ) -> SleuthVectorStore:
-        """Return a store in the folder `path` that holds these texts, and those that it held before."""
+        """Return a store in the folder `path` that holds these texts, and those that it held before.
+
+        Raises:
+            ArgumentError: an option of another store, such as `collection_name`: each collection is a `path`.
+        """
+        check_names(options, ("metadatas", "ids", "path", "model"))
         store = cls.open(path, embedding, model=model)
         store.add_texts(texts, metadatas, ids=ids)
         return store
@@ -129,9 +135,13 @@ class SleuthVectorStore(VectorStore):
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: list[str] | None = None,
-        **_: Any,
+        **options: Any,
     ) -> list[str]:
-        """Add texts, replace those whose id is there, and return the ids."""
+        """Add texts, replace those whose id is there, and return the ids.
+
+        `batch_size`, which `langchain_core.indexing.index` sends, changes nothing: all texts are one batch.
+        """
+        check_names(options, ("metadatas", "ids", "batch_size"))
         texts = list(texts)
         for name, values in (("metadatas", metadatas), ("ids", ids)):
             if values is not None and len(values) != len(texts):
@@ -140,10 +150,10 @@ class SleuthVectorStore(VectorStore):
                 )
         return self._index.add(texts, metadatas or [{}] * len(texts), ids or [None] * len(texts))
 
-    def delete(self, ids: list[str] | None = None, **_: Any) -> bool:
-        """Delete documents by their ids."""
-        self.engine.delete(_named(ids))
-        return True
+    def delete(self, ids: list[str] | None = None, **options: Any) -> bool:
+        """Delete documents by their ids, and return whether each of them was there."""
+        check_names(options, ("ids",))
+        return set(self.engine.delete(_named(ids))) == set(_named(ids))
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents with these ids that are there."""
@@ -157,13 +167,13 @@ class SleuthVectorStore(VectorStore):
         self, embedding: list[float], k: int = 4, **options: Any
     ) -> list[Document]:
         """Return the `k` documents nearest to a vector."""
-        return list(map(_document, self._index.nearest(embedding, k, options.get("filter"))))
+        return list(map(_document, self._index.nearest(embedding, k, _filter(options))))
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **options: Any
     ) -> list[tuple[Document, float]]:
         """Return the `k` documents nearest to a text, with their cosines."""
-        nearest = self._index.nearest(self._embeddings.embed_query(query), k, options.get("filter"))
+        nearest = self._index.nearest(self._embeddings.embed_query(query), k, _filter(options))
         return [(_document(whole), whole.score or 0.0) for whole in nearest]
 
     def _select_relevance_score_fn(self) -> Any:
@@ -173,6 +183,7 @@ class SleuthVectorStore(VectorStore):
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
     ) -> list[Document]:
         """Return `k` of the `fetch_k` nearest documents that differ from each other."""
+        _filter(options)
         vector = self._embeddings.embed_query(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, **options)
 
@@ -206,20 +217,23 @@ class SleuthDocumentIndex(DocumentIndex):
         """Open the index in a folder, or make it there; `index.engine.close()` closes it."""
         return cls(engine=WholeIndex.open(path).engine, k=k)
 
-    def upsert(self, items: Sequence[Document], /, **_: Any) -> UpsertResponse:
+    def upsert(self, items: Sequence[Document], /, **options: Any) -> UpsertResponse:
         """Add documents, and replace those whose id is there."""
+        check_names(options, ())
         texts, metadatas, ids = (
             [getattr(item, key) for item in items] for key in ("page_content", "metadata", "id")
         )
         return UpsertResponse(succeeded=WholeIndex(self.engine).add(texts, metadatas, ids), failed=[])
 
-    def delete(self, ids: list[str] | None = None, **_: Any) -> DeleteResponse:
+    def delete(self, ids: list[str] | None = None, **options: Any) -> DeleteResponse:
         """Delete documents by their ids."""
+        check_names(options, ("ids",))
         names = self.engine.delete(_named(ids))
         return DeleteResponse(num_deleted=len(names), succeeded=names, failed=[], num_failed=0)
 
-    def get(self, ids: Sequence[str], /, **_: Any) -> list[Document]:
+    def get(self, ids: Sequence[str], /, **options: Any) -> list[Document]:
         """Return the documents with these ids that are there."""
+        check_names(options, ())
         return list(map(_document, WholeIndex(self.engine).get(ids)))
 
     def _get_relevant_documents(
@@ -249,6 +263,12 @@ def _named(ids: list[str] | None) -> list[str]:
     if ids is None:
         raise ArgumentError("ids must be a list of document ids, got None")
     return ids
+
+
+def _filter(options: dict[str, Any]) -> Any:
+    """Return the filter of a search; an option that is not used would leave its results unfiltered."""
+    check_names(options, ("filter",))
+    return options.get("filter")
 
 
 def _document(whole: Whole) -> Document:

@@ -15,11 +15,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from sleuth.arguments import check_names
 from sleuth.engine import Fusion
 from sleuth.errors import ArgumentError, FilterError, MissingPackageError
 from sleuth.filters import Filter, Not, all_of, any_of, field
 from sleuth.integrations.whole import VectorsOfOthers, Whole, WholeIndex, nothing
 from sleuth.remote import async_twin
+from sleuth.types.documents import RESERVED
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
@@ -41,6 +43,8 @@ except ImportError as error:
     ) from error
 
 _NODE_ID = "_node_id"
+_NOT_FOR_MODELS = sorted(RESERVED - {"source"})
+"""Metadata keys that the engine writes for programs: they cost a model tokens, and say nothing about a text."""
 _WORDS = {VectorStoreQueryMode.SPARSE, VectorStoreQueryMode.TEXT_SEARCH}
 _BOTH = {VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.SEMANTIC_HYBRID}
 
@@ -69,7 +73,14 @@ class SleuthRetriever(BaseRetriever):
         ranking = self._source.retrieve(query, self._k, **self._options)
         return [
             NodeWithScore(
-                node=TextNode(id_=item.id, text=item.text, metadata=dict(item.metadata)), score=item.score
+                node=TextNode(
+                    id_=item.id,
+                    text=item.text,
+                    metadata=dict(item.metadata),
+                    excluded_llm_metadata_keys=_NOT_FOR_MODELS,
+                    excluded_embed_metadata_keys=_NOT_FOR_MODELS,
+                ),
+                score=item.score,
             )
             for item in ranking
         ]
@@ -102,8 +113,9 @@ class SleuthVectorStore(BasePydanticVectorStore):
     def _index(self) -> WholeIndex:
         return WholeIndex(self.engine)
 
-    def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
+    def add(self, nodes: Sequence[BaseNode], **options: Any) -> list[str]:
         """Add nodes with their vectors, and replace those whose id is there."""
+        check_names(options, ())
         return self._index.add(
             [node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes],
             map(_metadata, nodes),
@@ -111,14 +123,16 @@ class SleuthVectorStore(BasePydanticVectorStore):
             [node.get_embedding() for node in nodes],
         )
 
-    def delete(self, ref_doc_id: str, **_: Any) -> None:
+    def delete(self, ref_doc_id: str, **options: Any) -> None:
         """Delete the nodes of a document."""
+        check_names(options, ())
         self._delete(field("ref_doc_id") == ref_doc_id)
 
     def delete_nodes(
-        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **options: Any
     ) -> None:
         """Delete the nodes with these ids that match."""
+        check_names(options, ("node_ids", "filters"))
         choice = self._chosen(node_ids, filters)
         if choice is None:
             raise ArgumentError("node_ids or filters must say which nodes, got neither")
@@ -141,12 +155,14 @@ class SleuthVectorStore(BasePydanticVectorStore):
         )
         return list(map(_node, self._index.get(document.id for document in page.documents)))
 
-    def query(self, query: VectorStoreQuery, **_: Any) -> VectorStoreQueryResult:
+    def query(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
         """Return the nodes that answer a query best, with their scores.
 
         Raises:
-            ArgumentError: a mode that is not offered, or a query without what its mode needs.
+            ArgumentError: a mode that is not offered, a query without what its mode needs, or an option: all that
+                searches take is in the query.
         """
+        check_names(options, ())
         filter = all_of(self._chosen(query.node_ids, query.filters), _one_of("ref_doc_id", query.doc_ids))
         wholes = self._hits(query, filter)
         nodes = list(map(_node, wholes))

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, cast
 from uuid import uuid4
 
 from sleuth.engine import Engine
-from sleuth.errors import EmbeddingError
+from sleuth.errors import ArgumentError, EmbeddingError
 from sleuth.filters import And, Filter, all_of, field
 from sleuth.protocols import Embedder
 from sleuth.text import embedded_text
@@ -23,6 +23,8 @@ _OWN: Final = "_own"
 """Metadata key that lists those of `_ADDED` that the document came with; absent where there are no such keys."""
 _ADDED: Final = ("source", "title", "language")
 """Metadata keys that the engine may add to a document."""
+_NONE: Final = "None of "
+"""Stands in `_OWN` before a key whose value is None: the engine replaces such a value by its own."""
 _OF_PASSAGES: Final = ("start_line", "end_line")
 _ALL: Final = 2**31
 """More values than an index has."""
@@ -43,13 +45,18 @@ class NamedEmbedder:
     """An `Embedder` of an object without a fingerprint, such as embeddings of LangChain.
 
     Args:
-        embeddings: has `embed_query` and `embed_documents`, and names its model as `model` or `model_name`.
-        fingerprint: names the model where the object does not.
+        embeddings: has `embed_query` and `embed_documents`.
+        fingerprint: names the model; "" for its own `model` or `model_name`, or else the name of its class.
     """
 
     def __init__(self, embeddings: Any, fingerprint: str = "") -> None:
         self._embeddings = embeddings
-        self.fingerprint = fingerprint or fingerprint_of(embeddings)
+        try:
+            self.fingerprint = fingerprint or fingerprint_of(embeddings)
+        except ArgumentError:
+            if not hasattr(embeddings, "embed_documents"):
+                raise
+            self.fingerprint = f"{type(embeddings).__module__}.{type(embeddings).__qualname__}"
 
     def embed_query(self, text: str) -> Any:
         """Return one vector, shape (dimension,)."""
@@ -204,6 +211,7 @@ class WholeIndex:
         if self._is_whole:
             for key in (*(key for key in _ADDED if key not in own), *_OF_PASSAGES, _OWN):
                 metadata.pop(key, None)
+            metadata.update({key: None for key in _ADDED if _NONE + key in own})
         return Whole(id, item.text, metadata, item.score)
 
 
@@ -218,6 +226,6 @@ def _embedded(document: Document) -> str:
 
 def _stored(text: str, metadata: Mapping[str, Any] | None, id: str) -> Document:
     values = dict(metadata or {})
-    if own := [key for key in _ADDED if key in values]:
+    if own := [key if values[key] is not None else _NONE + key for key in _ADDED if key in values]:
         values[_OWN] = own
     return Document(text, values, id=id)
