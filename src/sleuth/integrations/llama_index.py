@@ -21,7 +21,7 @@ from sleuth.errors import ArgumentError, FilterError, MissingPackageError
 from sleuth.filters import Filter, Not, all_of, any_of, field
 from sleuth.integrations.whole import VectorsOfOthers, Whole, WholeIndex, nothing
 from sleuth.remote import async_twin
-from sleuth.types.documents import RESERVED
+from sleuth.types import RESERVED
 
 try:
     from llama_index.core.base.base_retriever import BaseRetriever
