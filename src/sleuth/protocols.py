@@ -42,9 +42,9 @@ class Embedder(Protocol):
     `min_score` counts; `has_meaning(query)`, False for gibberish, whose vector `min_score` ignores (the default
     embedder tells where it is left out); `code_weight`, what its ranks count beside those of words in code search,
     0 and more, .25 without it; `knowledge(query)`, how well it knows the words of a query, 0 to 1;
-    `salience(words)`, how much each word says in any corpus, above 0; `is_mistyped(word)`, whether another letter makes
-    it a word that it knows far better; `read` and `token_weight`, where its tokens
-    can be matched with those of a query (`sleuth.dense.embedding.TokenEmbedder`).
+    `salience(words)`, how much each word says in any corpus, above 0; `knows(word)`, whether a word is in its
+    vocabulary; `is_mistyped(word)`, whether another letter makes it a word that it knows far better; `read` and
+    `token_weight`, where its tokens can be matched with those of a query (`sleuth.dense.embedding.TokenEmbedder`).
     """
 
     @property

@@ -109,11 +109,11 @@ def test_summaries_take_the_path_of_answers(home: Path) -> None:
         OllamaServer(reply=lambda _: "- Cats sleep.\n- Dogs bark.") as server,
     ):
         writer = SummarySynthesizer(LLMGenerator("llama3.1", base_url=server.url))
-        result = engine.search("what do catts do", 2, synthesizer=writer, on_text=pieces.append)
+        result = engine.search("what does a buckett hold", 2, synthesizer=writer, on_text=pieces.append)
         assert server.payloads("/api/generate")[0]["stream"]
     assert "".join(pieces) == result.response
     assert len(pieces) > 2
-    assert result.extra["corrected_query"] == "what do cats do"
+    assert result.extra["corrected_query"] == "what does a bucket hold"
     assert result.extra["citations"][0]["ids"] == result.used_source_ids[:1]
     assert result.extra["unsupported"] == ["Dogs bark."]
     assert result.grade is Grade.MAY_HELP

@@ -249,3 +249,12 @@ def test_random_letters_are_gibberish() -> None:
     assert not any(map(embedder.has_meaning, keys))
     assert is_gibberish("xkqzv jfwpq")
     assert not is_gibberish("วันนี้อากาศเป็นอย่างไร")  # others may know what this embedder does not
+
+
+@pytest.mark.parametrize(
+    ("word", "is_known"),
+    [("async", True), ("party", True), ("malaria", True), ("heuated", False), ("stuctural", False)],
+)
+def test_a_known_word_has_few_pieces(word: str, is_known: bool) -> None:
+    """The vocabulary knows a word that it has whole or in two pieces."""
+    assert WordLlamaEmbedder().knows(word) is is_known

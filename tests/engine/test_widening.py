@@ -67,7 +67,7 @@ def test_a_typing_mistake_finds_the_word(engine: Engine) -> None:
     assert sources(engine, "javasrcpt", fuzzy=1) == []
     assert sources(engine, "javasrcpt", fuzzy=2) == ["javascript"]
     assert sources(engine, "javasrcpt~2", syntax=True) == ["javascript"]
-    assert sources(engine, "javasrcipt") == []
+    assert sources(engine, "javasrcpt") == []
 
 
 def test_the_word_itself_counts_most(engine: Engine) -> None:
@@ -179,3 +179,15 @@ def test_synonyms_of_a_mapping(tmp_path: Path) -> None:
 def test_what_is_no_number_of_edits_is_refused(engine: Engine, value: Any) -> None:
     with pytest.raises(ArgumentError, match="fuzzy must be 0, 1 or 2"):
         engine.retrieve("bucket", fuzzy=value)
+
+
+@pytest.mark.parametrize("kind", [Engine, ShardedEngine])
+@pytest.mark.parametrize("slip", ["bukket", "buckeet", "buckte"])
+def test_a_word_that_no_passage_holds_is_widened(tmp_path: Path, kind: type[Engine], slip: str) -> None:
+    """One edit widens it without `fuzzy`, and a note says so; a word that a passage holds is never widened."""
+    with kind.open(tmp_path / "index", create=True, embedder=None) as index:
+        index.add([Document("The bucket is full.", id="a"), Document("Bullets and keys.", id="b")])
+        ranking = index.retrieve(slip)
+        assert ranking.items[0].document_id == "a"
+        assert any(note.startswith(f"'{slip}' also stands for: ") for note in ranking.notes)
+        assert index.retrieve("bullet").notes == ()

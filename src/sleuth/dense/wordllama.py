@@ -109,6 +109,10 @@ class WordLlamaEmbedder:
         """
         return share_of_pieces(query) <= _GIBBERISH_SHARE or _letter_model().reads_like_words(query)
 
+    def knows(self, word: str) -> bool:
+        """Return whether the vocabulary has a word whole or in two pieces; others are rare or mistyped."""
+        return len(load_model().vocabulary.encode(legible(word))) < _PIECES
+
     def is_mistyped(self, word: str) -> bool:
         """Return whether a word in pieces is one letter away from one that the vocabulary knows far better.
 

@@ -203,12 +203,10 @@ class Answering:
         Args:
             sources: that were asked; None for all.
         """
-        corrected = question if self.spell is None else self.spell(question, sources)[0]
-        writer = (
-            self._extractive_synthesizer()
-            if corrected == question
-            else self._extractive_synthesizer().cautious()
-        )
+        corrected, notes = (question, ()) if self.spell is None else self.spell(question, sources)
+        writer = self._extractive_synthesizer()
+        if notes or corrected != question:
+            writer = writer.cautious()
         return writer.assess(corrected, items).grade
 
     agrade = async_twin(grade)

@@ -67,8 +67,8 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             rows = fusion.pool if is_bounded else max(depth, fusion.pool)
         else:
             rows = max(min(2 * k, k + FEW), _rows_for_copies(k, [searchers.legs[leg] for leg in legs]))
-        version, synonyms = searchers.pinned(snapshot, deadline), view.synonyms
-        if query.patterns or request.fuzzy or (synonyms is not None and request.synonyms):
+        version = searchers.pinned(snapshot, deadline)
+        if searchers.word_leg in legs and not query.is_lookup:
             version = _with_more_words(version, query, request, view, notes=notes)
         options: dict[str, Any] = {"fusion": fusion, "explain": request.explain, "exact": request.exact}
         if request.sort is None or query.is_lookup:
@@ -125,6 +125,7 @@ def _with_more_words(
             searchers=version.searchers,
             snapshot=version.snapshot,
             analyzer=analyzer,
+            embedder=view.backend.embedder,
         )
     except RetrievalError:  # a shard is missing, as the ranking says: its words are unknown
         return version

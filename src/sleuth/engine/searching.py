@@ -42,7 +42,7 @@ class IndexSearch:
         return self._view.backend.ask(partial(self._retrieve, request))
 
     def correct(self, question: str, sources: Sequence[str] | None = None) -> Correction:
-        """Return a question with words that no passage holds in their nearest spelling.
+        """Return a question with words that cannot be right in their nearest spelling.
 
         It stays as it is if shards are missing.
         """
@@ -53,7 +53,9 @@ class IndexSearch:
         with self._view.store.reader() as snapshot:
             analyzer = get_analyzer(backend.settings.analyzer)
             try:
-                return corrected(question, backend.searchers_of(snapshot), snapshot, analyzer)
+                return corrected(
+                    question, backend.searchers_of(snapshot), snapshot, analyzer, backend.embedder
+                )
             except RetrievalError:
                 return Correction(question)
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.engine.queries import content_spans
 from sleuth.text import spellings_near
+from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
     from sleuth.engine.search import Searchers
+    from sleuth.protocols import Embedder
     from sleuth.store import IndexSnapshot
     from sleuth.text import Analyzer
 
@@ -24,11 +27,8 @@ _LONGEST = 20
 _LIKE = 0.75
 """How alike a suggestion and the word must be, from 0 to 1, as `difflib` measures it."""
 
-_LONG_NAME = 8
-"""Letters of a name from which on it may be a typing mistake."""
-
-_NAME_LIKE = 0.9
-"""The same as `_LIKE` for a name: at eight letters, one letter more or less."""
+_FREQUENT = 7.0
+"""Rarity up to which a word is frequent: one passage in a thousand holds it."""
 
 _PASSAGES = 8
 """Passages that are looked at for how a term is written: the best one may hold other words of the same stem."""
@@ -81,47 +81,55 @@ class Correction(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def corrected(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> Correction:
-    """Return a query with the nearest word of the passages in place of each word that no passage holds.
+def corrected(
+    text: str,
+    searchers: Searchers,
+    snapshot: IndexSnapshot,
+    analyzer: Analyzer,
+    embedder: Embedder | None,
+) -> Correction:
+    """Return a query with the nearest word of the passages in place of each word that cannot be right.
 
-    If that is more than a third of its words, it is in another language or about something else, and stays as it is.
-    The first letter stays, or changes places with the second: few typing mistakes are there, and "redis" is no "jedi".
-    A word with a capital is a name, and is corrected only where a long one lacks a letter or has one too many.
+    Such a word is held by no passage, the embedder takes it for a typing mistake, and one edit makes it a frequent word
+    of the passages. A name may be right, and so may a word that the embedder cannot judge: these get a note.
+    If no passage holds more than a third of the words, the query is in another language or about something else, and
+    stays as it is. The first letter stays, or changes places with the second: few typing mistakes are there.
     """
     words = misspellings(text, searchers, snapshot, analyzer)
     if 3 * len(words) > len(text.split()):
         return Correction(text)
-    near = {
-        word: nearest
-        for word, nearest in words
-        if nearest and nearest[0].casefold() in word[:2].casefold() and _is_slip(word, nearest)
-    }
+
+    def is_slip(word: str, nearest: str) -> bool:
+        if not (word.islower() and nearest[:1] in word[:2] and nearest in spellings_near(word, nearest)):
+            return False
+        rarities = searchers.held(analyzer.tokens(nearest), snapshot).values()
+        return min(rarities, default=inf) <= _FREQUENT and bool(ask_if_able(embedder, "is_mistyped", word))
+
+    near = {word: nearest for word, nearest in words if nearest and is_slip(word, nearest)}
     notes = [_suggestion(*each) for each in words if each.nearest and each.word not in near]
     return Correction(_word.sub(lambda match: near.get(match[0], match[0]), text), notes)
-
-
-def _is_slip(word: str, nearest: str) -> bool:
-    """Return whether a word may be a typing mistake; a name must be long, and nearly as the other word."""
-    from difflib import SequenceMatcher
-
-    is_near = SequenceMatcher(None, word.casefold(), nearest.casefold()).ratio() >= _NAME_LIKE
-    return word.islower() or (len(word) >= _LONG_NAME and is_near)
 
 
 def misspellings(
     text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> list[Misspelling]:
     """Return the words of a query that no passage holds, each once, in order."""
-    words = []
+    return [
+        Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer))
+        for word in unknown_words(text, searchers, snapshot, analyzer)
+    ]
+
+
+def unknown_words(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
+    """Return the words of a query that no passage holds, in no language, each once, in order."""
     spans = content_spans(text, analyzer)
     known_tokens = searchers.held([token for *_, token in spans], snapshot)
+    unknown = [(start, end) for start, end, token in spans if token not in known_tokens]
+    if not unknown:
+        return []
     asking_ends = {match.end() for match in _ASKS_FOR_A_MEASURE.finditer(text)}
-    for start, end, token in spans:
-        word = text[start:end]
-        if token in known_tokens or end in asking_ends or _is_of_another_language(word, searchers, snapshot):
-            continue
-        words.append(Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer)))
-    return list(dict.fromkeys(words))
+    words = dict.fromkeys(text[start:end] for start, end in unknown if end not in asking_ends)
+    return [word for word in words if not _is_of_another_language(word, searchers, snapshot)]
 
 
 def _is_of_another_language(word: str, searchers: Searchers, snapshot: IndexSnapshot) -> bool:

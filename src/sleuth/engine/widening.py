@@ -6,14 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sleuth.engine.queries import WordPattern, content_spans
-from sleuth.engine.spelling import TWO_EDITS, UNKNOWN
+from sleuth.engine.spelling import TWO_EDITS, UNKNOWN, unknown_words
 from sleuth.engine.synonyms import words_of
 from sleuth.engine.wider import WiderQuery
+from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
     from sleuth.engine.queries import SearchQuery
     from sleuth.engine.search import Searchers
     from sleuth.engine.synonyms import Synonyms
+    from sleuth.protocols import Embedder
     from sleuth.store import IndexSnapshot, Tally
     from sleuth.text import Analyzer
 
@@ -49,8 +51,11 @@ def widened(
     searchers: Searchers,
     snapshot: IndexSnapshot,
     analyzer: Analyzer,
+    embedder: Embedder | None,
 ) -> WiderQuery | None:
     """Return a query with the words that its patterns, typing mistakes and synonyms add; None where they add nothing.
+
+    A word that no passage holds, and that the embedder does not know, is widened by one edit in any case.
 
     An added word weighs less than the word itself: its share of the least rarity among the word and what is added for
     it. So a passage with an added word in place of the word never has the better score.
@@ -60,10 +65,17 @@ def widened(
     """
     every: dict[str, list[AddedWord]] = {}
     notes: list[str] = []
-    patterns = {pattern.word.casefold(): pattern for pattern in query.patterns}
-    if edits:
-        words = (query.text[start:end] for start, end, _ in content_spans(query.text, analyzer))
-        patterns = {word.casefold(): WordPattern(word, "fuzzy", edits) for word in words} | patterns
+    words = (
+        [query.text[start:end] for start, end, _ in content_spans(query.text, analyzer)]
+        if edits
+        else [
+            word
+            for word in unknown_words(query.text, searchers, snapshot, analyzer)
+            if word.isalpha() and not ask_if_able(embedder, "knows", word)
+        ]
+    )
+    patterns = {word.casefold(): WordPattern(word, "fuzzy", edits or 1) for word in words}
+    patterns |= {pattern.word.casefold(): pattern for pattern in query.patterns}
     for word, pattern in patterns.items():
         tokens = {word, *analyzer.tokens(word)}
         additions = [

@@ -360,6 +360,8 @@ def retrieve_hook(
         result.detail = _detail_of(ranking)
         result.status = "success" if result.items else "error"
         notes = list(dict.fromkeys([*ranking.notes, *correction_notes]))
+        if correction_notes or corrected_query != original_query:
+            result.extra["in_doubt"] = True
         if corrected_query != original_query:
             result.extra["corrected_query"] = corrected_query
             notes.insert(
@@ -391,7 +393,7 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
         items = retrieve_result.items if result.items is None else result.items
         writer: Synthesizer = kwargs.get("synthesizer", synthesizer)
         question = result.extra.get("corrected_query", result.query)
-        if "corrected_query" in result.extra and isinstance(writer, Cautious):
+        if retrieve_result.extra.get("in_doubt") and isinstance(writer, Cautious):
             writer = writer.cautious()
         announce = kwargs.get("on_sources")
         if announce is not None and isinstance(writer, Announcing) and (sources := writer.sources(items)):
