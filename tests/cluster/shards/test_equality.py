@@ -194,15 +194,12 @@ def test_words_are_suggested_as_from_one_index(tmp_path: Path, shards: int) -> N
         many.add(documents)
         for query in queries:
             assert notes(many, query) == notes(one, query) != ()
-        assert notes(many, "tokenz") == ("no passage holds 'tokenz'; did you mean 'tokens'?",)
+        assert notes(many, "tokenz")[0] == "no passage holds 'tokenz'; did you mean 'tokens'?"
         assert notes(many.scoped("n=2"), "tokenz") == notes(one.scoped("n=2"), "tokenz")
         many.delete(["0", "1", "3"])
         one.delete(["0", "1", "3"])
-        assert (
-            notes(many, "tokenz")
-            == notes(one, "tokenz")
-            == ("no passage holds 'tokenz'; did you mean 'tokes'?",)
-        )
+        assert notes(many, "tokenz") == notes(one, "tokenz")
+        assert notes(many, "tokenz")[0] == "no passage holds 'tokenz'; did you mean 'tokes'?"
 
 
 def test_languages_rank_as_in_one_index(tmp_path: Path) -> None:

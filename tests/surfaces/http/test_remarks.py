@@ -17,7 +17,7 @@ from sleuth.testing.ollama import OllamaServer
 
 from .conftest import Local, make_index, serving
 
-QUERY = "how often are tokens refillled"
+QUERY = "how often are tokens refiolled"
 """Its last word is misspelt, which is noted of a question."""
 
 UNKNOWN_KEY: Any = {"type": "ne", "key": "tenent", "value": "zoo"}
