@@ -94,6 +94,24 @@ def widened(
     every = {word: additions for word, additions in every.items() if additions}
     if not every:
         return WiderQuery("", None, {}, {}, notes) if notes else None
+    notes += [f"{word!r} also stands for: {_listed(additions)}" for word, additions in every.items()]
+    weights = _weights(every, searchers, snapshot, analyzer)
+    return WiderQuery(
+        searchers.word_leg,
+        searchers.words.widened(query.text, weights),
+        {each.token: f"{word} ({each.why})" for word, additions in every.items() for each in additions},
+        {word: list(dict.fromkeys(each.token for each in additions)) for word, additions in every.items()},
+        notes,
+    )
+
+
+def _weights(
+    every: Mapping[str, Sequence[AddedWord]],
+    searchers: Searchers,
+    snapshot: IndexSnapshot,
+    analyzer: Analyzer,
+) -> dict[str, dict[str, float]]:
+    """Return the weight of each added term, by group: its share of the least rarity of what stands for its word."""
     weights: dict[str, dict[str, float]] = {}
     for word, additions in every.items():
         rarity = searchers.idf({*analyzer.tokens(word), *(each.token for each in additions)}, snapshot)
@@ -104,14 +122,7 @@ def widened(
             tokens_of_group = weights.setdefault(group, {})
             weight = share * least / rarity[token]
             tokens_of_group[token] = max(weight, tokens_of_group.get(token, 0.0))
-        notes.append(f"{word!r} also stands for: {_listed(additions)}")
-    return WiderQuery(
-        searchers.word_leg,
-        searchers.words.widened(query.text, weights),
-        {each.token: f"{word} ({each.why})" for word, additions in every.items() for each in additions},
-        {word: list(dict.fromkeys(each.token for each in additions)) for word, additions in every.items()},
-        notes,
-    )
+    return weights
 
 
 def _listed(additions: Sequence[AddedWord]) -> str:
