@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
 from collections.abc import Callable, Collection, Iterable
 from functools import wraps
 from numbers import Real
@@ -16,6 +17,12 @@ T = TypeVar("T")
 
 MOST_QUERY = 10_000
 """Characters of a query at most: what is longer is a document, and takes a search seconds."""
+
+MOST_NAME = 200
+"""Characters of a name in code at most: names that are like an unknown one take time by the square of its length."""
+
+MOST_K = 10_000
+"""Results of one search at most; pages of a search by one leg together hold as many."""
 
 PER_DOCUMENT = 3
 """Passages of one document among the first ten, where nobody says how many."""
@@ -36,21 +43,41 @@ def check_query(query: Any) -> str:
     return query
 
 
-def check_count(value: Any, argument: str = "k", *, least: int = 0) -> int:
+def check_name(value: Any, argument: str = "name") -> str:
+    """Return a name in code unchanged if it is one. Every public function that looks one up calls this.
+
+    Raises:
+        ArgumentError: not a text, blank, or longer than `MOST_NAME`.
+    """
+    if not isinstance(value, str) or not value.strip():
+        raise ArgumentError(f"{argument} must be a text that is not blank, got {value!r}")
+    if len(value) > MOST_NAME:
+        raise ArgumentError(f"{argument} must have at most {MOST_NAME} characters, got {len(value):,}")
+    return value
+
+
+def check_count(value: Any, argument: str = "k", *, least: int = 0, most: int | None = None) -> int:
     """Return a count as an int; integers of NumPy are accepted, booleans are not.
 
     Raises:
-        ArgumentError: the value is not an integer, or is below `least`.
+        ArgumentError: the value is not an integer, is below `least`, or above `most`.
     """
-    if type(value) is int and value >= least:
-        return value
     try:
         number = least - 1 if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = least - 1
-    if number < least:
-        raise ArgumentError(f"{argument} must be an int of {least} or more, got {value!r}")
+    if number < least or (most is not None and number > most):
+        rule = f"an int of {least} or more" if most is None else f"an int from {least} to {most:,}"
+        raise ArgumentError(f"{argument} must be {rule}, got {reprlib.repr(value)}")
     return number
+
+
+def is_blank(query: str) -> bool:
+    """Return whether a query has nothing to look for: spaces and quotes alone."""
+    return not query.strip().strip(_QUOTES).strip()
+
+
+_QUOTES = "\"'`´“”„‘’‚«»"
 
 
 def check_score(value: Any) -> float | None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Self, cast
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler, TypeAdapter, ValidationError
 from pydantic_core import CoreSchema
 
-from sleuth.arguments import MOST_QUERY, check_count, check_names, check_query
+from sleuth.arguments import MOST_K, MOST_QUERY, check_count, check_names, check_query
 from sleuth.errors import ArgumentError, SleuthError
 
 DEFAULT_K = 10
@@ -36,7 +36,7 @@ class BaseRequest:
     people (pydantic's `Field`). Flags, forms and JSON schemas are made from it.
 
     Raises:
-        ArgumentError: a query that is not a string or too long, or a `k` that is negative or not an int.
+        ArgumentError: a query that is not a string or too long, or a `k` that is no int from 0 to `MOST_K`.
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
@@ -52,12 +52,23 @@ class BaseRequest:
             examples=["how often are tokens refilled"],
         ),
     ]
-    k: Annotated[int, Field(ge=0, description="How many results.", examples=[10])] = DEFAULT_K
+    k: Annotated[
+        int,
+        Field(
+            description="How many results.",
+            examples=[10],
+            json_schema_extra={
+                "minimum": 0,
+                "maximum": MOST_K,
+            },  # `check_count` refuses others, at every door
+        ),
+    ] = DEFAULT_K
 
     def __post_init__(self) -> None:
         check_query(self.query)
         for name in self.counts:
-            object.__setattr__(self, name, check_count(getattr(self, name), name))
+            most = MOST_K if name == "k" else None
+            object.__setattr__(self, name, check_count(getattr(self, name), name, most=most))
 
     @classmethod
     def of(cls, query: str, k: int, options: Mapping[str, Any]) -> Self:

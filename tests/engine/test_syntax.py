@@ -10,7 +10,7 @@ import pytest
 from sleuth import ArgumentError, Document, Engine, RetrievedItem
 from sleuth.cluster import ShardedEngine
 from sleuth.engine import QueryCondition as Condition
-from sleuth.engine.queries import SearchQuery, parse_query
+from sleuth.engine.queries import MOST_SIGNS, SearchQuery, parse_query
 from sleuth.errors import RetrievalError
 
 DOCUMENTS = [
@@ -340,3 +340,20 @@ def test_values_of_metadata_are_no_words_of_passages(engine: Engine) -> None:
         "no passage has 'bob' under 'author.name'",
     )
     assert engine.retrieve("token -author.name:bob", syntax=True).notes == ("leaves out: author.name:bob",)
+
+
+def test_a_text_with_many_signs_is_read_as_plain_words(engine: Engine) -> None:
+    """More different conditions than a person types are those of pasted text; a note says how it is read."""
+    text = " ".join(f'"token bucket {number}"' for number in range(MOST_SIGNS + 1))
+    ranking = engine.retrieve(text, syntax=True)
+    assert ranking
+    assert any(note.startswith("read as plain words") for note in ranking.notes)
+    assert parse_query('"token bucket" ' * 100, ()).conditions == (Condition("token bucket"),)
+
+
+def test_few_words_of_a_long_query_are_looked_up(engine: Engine) -> None:
+    """Spellings are looked for of the first unknown words alone."""
+    text = " ".join(
+        f"bukket{chr(97 + first)}{chr(97 + second)}" for first in range(20) for second in range(20)
+    )
+    assert 0 < len(engine.retrieve(text, syntax=True).notes) < 20

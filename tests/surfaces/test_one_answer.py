@@ -387,7 +387,7 @@ def test_no_door_has_options_of_its_own(place: Place) -> None:
     code = {"k": SearchRequest(query="").k, **defaults(CodeRequest)}
     parameters = inspect.signature(code_search).parameters
     assert {name: parameters[name].default for name in code} == code
-    assert {name: schemas["CodeBody"]["properties"][name].get("default") for name in code} == code
+    assert {name: schemas["CodeRequest"]["properties"][name].get("default") for name in code} == code
     documented = inspect.signature(CodeRetriever.retrieve).parameters
     assert (documented["limit"].default, documented["granularity"].default) == (
         code["k"],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.remote import check_cancelled
 from sleuth.store import unpack
 from sleuth.store.columns import naming_damage, read_column, scalar_rows, values_of
 from sleuth.text import language_of_query
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
     from sleuth.types import RetrievedItem
 
 _PART = re.compile(
-    r'(?<!\S)(?P<minus>-)?(?:(?P<field>[^\s:"]+):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]\S*))'
+    r'(?<!\S)(?P<minus>-)?(?:(?P<field>[^\s:"]+):)?(?:"(?P<quoted>[^"]*)"|"*(?P<word>[^\s"]\S*))'
 )
-"""A word or a phrase, with what may stand before it."""
+"""A word or a phrase, with what may stand before it. A quote that nothing closes is left out."""
+
+MOST_SIGNS = 20
+"""Conditions and patterns of a query at most: text with more is pasted; each takes up to .02 s over 4,000 passages."""
 
 _PATTERN = re.compile(r"(?P<word>\w[\w'’]+)(?:(?P<star>\*)|~(?P<edits>[12])?)")
 """A word of two letters or more with a sign after it."""
@@ -84,6 +88,7 @@ class SearchQuery:
         text: the words to rank by.
         conditions: what every passage must fulfil.
         patterns: words of `text` that stand for others, too.
+        is_pasted: whether it has too many signs for search syntax, so that all of it is plain words.
         words: those of `text` that passages themselves must hold: no values of metadata.
         is_lookup: whether it asks for values of metadata alone, so that passages without its words answer too.
     """
@@ -93,6 +98,7 @@ class SearchQuery:
     words: str = ""
     is_lookup: bool = False
     patterns: tuple[WordPattern, ...] = ()
+    is_pasted: bool = False
 
     def notes(self) -> list[str]:
         """Say what the syntax made of the query."""
@@ -100,7 +106,10 @@ class SearchQuery:
             "leaves out": [str(each) for each in self.conditions if each.excluded],
             "only with": [str(each) for each in self.conditions if not each.excluded],
         }
-        return [f"{what}: {', '.join(texts)}" for what, texts in kinds.items() if texts]
+        notes = [f"{what}: {', '.join(texts)}" for what, texts in kinds.items() if texts]
+        if self.is_pasted:
+            notes.append(f"read as plain words: the query has more than {MOST_SIGNS} conditions or patterns")
+        return notes
 
 
 def parse_query(source: str, fields: Container[str]) -> SearchQuery:
@@ -108,6 +117,8 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
 
     Args:
         fields: metadata keys; any other word before a colon is a plain word.
+
+    Text with more than `MOST_SIGNS` different conditions and patterns is read as plain words.
     """
     text: list[str] = []
     words: list[str] = []
@@ -133,7 +144,10 @@ def parse_query(source: str, fields: Container[str]) -> SearchQuery:
         if excluded or not is_plain:
             conditions.append(QueryCondition(content, field, excluded))
     is_lookup = bool(text) and not words and not patterns
-    return SearchQuery(" ".join(text), tuple(conditions), " ".join(words), is_lookup, tuple(patterns))
+    distinct_conditions, distinct_patterns = tuple(dict.fromkeys(conditions)), tuple(dict.fromkeys(patterns))
+    if len(distinct_conditions) + len(distinct_patterns) > MOST_SIGNS:
+        return SearchQuery(source, words=source, is_pasted=True)
+    return SearchQuery(" ".join(text), distinct_conditions, " ".join(words), is_lookup, distinct_patterns)
 
 
 def _pattern(content: str) -> WordPattern | None:
@@ -197,6 +211,7 @@ def rows_that_fulfil(
     analyzer = source.words.analyzer
     keys = _live_rows(source)
     for condition in conditions:
+        check_cancelled()
         rows = _holding(condition, source, snapshot, analyzer)
         keys = np.setdiff1d(keys, rows) if condition.excluded else np.intersect1d(keys, rows)
     return keys
@@ -238,14 +253,12 @@ def _holding(
     keys = reduce(np.intersect1d, by_token)
     if len(tokens) == 1:
         return keys
-    phrases = [
-        row.key
-        for row in snapshot.rows(keys.tolist())
-        if any(
-            _has_sequence(analyzer.tokens(text), tokens)
-            for text in (row.text, str(row.metadata.get("title", "")), *row.fields.values())
-        )
-    ]
+    phrases = []
+    for row in snapshot.rows(keys.tolist()):
+        check_cancelled()
+        texts = (row.text, str(row.metadata.get("title", "")), *row.fields.values())
+        if any(_has_sequence(analyzer.tokens(text), tokens) for text in texts):
+            phrases.append(row.key)
     return np.array(phrases, np.int64)
 
 

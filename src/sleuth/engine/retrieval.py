@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from sleuth.arguments import is_blank
 from sleuth.compose import FEW, WINDOW, choose_among
 from sleuth.engine.candidates import Candidates
-from sleuth.engine.fusion import MOST, as_fusion
+from sleuth.engine.fusion import as_fusion
 from sleuth.engine.queries import SearchQuery, all_words, parse_query
 from sleuth.engine.ranking import RankedRows, rank
 from sleuth.engine.reranking import Reranking
@@ -43,7 +44,7 @@ At a cosine of .15 instead of .25, words that only the vectors know are still fo
 
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
-    k = min(request.k, MOST)
+    k = request.k
     fusion = as_fusion(request.fusion)
     deadline = None if request.deadline is None else Deadline(request.deadline)
     reranking = Reranking.of(request, deadline, view.backend)
@@ -53,7 +54,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     with view.store.reader() as snapshot:
         searchers = view.backend.searchers_of(snapshot)
         legs = check_legs(request.legs, searchers.legs)
-        if not k or not request.query.strip():
+        if not k or is_blank(request.query):
             return Ranking(())
         notes = [] if tree is None else unknown_keys(tree, searchers.key_names(snapshot))
         query = SearchQuery(request.query)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sleuth import filters
-from sleuth.arguments import check_count, check_query
+from sleuth.arguments import MOST_K, check_count, check_query
 from sleuth.errors import ArgumentError, RetrievalError
 
 if TYPE_CHECKING:
@@ -80,7 +80,6 @@ class IndexSearch:
         """
         import numpy as np
 
-        from sleuth.engine.fusion import MOST
         from sleuth.engine.search import vector_leg
         from sleuth.types import Ranking
 
@@ -88,7 +87,7 @@ class IndexSearch:
             query = np.asarray(vector, np.float32)
         except (TypeError, ValueError) as error:
             raise ArgumentError(f"vector must be numbers, got {vector!r}") from error
-        k = min(check_count(k), MOST)
+        k = check_count(k, most=MOST_K)
         tree = filters.as_filter(filter)
         with self._view.store.reader() as snapshot:
             searchers = self._view.backend.searchers_of(snapshot)

@@ -275,10 +275,11 @@ class _Conditioned:
         self, query: str, k: int = 10, *, filter: Filter | Mapping[str, Any] | str | None = None
     ) -> Ranking:
         parts = parse_query(query, _FIELDS)
-        if not parts.conditions:
-            return self.source.retrieve(query, k, filter=filter)
         if not parts.text.strip():
             return Ranking((), notes=parts.notes())
+        if not parts.conditions:
+            ranking = self.source.retrieve(query, k, filter=filter)
+            return Ranking(ranking.items, ranking.parts, [*parts.notes(), *ranking.notes])
         ranking = self.source.retrieve(parts.text, max(k, POOL), filter=filter)
         analyzer = get_analyzer(IndexSettings().analyzer)
         items = [item for item in ranking if all(each.holds_for(item, analyzer) for each in parts.conditions)]

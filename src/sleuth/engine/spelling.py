@@ -9,6 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from sleuth.engine.queries import content_spans
+from sleuth.remote import check_cancelled
 from sleuth.text import spellings_near
 from sleuth.vectors import ask_if_able
 
@@ -23,6 +24,12 @@ TWO_EDITS = 6
 
 _LONGEST = 20
 """Letters of the longest word that is looked at: the number of spellings grows with the square."""
+
+_MOST_WORK = 900
+"""Work for all words of a query, as the sum of squares of letters and `_WORK_OF_WORD`: about .3 s of CPU."""
+
+_WORK_OF_WORD = 40
+"""Reading passages for how a word is written takes as long as the spellings of six letters."""
 
 _LIKE = 0.75
 """How alike a suggestion and the word must be, from 0 to 1, as `difflib` measures it."""
@@ -60,8 +67,9 @@ class Misspelling(NamedTuple):
 
 
 def suggestions(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
-    """Say of each word of a query that no passage holds it, with the nearest word of the passages, if one is near."""
-    return [_suggestion(*each) for each in misspellings(text, searchers, snapshot, analyzer)]
+    """Say of the first words of a query that no passage holds them, with the nearest word of the passages."""
+    words = unknown_words(text, searchers, snapshot, analyzer)
+    return [_suggestion(*each) for each in misspellings(words, searchers, snapshot, analyzer)]
 
 
 def _suggestion(word: str, nearest: str) -> str:
@@ -95,9 +103,10 @@ def corrected(
     If no passage holds more than a third of the words, the query is in another language or about something else, and
     stays as it is. The first letter stays, or changes places with the second: few typing mistakes are there.
     """
-    words = misspellings(text, searchers, snapshot, analyzer)
-    if 3 * len(words) > len(text.split()):
+    unknown = unknown_words(text, searchers, snapshot, analyzer)
+    if 3 * len(unknown) > len(text.split()):
         return Correction(text)
+    words = misspellings(unknown, searchers, snapshot, analyzer)
 
     def is_slip(word: str, nearest: str) -> bool:
         if not (word.islower() and nearest[:1] in word[:2] and nearest in spellings_near(word, nearest)):
@@ -111,17 +120,21 @@ def corrected(
 
 
 def misspellings(
-    text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
+    words: Iterable[str], searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer
 ) -> list[Misspelling]:
-    """Return the words of a query that no passage holds, each once, in order."""
-    return [
-        Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer))
-        for word in unknown_words(text, searchers, snapshot, analyzer)
-    ]
+    """Return words that no passage holds with the nearest one of the passages: the first words of a long query."""
+    pairs, work = list[Misspelling](), 0
+    for word in words:
+        check_cancelled()
+        work += _WORK_OF_WORD + min(len(word), _LONGEST) ** 2
+        if work > _MOST_WORK:
+            break
+        pairs.append(Misspelling(word, _nearest(word.casefold(), searchers, snapshot, analyzer)))
+    return pairs
 
 
 def unknown_words(text: str, searchers: Searchers, snapshot: IndexSnapshot, analyzer: Analyzer) -> list[str]:
-    """Return the words of a query that no passage holds, in no language, each once, in order."""
+    """Return the words of a query that no passage holds, each once, in order."""
     spans = content_spans(text, analyzer)
     known_tokens = searchers.held([token for *_, token in spans], snapshot)
     unknown = [(start, end) for start, end, token in spans if token not in known_tokens]
@@ -129,17 +142,22 @@ def unknown_words(text: str, searchers: Searchers, snapshot: IndexSnapshot, anal
         return []
     asking_ends = {match.end() for match in _ASKS_FOR_A_MEASURE.finditer(text)}
     words = dict.fromkeys(text[start:end] for start, end in unknown if end not in asking_ends)
-    return [word for word in words if not _is_of_another_language(word, searchers, snapshot)]
+    foreign_words = _words_of_other_languages(words, searchers, snapshot)
+    return [word for word in words if word not in foreign_words]
 
 
-def _is_of_another_language(word: str, searchers: Searchers, snapshot: IndexSnapshot) -> bool:
-    """Return whether passages whose words are read by the rules of another language hold a word."""
-    groups = list(searchers.words.groups())[1:]
-    tokens = {token for group in groups for token in searchers.words.analyzer_of(group).tokens(word)}
-    if not tokens:
-        return False
-    rarity = searchers.idf({*tokens, UNKNOWN}, snapshot)
-    return any(rarity[token] < rarity[UNKNOWN] for token in tokens)
+def _words_of_other_languages(
+    words: Iterable[str], searchers: Searchers, snapshot: IndexSnapshot
+) -> set[str]:
+    """Return the words that passages hold whose words are read by the rules of another language."""
+    analyzers = [searchers.words.analyzer_of(group) for group in list(searchers.words.groups())[1:]]
+    tokens_by_word = {word: {token for each in analyzers for token in each.tokens(word)} for word in words}
+    rarity = searchers.idf({UNKNOWN}.union(*tokens_by_word.values()), snapshot)
+    return {
+        word
+        for word, tokens in tokens_by_word.items()
+        if any(rarity[token] < rarity[UNKNOWN] for token in tokens)
+    }
 
 
 def _nearest(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sleuth.engine.queries import WordPattern, content_spans
+from sleuth.engine.queries import MOST_SIGNS, WordPattern, content_spans
 from sleuth.engine.spelling import TWO_EDITS, UNKNOWN, unknown_words
 from sleuth.engine.synonyms import words_of
 from sleuth.engine.wider import WiderQuery
+from sleuth.remote import check_cancelled
 from sleuth.vectors import ask_if_able
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ MOST_WORDS: Final = 50
 """Words of each group that one word of a query is widened by: those of the most passages."""
 SHARES: Final[Mapping[str, float]] = {"prefix": 0.8, "1 edit": 0.7, "2 edits": 0.4, "synonym": 0.8}
 """What an added word counts, beside the word that it is added for."""
+_PARTLY: Final = f"other spellings are looked for of the first {MOST_SIGNS} words"
 _SHOWN: Final = 6
 _LEAST_FUZZY: Final = 3
 
@@ -61,10 +64,11 @@ def widened(
     it. So a passage with an added word in place of the word never has the better score.
 
     Args:
-        edits: by how many edits all words of the query may differ, 0 to 2.
+        edits: by how many edits the first `MOST_SIGNS` words of the query may differ, 0 to 2.
     """
     every: dict[str, list[AddedWord]] = {}
     notes: list[str] = []
+    patterns = {pattern.word.casefold(): pattern for pattern in query.patterns}
     words = (
         [query.text[start:end] for start, end, _ in content_spans(query.text, analyzer)]
         if edits
@@ -74,19 +78,19 @@ def widened(
             if word.isalpha() and not ask_if_able(embedder, "knows", word)
         ]
     )
-    patterns = {word.casefold(): WordPattern(word, "fuzzy", edits or 1) for word in words}
-    patterns |= {pattern.word.casefold(): pattern for pattern in query.patterns}
-    for word, pattern in patterns.items():
+    own = dict.fromkeys(word.casefold() for word in words)
+    patterns |= {word: WordPattern(word, "fuzzy", edits or 1) for word in own if word not in patterns}
+    notes += [_PARTLY] if edits and len(patterns) > MOST_SIGNS else []
+    for word, pattern in islice(patterns.items(), MOST_SIGNS):
+        check_cancelled()
         tokens = {word, *analyzer.tokens(word)}
         additions = [
             each for each in _matching(pattern, analyzer, searchers, snapshot) if each.token not in tokens
         ]
         every[word] = additions
-        if not additions and pattern in query.patterns:
-            has_word = bool(searchers.held(tokens, snapshot))
-            if not has_word:
-                what = "begins with" if pattern.kind == "prefix" else "is like"
-                notes.append(f"no word of the passages {what} {pattern.word!r}")
+        if not additions and pattern in query.patterns and not searchers.held(tokens, snapshot):
+            what = "begins with" if pattern.kind == "prefix" else "is like"
+            notes.append(f"no word of the passages {what} {pattern.word!r}")
     if synonyms is not None:
         for match in synonyms.matches(words_of(query.text)):
             terms = list(_held_synonyms(match.others, analyzer, searchers, snapshot))

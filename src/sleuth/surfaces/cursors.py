@@ -8,14 +8,12 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from sleuth.arguments import MOST_K
 from sleuth.engine import as_fusion
 from sleuth.errors import ArgumentError
 
 if TYPE_CHECKING:
     from sleuth.engine import SearchRequest
-
-MOST_DEPTH = 10_000
-"""Hits that all pages of a search by one leg hold at most."""
 
 
 def cursor_of(offset: int, request_values: Mapping[str, Any]) -> str:
@@ -48,8 +46,8 @@ def offset_of(cursor: str | None, request_values: Mapping[str, Any]) -> int:
 def depth(request: SearchRequest) -> int:
     """Return how many hits the pages of a search hold: those that its fusion fuses, since rankings agree that far."""
     if request.sort is not None or (request.legs is not None and len(set(request.legs)) == 1):
-        return MOST_DEPTH
-    return min(MOST_DEPTH, as_fusion(request.fusion).pool)
+        return MOST_K
+    return min(MOST_K, as_fusion(request.fusion).pool)
 
 
 _WRITER = json.JSONEncoder(sort_keys=True, default=str)  # making one takes longer than writing a request

@@ -234,7 +234,7 @@ def test_resources(workspace: Workspace) -> None:
     [
         ("search", {}, "query must be given"),
         ("search", {"query": "x", "limit": 3}, "must be among all_copies, at, boost"),
-        ("search", {"query": "x", "k": 0}, "k must"),
+        ("search", {"query": "x", "k": -1}, "k must"),
         ("search", {"query": "x", "filter": "a:("}, ""),
         ("search", {"query": "x", "paths": "src"}, "paths must be a list"),
         ("search", {"query": "x", "max_tokens": 10}, "max_tokens must"),

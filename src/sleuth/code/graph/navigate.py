@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_name
 from sleuth.code.graph.resolve import CERTAIN, resolver_of
 from sleuth.code.graph.walker import GraphWalker, describe
 from sleuth.code.snapshots.places import is_below
@@ -19,6 +19,8 @@ from sleuth.remote import check_cancelled
 from sleuth.text import spellings_near
 
 _LETTERS = string.ascii_letters + string.digits + "_"
+_MOST_STEPS = 6
+"""Steps of a dotted name that are looked up one after the other: package, module, class, method, and two to spare."""
 _MOST_FILES = 2_000
 """Files whose definitions are compared with a name that nothing has."""
 
@@ -106,7 +108,7 @@ class Navigator:
     def find_definition(self, name: str) -> list[dict[str, Any]]:
         """Return where a name, or a dotted name whose last steps match, is defined; code before tests."""
         definitions = sorted(
-            self._snapshot.definitions(name),
+            self._snapshot.definitions(check_name(name)),
             key=lambda d: (d.file.category != "code", d.file.path, d.symbol.line),
         )
         return [
@@ -126,7 +128,7 @@ class Navigator:
         A name with dots counts uses that mean that definition, and those of its last part that may: their `certain` is
         False, and they stand last. A use is not certain if nothing says what it means, or if the name alone does.
         """
-        last = name.rpartition(".")[2]
+        last = check_name(name).rpartition(".")[2]
         targets = {(d.file.key, d.index) for d in self._snapshot.definitions(name)} if "." in name else None
         references = []
         for i in self._snapshot.files_with("uses", last):
@@ -170,29 +172,31 @@ class Navigator:
         """Return names of definitions that are spelled like this one, at most three.
 
         Of a dotted name each step may be misspelled: `Modle.save` and `Model.svae` give `Model.save`. If nothing is
-        called like its last step, the part before it is looked up.
+        called like its last step, the part before it is looked up, unless it has more than `_MOST_STEPS` steps.
         """
+        check_cancelled()
+        name = check_name(name).strip(".")
         before, _, last = name.rpartition(".")
-        if not before:
-            return self._spelled_like(name, 3)
+        if not before.strip(". "):
+            return self._spelled_like(last, 3)
         steps = name.count(".") + 1
         near = {
             ".".join(definition.symbol.qualified.split(".")[-steps:])
             for other in {last, *self._spelled_like(last, 10)}
             for definition in self._snapshot.definitions(other)
         }
-        return difflib.get_close_matches(name, sorted(near), 3, 0.6) or self.near(before)
+        matches = difflib.get_close_matches(name, sorted(near), 3, 0.6)
+        return matches or (self.near(before) if steps <= _MOST_STEPS else [])
 
     def _spelled_like(self, name: str, most: int) -> list[str]:
         files = self._snapshot.files
         likely = self._snapshot.files_with("defines", *spellings_near(name, _LETTERS))
         for rows in ([files[at] for at in likely], files):
-            names = {
-                symbol.name
-                for row in rows[:_MOST_FILES]
-                for symbol in self._snapshot.detail(row).symbols
-                if symbol.name[:1].lower() == name[:1].lower()
-            }
+            names = set[str]()
+            for row in rows[:_MOST_FILES]:
+                check_cancelled()
+                symbols = self._snapshot.detail(row).symbols
+                names.update(symbol.name for symbol in symbols if symbol.name[:1].lower() == name[:1].lower())
             if near := difflib.get_close_matches(name, sorted(names), most, 0.6):
                 return near
         return []
@@ -252,7 +256,7 @@ class Navigator:
         return sorted(out, key=lambda t: (t.hops, -t.confidence, t.file_path, t.line))
 
     def _known(self, name: str) -> list[Definition]:
-        definitions = self._snapshot.definitions(name)
+        definitions = self._snapshot.definitions(check_name(name))
         if not definitions:
             near = ", ".join(self.near(name)) or "nothing"
             raise ArgumentError(f"name must be defined in the snapshot, got {name!r}; near it: {near}")

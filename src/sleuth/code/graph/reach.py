@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_name
 from sleuth.code.graph.resolve import resolver_of
 from sleuth.code.parsing.kinds import CONTAINERS
 from sleuth.code.snapshots.snapshot import Definition, Snapshot
@@ -72,7 +72,7 @@ def call_path(snapshot: Snapshot, start: str, end: str, hops: int = 10) -> list[
 
 
 def _definitions(snapshot: Snapshot, name: str, argument: str) -> list[Definition]:
-    definitions = snapshot.definitions(name)
+    definitions = snapshot.definitions(check_name(name, argument))
     if not definitions:
         raise ArgumentError(f"{argument} must be defined in the snapshot, got {name!r}")
     return definitions

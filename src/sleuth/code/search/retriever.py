@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
-from sleuth.arguments import check_count, check_query
+from sleuth.arguments import MOST_K, check_count, check_query, is_blank
 from sleuth.code.search.context import RetrievedContexts
 from sleuth.code.search.exact import MOST, definitions_meant, spots_of
 from sleuth.code.search.filters import CodeFilter, read_filter
@@ -159,7 +159,7 @@ class CodeRetriever:
         repository = self.storage.repository(str(repo_id) if isinstance(repo_id, UUID) else repo_id)
         snapshot = self.storage.open_snapshot(repository, self.storage.snapshot(repository, snapshot_id))
         allowed = read_filter(snapshot, filters, functions=granularity == "function")
-        if not query.strip() or limit == 0:
+        if is_blank(query) or limit == 0:
             return RetrievedContexts()
         find = search_functions if granularity == "function" else search
         answer = find(
@@ -202,7 +202,7 @@ class CodeRetriever:
                 f"embedding_provider must be given for strategy {strategy!r}, got None; "
                 "pass one to CodeRetriever or use strategy='keyword'"
             )
-        return check_count(limit, "limit")
+        return check_count(limit, "limit", most=MOST_K)
 
 
 def check_granularity(granularity: str, per_file: int | None, strategy: str) -> None:

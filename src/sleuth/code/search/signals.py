@@ -26,9 +26,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sleuth.arguments import MOST_NAME
 from sleuth.code.search.phrases import READ, phrase_scores
 from sleuth.code.search.query import Query, parts_of
 from sleuth.code.search.stems import Stems
+from sleuth.remote import check_cancelled
 
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
@@ -205,7 +207,8 @@ def named(snapshot: Snapshot, query: Query) -> Scores:
             5,
         )
     for name in query.names:
-        parts = parts_of(name)
+        check_cancelled()
+        parts = parts_of(name) if len(name) <= MOST_NAME else []
         if len(parts) > 1:
             for end in range(len(parts), 1, -1):
                 modules = snapshot.modules.get(".".join(parts[:end]), ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import check_count, check_query
+from sleuth.arguments import check_count, check_query, is_blank
 from sleuth.code.search.context import piece_id
 from sleuth.code.search.filters import chunk_metadata, file_metadata, read_tree
 from sleuth.code.search.fusion import Piece
@@ -74,7 +74,7 @@ class SnapshotRetriever:
         tree = as_filter(filter)
         repository = self._storage.repository(self._repository)
         snapshot = self._storage.open_snapshot(repository, self._storage.snapshot(repository, self._snapshot))
-        if not k or not query.strip():
+        if not k or is_blank(query):
             return Ranking(())
         allowed = read_tree(snapshot, tree)
         strategy = "keyword" if self._embedder is None else "hybrid"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.arguments import MOST_NAME
 from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
@@ -176,7 +177,9 @@ def search(
         snapshot = place.snapshot
         retriever = CodeRetriever(place.storage, embedder_for(request))
         hits = retriever.run(request, snapshot.repository.id, snapshot.info.id)
-        near = [] if hits or len(text.split()) != 1 else Navigator(snapshot).near(text.strip())
+        name = text.strip()
+        is_name = len(name.split()) == 1 and len(name) <= MOST_NAME
+        near = Navigator(snapshot).near(name) if is_name and not hits else []
     if json:
         parts = [part.to_dict() for part in hits.parts]
         plain = [hit.to_dict() for hit in hits]

@@ -44,9 +44,6 @@ class TurnBody(BaseModel):
 class AskBody(SearchRequest):
     """A question."""
 
-    k: Annotated[
-        int, Field(ge=1, le=100, description="Passages that the answer is written from, at most.")
-    ] = 10
     passages: Annotated[bool, Field(description="Give the passages too.")] = False
     history: Annotated[
         Sequence[TurnBody],

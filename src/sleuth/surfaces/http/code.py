@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +10,9 @@ from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
+from sleuth.arguments import MOST_NAME, MOST_QUERY
 from sleuth.code import CodeRequest
 from sleuth.errors import ArgumentError
-from sleuth.request import DEFAULT_K
 from sleuth.surfaces.http.answers import GONE, MISSING, Remarks, json_response, remarks_of
 from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import Call, CurrentCall
@@ -25,7 +24,14 @@ if TYPE_CHECKING:
 router = json_router("code")
 
 NameParam = Annotated[
-    str, Query(min_length=1, max_length=1000, description="A name, or a dotted name such as Class.method.")
+    str,
+    Query(
+        description="A name, or a dotted name such as Class.method.",
+        json_schema_extra={
+            "minLength": 1,
+            "maxLength": MOST_NAME,
+        },  # `check_name` refuses others, as at every door
+    ),
 ]
 RepositoryParam = Annotated[
     str | None,
@@ -74,13 +80,6 @@ async def _at_snapshot(
     return json_response(await call.read(work))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CodeBody(CodeRequest):
-    """A search for code."""
-
-    k: Annotated[int, Field(ge=0, le=1000, description="How many pieces of code.")] = DEFAULT_K
-
-
 class StaleFiles(BaseModel):
     """What differs between the worktrees that the server offers and their newest snapshots."""
 
@@ -104,7 +103,7 @@ class CodeSearchResponse(AtSnapshot, Remarks):
 
 
 @router.post("/v1/code/search", response_model=CodeSearchResponse, responses=MISSING)
-async def search(body: CodeBody, call: CurrentCall) -> Response:
+async def search(body: CodeRequest, call: CurrentCall) -> Response:
     """Find the code that answers a question."""
 
     def read(snapshot: Snapshot) -> dict[str, Any]:
@@ -235,7 +234,7 @@ class MapResponse(AtSnapshot):
 async def repository_map(
     call: CurrentCall,
     budget: Annotated[int, Query(ge=0, le=100_000, description="Tokens.")] = 1000,
-    query: Annotated[str, Query(max_length=10_000, description="Words that matter most.")] = "",
+    query: Annotated[str, Query(max_length=MOST_QUERY, description="Words that matter most.")] = "",
     focus: Annotated[
         list[str] | None, Query(max_length=100, description="Files or folders that matter most.")
     ] = None,

@@ -20,9 +20,6 @@ from sleuth.types import Ranking, RetrievedItem
 
 router = json_router("search")
 
-MOST_HITS = 1000
-"""Hits of one page at most."""
-
 SOURCES_POOL = 100
 """Hits that several sources find at most (`sleuth.engine.sources.POOL`), and that a reranker orders."""
 
@@ -39,7 +36,6 @@ FilterField = Annotated[
 class SearchBody(SearchRequest):
     """A search, page by page."""
 
-    k: Annotated[int, Field(ge=0, le=MOST_HITS, description="Passages on this page.")] = 10
     snippets: Annotated[
         bool, Field(description="Give of each passage the window that shows why it matches.")
     ] = False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from sleuth.arguments import MOST_NAME
 from sleuth.engine import SearchRequest
 
 MOST_RESULTS = 100
-"""Results of one answer at most."""
+"""Lines and commits of one answer at most."""
 
 INSTRUCTIONS = """Searches the documents and the code of one folder, named by indexed_root in every answer.
 Start with search; fetch what a result shows in part; definitions and references follow a name through code; grep
@@ -42,6 +43,7 @@ class ToolSchema(NamedTuple):
 
 _Properties = dict[str, dict[str, Any]]
 
+_NAME = {"type": "string", "minLength": 1, "maxLength": MOST_NAME}
 _PATHS = {
     "type": "array",
     "items": {"type": "string"},
@@ -64,13 +66,6 @@ _PAGE: _Properties = {
 }
 
 
-def _search_options() -> _Properties:
-    """Return the schema of each option of a search."""
-    options = SearchRequest.properties()
-    options["k"] |= {"minimum": 1, "maximum": MOST_RESULTS}
-    return options
-
-
 TOOLS = (
     ToolSchema(
         "search",
@@ -79,7 +74,7 @@ TOOLS = (
         "Takes natural language, identifiers, error messages and stack traces. Returns the best first, with text, "
         "path and lines. grade says how well they fit: likely answers, may help, or nothing close.",
         {
-            **_search_options(),
+            **SearchRequest.properties(),
             "queries": {
                 "type": "array",
                 "items": {"type": "string"},
@@ -106,7 +101,7 @@ TOOLS = (
         "Go to definition",
         "Find where a class, function, method or constant is defined, with its code.",
         {
-            "name": {"type": "string", "description": "A name, or a dotted one such as TokenBucket.refill."},
+            "name": _NAME | {"description": "A name, or a dotted one such as TokenBucket.refill."},
             **_AT,
             **_PAGE,
         },
@@ -117,10 +112,7 @@ TOOLS = (
         "List every use of a name in code: calls, imports, subclasses. Each with its line, its role and the "
         "definition that is meant.",
         {
-            "name": {
-                "type": "string",
-                "description": "A name; a dotted one counts only uses of that definition.",
-            },
+            "name": _NAME | {"description": "A name; a dotted one counts only uses of that definition."},
             **_AT,
             **_PAGE,
         },

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sleuth.arguments import check_count, check_names
+from sleuth.arguments import MOST_K, check_count, check_name, check_names
 from sleuth.engine import SearchRequest
 from sleuth.errors import ArgumentError
 from sleuth.request import DEFAULT_K, defaults
@@ -135,9 +135,7 @@ class Tools:
 
         wordings = wordings_of(query, queries)
         query = wordings[0]
-        request = SearchRequest.read(
-            {"query": query, "k": min(check_count(k, least=1), MOST_RESULTS), **options}
-        )
+        request = SearchRequest.read({"query": query, "k": k, **options})
         if self._rerankers is not None:
             request.check_offered(self._rerankers)
         stated = {"query": wordings, "paths": paths, "at": at, **request.changed()}
@@ -145,7 +143,8 @@ class Tools:
         head = self._head()
         tree = all_of(as_filter(request.filter), self._below(paths))
         with self._span(query, request.k), self._sources(at) as sources:
-            ranking = search(sources, replace(request, k=offset + request.k + 1, filter=tree), wordings)
+            depth = min(offset + request.k + 1, MOST_K)
+            ranking = search(sources, replace(request, k=depth, filter=tree), wordings)
             if self._allowed is not None:
                 ranking = ranking.without_details()
             hits = ranking[offset : offset + request.k]
@@ -157,7 +156,7 @@ class Tools:
             "failures": [f"{part.name}: {part.error}" for part in ranking.failures],
             "notes": list(ranking.notes),
         }
-        more = len(ranking) > offset + request.k
+        more = request.k > 0 and len(ranking) > offset + request.k
         return self._page(
             head | assessed | {key: lines for key, lines in remarks.items() if lines},
             graded,
@@ -208,7 +207,7 @@ class Tools:
         """Return where a name is defined, with the code."""
         from sleuth.code import Navigator
 
-        request = {"definitions": _text(name, "name"), "at": at}
+        request = {"definitions": check_name(name), "at": at}
         head = self._head()
         graded = []
         for snapshot in self._workspace.snapshots_at(at):
@@ -224,7 +223,7 @@ class Tools:
         """Return every use of a name, with its role and the definition that it refers to."""
         from sleuth.code import Navigator
 
-        request = {"references": _text(name, "name"), "at": at}
+        request = {"references": check_name(name), "at": at}
         head = self._head()
         graded = []
         counts = {"certain": 0, "uncertain": 0}

@@ -73,14 +73,13 @@ class PageState:
 
     @classmethod
     def of(cls, parameters: QueryParams, offered: Sequence[str]) -> PageState:
-        """Read an address; what it says wrongly is left out."""
-        selection = tuple(name for name in dict.fromkeys(parameters.getlist("in")) if name in offered)
+        """Read an address."""
         page, why = (number_in(parameters.get(name, "")) for name in ("page", "why"))
         filters = [*(text for text in parameters.getlist("f") if text.strip()), *_range(parameters)]
         return cls(
             query=parameters.get("q", "").strip(),
             filters=tuple(dict.fromkeys(filters))[:MOST_FILTERS],
-            sources=selection or tuple(offered),
+            sources=tuple(dict.fromkeys(parameters.getlist("in"))) or tuple(offered),
             page=min(max(1, page), MOST_PAGES),
             with_answer=parameters.get("answer") == "1",
             why=why,
