@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.arguments import is_blank
+from sleuth.arguments import MOST_K, is_blank
 from sleuth.compose import FEW, WINDOW, choose_among
 from sleuth.engine.candidates import Candidates
 from sleuth.engine.fusion import as_fusion
@@ -88,7 +88,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
             least = request.min_score
             return in_common(view, searchers, query.text, rows, snapshot=snapshot, least=least)
 
-        deepest = MOST if is_bounded else rows
+        deepest = MOST_K + WINDOW if is_bounded else rows  # what is bounded has no more rows
         candidates = Candidates(ranking, deepest, admit, snapshot=snapshot, request=request)
         is_reranked = reranked > 0 and not (query.is_lookup and reranking.is_default)
         is_whole = is_reranked or (is_listing and arrangement is None)
