@@ -543,14 +543,14 @@ def test_fields_have_names() -> None:
 
 
 def test_functions_are_short() -> None:
-    """No function has more than 60 lines."""
+    """No function has more than 100 lines, and one that has many tells one story."""
     lengths = {
         f"{path.relative_to(SRC)} {node.name}": node.end_lineno - node.lineno + 1
         for path in modules()
         for node in ast.walk(ast.parse(path.read_text("utf8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None
     }
-    assert {name: length for name, length in lengths.items() if length > 60} == {}
+    assert {name: length for name, length in lengths.items() if length > 100} == {}
 
 
 def test_files_are_short() -> None:
