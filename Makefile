@@ -46,13 +46,13 @@ agents: $(VENV)/.developed $(VENV)/.kernels ## install the conformance tests of 
 
 FRAMEWORKS := build/conformance-frameworks
 MTEB := build/conformance-mteb
-SUITES = $(filter-out %_mteb.py %_sentence_transformers.py,$(wildcard tests/integrations/conformance_*.py))
+SUITES = $(filter-out %_mteb.py %_sentence_transformers.py,$(wildcard tests/plugins/frameworks/conformance_*.py))
 CONFORMANCE := -m pytest -o addopts= -o asyncio_mode=auto --noconftest
 conformance: $(FRAMEWORKS)/.installed build ## the conformance suites of frameworks, and tests of adapters that need them, in an environment of their own
 	PYTHONPATH=. $(FRAMEWORKS)/bin/python $(CONFORMANCE) $(SUITES) tests/evaluate/test_ir_datasets.py
 
 conformance-mteb: $(MTEB)/.installed build ## the mock tasks of MTEB and models of sentence-transformers, which bring PyTorch (6 GB), in an environment of their own
-	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) tests/integrations/conformance_mteb.py tests/integrations/conformance_sentence_transformers.py
+	PYTHONPATH=. $(MTEB)/bin/python $(CONFORMANCE) tests/plugins/frameworks/conformance_mteb.py tests/plugins/frameworks/conformance_sentence_transformers.py
 
 # pip takes many minutes to choose versions of so many packages. Some of them are built by a setuptools that still has pkg_resources.
 build/old-setuptools.txt:

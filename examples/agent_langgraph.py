@@ -21,7 +21,7 @@ from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 
 from sleuth import Engine, index_path, open_code
-from sleuth.integrations.langgraph import SleuthToolkit
+from sleuth.plugins.frameworks.langgraph import SleuthToolkit
 
 QUESTION = "When are tokens refilled, and who calls the method that does it?"
 STEPS: tuple[tuple[str, dict[str, Any]], ...] = (

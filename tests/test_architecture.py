@@ -70,7 +70,6 @@ ALLOWED: dict[str, set[str]] = {
     "engine": ENGINE,
     "cluster": GROUND | {"engine", "ingest", "lexical", "dense", "remote"},
     "surfaces": ENGINE - INTERNAL | {"engine", "cluster", "evaluate"},
-    "integrations": BASE | {"filters", "engine", "vector_store", "text", "remote", "evaluate", "surfaces"},
     "testing": BASE | {"filters", "knowledge_base"},
     "__main__": {"surfaces"},
     "__init__": set(),
@@ -352,7 +351,7 @@ def test_folders_of_a_room_are_layers(room: str) -> None:
         assert below <= FOLDERS[room][folder] | {folder}, path
 
 
-MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli", "sleuth.integrations", "sleuth.plugins"}
+MODULES_FOR_ALL = {"sleuth.testing", "sleuth.surfaces.cli", "sleuth.plugins.frameworks", "sleuth.plugins"}
 """Packages whose modules are imported by name: one for each server, suite, command or framework."""
 
 

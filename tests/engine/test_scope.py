@@ -10,11 +10,11 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, FilterError
 from sleuth.cluster import ShardedEngine
-from sleuth.engine import Count, Facet, import_vectors, narrowing
+from sleuth.engine import Count, Facet, narrowing
 from sleuth.engine.scope import prefix_of
 from sleuth.errors import EmbeddingError
 from sleuth.filters import as_filter
-from sleuth.vector_store import StoredVectors
+from sleuth.plugins.importers import StoredVectors, import_vectors
 
 DOCUMENTS = [
     Document("Our tokens are refilled.", {"source": "ours.md", "tenant": "us"}),

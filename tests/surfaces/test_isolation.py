@@ -24,10 +24,9 @@ from hypothesis.stateful import (
 
 from sleuth import ArgumentError, Document, Engine
 from sleuth.cluster import ShardedEngine
-from sleuth.engine import import_vectors
+from sleuth.plugins.importers import import_vectors, read_vectors
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.http import ServerSettings, add_key, bind, build_server
-from sleuth.vector_store import read_vectors
 from tests.examples import examples
 
 TENANTS = ("acme", "globex")

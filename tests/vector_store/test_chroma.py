@@ -12,8 +12,9 @@ import pytest
 from sleuth.engine import Engine
 from sleuth.errors import ArgumentError, EmbedderMismatchError, EmbeddingError, FilterError, RetrievalError
 from sleuth.ingest import read
+from sleuth.plugins.importers import read_chroma
 from sleuth.types import Document
-from sleuth.vector_store import ChromaStore, Retriever, SleuthVectorStore, VectorStoreRetriever, read_chroma
+from sleuth.vector_store import ChromaStore, Retriever, SleuthVectorStore, VectorStoreRetriever
 from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
 
 pytestmark = pytest.mark.usefixtures("langchain_chroma")
@@ -36,7 +37,7 @@ def test_a_store_without_an_embedder_is_given_ours(folder: Path) -> None:
     """A Chroma without an embedding function is searched with the retriever's embedder, without a download."""
     from langchain_chroma import Chroma
 
-    from sleuth.vector_store.chroma import open_client
+    from sleuth.vector_store import open_client
 
     bare = Chroma(client=open_client(folder), collection_name="docs")
     results = Retriever(bare, Words()).retrieve_with_scores("Python is a programming language.", k=1)
@@ -45,7 +46,7 @@ def test_a_store_without_an_embedder_is_given_ours(folder: Path) -> None:
 
 def test_telemetry_is_off(folder: Path) -> None:
     """The client's telemetry is disabled."""
-    from sleuth.vector_store.chroma import open_client
+    from sleuth.vector_store import open_client
 
     assert open_client(folder).get_settings().anonymized_telemetry is False
 

@@ -14,11 +14,10 @@ import numpy as np
 import pytest
 
 from sleuth import Engine
-from sleuth.engine import import_vectors
 from sleuth.errors import ArgumentError, EmbedderMismatchError
-from sleuth.vector_store import read_vectors
+from sleuth.plugins.importers import import_vectors, read_vectors
 from tests.commands import sleuth
-from tests.vector_store.test_import import Counted
+from tests.plugins.importers.test_import import Counted
 
 TEXTS = [f"tide {word} moon" for word in ("one", "two", "three", "four", "five", "six")]
 VECTORS = np.array(Counted().embed_documents(TEXTS), np.float32)
@@ -105,9 +104,9 @@ def test_what_does_not_fit_is_refused(rows: Path, tmp_path: Path) -> None:
 KILLED_IMPORT = """
 import os, signal
 from sleuth import Engine
-from sleuth.engine import import_vectors
-from sleuth.vector_store import StoredVectors, read_vectors
-from tests.vector_store.test_import import Counted
+from sleuth.plugins.importers import import_vectors
+from sleuth.plugins.importers import StoredVectors, read_vectors
+from tests.plugins.importers.test_import import Counted
 
 source = read_vectors("rows.jsonl", "vectors.npy")
 

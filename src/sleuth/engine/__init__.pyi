@@ -9,14 +9,12 @@ from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.encoder import EncoderReranker as EncoderReranker
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
-from sleuth.engine.importing import ImportReport as ImportReport
-from sleuth.engine.importing import aimport_vectors as aimport_vectors
-from sleuth.engine.importing import import_vectors as import_vectors
 from sleuth.engine.index import IndexBackend as IndexBackend
 from sleuth.engine.index import StoreBackend as StoreBackend
 from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
+from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
 from sleuth.engine.request import SearchRequest as SearchRequest
 from sleuth.engine.reranking import RerankModel as RerankModel
 from sleuth.engine.searching import IndexSearch as IndexSearch
@@ -61,7 +59,6 @@ from sleuth.engine.ranking import PoolRequest as PoolRequest
 from sleuth.engine.ranking import Pools as Pools
 from sleuth.engine.refresh import changes_of as changes_of
 from sleuth.engine.refresh import index_changes as index_changes
-from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY
 from sleuth.engine.search import Searchers as Searchers
 from sleuth.engine.search import SearchersOfNewest as SearchersOfNewest
 from sleuth.engine.search import check_legs as check_legs

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 TABLE: Final[dict[str, dict[str, str]]] = {
-    "commands": {"models": "sleuth.plugins.neural.models"},
+    "commands": {"import": "sleuth.plugins.importers.command", "models": "sleuth.plugins.neural.models"},
     "embedders": {
         "onnx": "sleuth.plugins.neural:OnnxEmbedder",
         "sentence-transformers": "sleuth.plugins.embedders:SentenceTransformerEmbedder",

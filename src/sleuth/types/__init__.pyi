@@ -1,3 +1,4 @@
+from sleuth.types.documents import RESERVED as RESERVED
 from sleuth.types.documents import Chunk as Chunk
 from sleuth.types.documents import Document as Document
 from sleuth.types.rankings import Explanation as Explanation
@@ -8,7 +9,6 @@ from sleuth.types.rankings import RetrievedItem as RetrievedItem
 __all__: list[str]
 
 # Not public: for the other rooms.
-from sleuth.types.documents import RESERVED as RESERVED
 from sleuth.types.documents import UPLOAD as UPLOAD
 from sleuth.types.documents import StoredDocument as StoredDocument
 from sleuth.types.rankings import HIDDEN_ERROR as HIDDEN_ERROR

@@ -1,27 +1,45 @@
-"""Reads rows, with or without vectors, from tables in memory and from Parquet, Arrow, JSON lines and numpy files."""
+"""Reads rows from tables in memory and from Parquet, Arrow, JSON lines and numpy files."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from sleuth.errors import ArgumentError, MissingPackageError
 from sleuth.types import Document
-from sleuth.vector_store.stored import BATCH, StoredVector, StoredVectors, row_document
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 
 T = TypeVar("T")
 
 
+BATCH: Final = 500
+"""Rows that are read at a time."""
+
 TEXT_FIELDS: Final = ("text", "page_content", "content", "body")
 """Columns that hold the text where no other is named: the first of these that a table has."""
+
+
+def row_document(row: Mapping[str, Any], place: str, text_field: str, id_field: str) -> Document:
+    """Return a row as a document; fields that are neither text nor id, and are not None, are metadata.
+
+    A field `metadata` that holds further fields, as LangChain writes it, counts as these.
+
+    Args:
+        place: names the row in messages.
+
+    Raises:
+        ArgumentError: a row without a text.
+    """
+    text, id = row.get(text_field), row.get(id_field)
+    if not isinstance(text, str):
+        raise ArgumentError(f"{place} must have a {text_field!r}, got {text!r} and the fields {sorted(row)}")
+    more = row.get("metadata")
+    fields = {**more, **row} if isinstance(more, Mapping) else dict(row)
+    own = {text_field, id_field} | ({"metadata"} if isinstance(more, Mapping) else set())
+    metadata = {key: value for key, value in fields.items() if value is not None and key not in own}
+    return Document(text, metadata, id=None if id is None else str(id))
 
 
 class ArrowTable(Protocol):
@@ -77,67 +95,6 @@ def _items_of(documents: Iterable[Any] | ArrowTable) -> Iterator[Any]:
         raise ArgumentError(f"documents must have columns with names, got {documents!r}: {error}") from error
 
 
-def read_vectors(
-    path: str | Path,
-    vectors: str | Path | None = None,
-    *,
-    text_field: str = "text",
-    id_field: str = "id",
-    vector_field: str = "vector",
-) -> StoredVectors:
-    """Return the rows of a file, or of a folder of files, with their vectors, which are never all in memory.
-
-    Args:
-        path: of the rows, as of `read_rows`.
-        vectors: a numpy file (`.npy`), shape (rows, dimension), in the order of the rows; None where the rows have a
-            field with their vectors.
-        text_field, id_field, vector_field: names of fields, of which the others are metadata; rows without an id are
-            named by a hash of their content.
-
-    Raises:
-        ArgumentError: a file of another kind, a row without text or vector, or another number of vectors than rows.
-        MissingPackageError: pyarrow, which reads Parquet and Arrow, is not installed.
-    """
-    matrix = None if vectors is None else _matrix(Path(vectors))
-    rows = _with_vectors(path, matrix, text_field, id_field, vector_field)
-    return StoredVectors(str(path), rows, _count(Path(path)) if matrix is None else len(matrix))
-
-
-def _with_vectors(
-    path: str | Path, matrix: NDArray[Any] | None, text_field: str, id_field: str, vector_field: str
-) -> Iterator[StoredVector]:
-    number = 0
-    for number, row in enumerate(read_rows(path), 1):
-        values = dict(row)
-        if matrix is not None and number > len(matrix):
-            raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for at least {number}")
-        vector: Sequence[float] | None = values.pop(vector_field, None)
-        if matrix is not None:
-            vector = matrix[number - 1].tolist()
-        place = f"row {number} of {path}"
-        document = row_document(values, place, text_field, id_field)
-        if not vector:
-            raise ArgumentError(f"{place} must have a {vector_field!r}, got {sorted(row)}")
-        yield StoredVector(document, vector)
-    if matrix is not None and number < len(matrix):
-        raise ArgumentError(f"vectors must be as many as rows, got {len(matrix)} for {number}")
-
-
-def _matrix(path: Path) -> NDArray[np.floating[Any]]:
-    """Map a numpy file, whose pages are read when they are used."""
-    import numpy as np
-
-    try:
-        matrix: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, OSError) as error:
-        raise ArgumentError(f"vectors must be a numpy file (.npy), got {str(path)!r}: {error}") from error
-    if matrix.ndim != 2 or matrix.dtype.kind != "f":
-        raise ArgumentError(
-            f"vectors must be floats of shape (rows, dimension), got {matrix.dtype} of shape {matrix.shape}"
-        )
-    return matrix
-
-
 def read_rows(path: str | Path) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a file as mappings from column to value; of a folder, of its files by name.
 
@@ -184,20 +141,6 @@ def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
     from pyarrow import parquet
 
     return _unpacked(parquet.ParquetFile(path).iter_batches(BATCH))
-
-
-def _parquet_counts(path: Path) -> Iterator[int]:
-    from pyarrow import parquet
-
-    yield parquet.ParquetFile(path).metadata.num_rows
-
-
-def _count(path: Path) -> int | None:
-    """Return how many rows the files of a path say they have; None where one of them does not say."""
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    if not all(file.is_file() and file.suffix == ".parquet" for file in files):
-        return None
-    return sum(next(_by_arrow(_parquet_counts)(file)) for file in files)
 
 
 def _arrow_rows(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -35,7 +35,6 @@ COMMANDS = {
     "ask": "ask",
     "summarize": "ask",
     "plugins": "plugins",
-    "import": "imports",
     "eval": "eval",
     "web": "web",
     "kb": "kb",

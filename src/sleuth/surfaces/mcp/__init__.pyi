@@ -7,6 +7,7 @@ from sleuth.surfaces.mcp.installation import Edit as Edit
 from sleuth.surfaces.mcp.installation import install as install
 from sleuth.surfaces.mcp.installation import uninstall as uninstall
 from sleuth.surfaces.mcp.schemas import TOOLS as TOOLS
+from sleuth.surfaces.mcp.schemas import ToolSchema as ToolSchema
 from sleuth.surfaces.mcp.server import build_server as build_server
 from sleuth.surfaces.mcp.tools import Tools as Tools
 from sleuth.surfaces.mcp.workspace import Workspace as Workspace
@@ -15,4 +16,3 @@ __all__: list[str]
 
 # Not public: for the other rooms.
 from sleuth.surfaces.mcp.clients import Scope as Scope
-from sleuth.surfaces.mcp.schemas import ToolSchema as ToolSchema

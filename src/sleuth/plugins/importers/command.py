@@ -1,0 +1,210 @@
+"""sleuth import: imports the documents and vectors of another store."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sleuth.surfaces.cli import (
+    IndexOption,
+    JsonOption,
+    console,
+    index_folder,
+    new_or_open_index,
+    print_json,
+    say,
+)
+from sleuth.surfaces.cli.app import app
+
+if TYPE_CHECKING:
+    from sleuth.plugins.importers import ImportReport, StoredVectors
+
+EmbedderOption = Annotated[
+    str | None,
+    typer.Option("--embedder", help="Embedder that made the vectors, such as ollama:nomic-embed-text."),
+]
+ReEmbedOption = Annotated[bool, typer.Option("--re-embed", help="Discard the vectors and make new ones.")]
+
+CollectionOption = Annotated[
+    str | None,
+    typer.Option("--collection", "-c", help="Name of the collection; needed if there are several."),
+]
+IdFieldOption = Annotated[str, typer.Option("--id-field", help="Field of the id.")]
+TextFieldOption = Annotated[str, typer.Option("--text-field", help="Field of the text.")]
+
+EXAMPLES = """[bold]Examples[/bold]
+
+  sleuth import chroma ./chroma_db --embedder ollama:nomic-embed-text --index ./index
+
+  sleuth import faiss ./faiss_index --embedder openai:text-embedding-3-small
+
+  sleuth import lancedb ./lancedb --table docs --re-embed
+
+  sleuth import qdrant http://localhost:6333 --collection docs --embedder ollama:nomic-embed-text
+
+  sleuth import elasticsearch dump.jsonl --text-field body
+
+  sleuth import vectors docs.parquet --text-field body --vector-field embedding --embedder ollama:nomic-embed-text
+
+  sleuth import vectors docs.jsonl --vectors docs.npy --embedder ollama:nomic-embed-text
+
+An import that was broken off goes on when the command is run again.
+"""
+
+imports = typer.Typer(
+    name="import",
+    help="Import the documents and vectors of another store.",
+    no_args_is_help=True,
+    epilog=EXAMPLES,
+)
+app.add_typer(imports)
+
+
+@imports.command("chroma", epilog=EXAMPLES)
+def chroma(
+    path: Annotated[Path, typer.Argument(help="Folder of the Chroma.")],
+    collection: CollectionOption = None,
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a collection of an embedded Chroma with its vectors; creates a missing index."""
+    from sleuth.plugins.importers import read_chroma
+
+    _import(read_chroma(path, collection), index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("faiss", epilog=EXAMPLES)
+def faiss(
+    path: Annotated[Path, typer.Argument(help="Folder that LangChain's FAISS saved.")],
+    name: Annotated[str, typer.Option("--name", help="Name of its two files.")] = "index",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a FAISS of LangChain with its vectors. Its pickle is read as data: nothing in it is run."""
+    from sleuth.plugins.importers import read_faiss
+
+    _import(read_faiss(path, name), index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("lancedb", epilog=EXAMPLES)
+def lancedb(
+    path: Annotated[Path, typer.Argument(help="Folder of the LanceDB.")],
+    table: Annotated[
+        str | None, typer.Option("--table", help="Name of the table; needed if there are several.")
+    ] = None,
+    text_field: TextFieldOption = "text",
+    id_field: IdFieldOption = "id",
+    vector_field: Annotated[str, typer.Option("--vector-field", help="Column of the vector.")] = "vector",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a table of LanceDB with its vectors."""
+    from sleuth.plugins.importers import read_lancedb
+
+    fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
+    _import(read_lancedb(path, table, **fields), index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("qdrant", epilog=EXAMPLES)
+def qdrant(
+    place: Annotated[str, typer.Argument(help="Folder of local mode, or address of a server.")],
+    collection: CollectionOption = None,
+    text_field: Annotated[
+        str, typer.Option("--text-field", help="Key of the text in the payload.")
+    ] = "page_content",
+    vector: Annotated[
+        str, typer.Option("--vector", help="Name of the vector; needed if there are several.")
+    ] = "",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a collection of Qdrant with its vectors. The key of a server comes from $QDRANT_API_KEY."""
+    import os
+
+    from sleuth.plugins.importers import read_qdrant
+
+    key = os.environ.get("QDRANT_API_KEY") or None
+    source = read_qdrant(place, collection, api_key=key, text_field=text_field, vector=vector)
+    _import(source, index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("elasticsearch", epilog=EXAMPLES)
+def elasticsearch(
+    path: Annotated[Path, typer.Argument(help="JSON lines: hits, or pages of a scroll.")],
+    text_field: TextFieldOption = "text",
+    vector_field: Annotated[
+        str, typer.Option("--vector-field", help="Field of the vector; without it the index makes vectors.")
+    ] = "",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import a dump of Elasticsearch or OpenSearch, as a scroll or elasticdump writes it."""
+    from sleuth.plugins.importers import read_elasticsearch
+
+    source = read_elasticsearch(path, text_field=text_field, vector_field=vector_field)
+    _import(source, index, embedder, re_embed=re_embed, json=json)
+
+
+@imports.command("vectors", epilog=EXAMPLES)
+def vectors(
+    path: Annotated[
+        Path, typer.Argument(help="Rows with texts: .parquet, .arrow or .jsonl, or a folder of such.")
+    ],
+    vectors: Annotated[
+        Path | None, typer.Option("--vectors", help="A numpy file (.npy) with a vector for each row.")
+    ] = None,
+    text_field: TextFieldOption = "text",
+    id_field: IdFieldOption = "id",
+    vector_field: Annotated[
+        str, typer.Option("--vector-field", help="Field of the vector, where there is no numpy file.")
+    ] = "vector",
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> None:
+    """Import rows with vectors from files of any size. Creates a missing index."""
+    from sleuth.plugins.importers import read_vectors
+
+    fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
+    _import(read_vectors(path, vectors, **fields), index, embedder, re_embed=re_embed, json=json)
+
+
+def _import(
+    source: StoredVectors, index: Path | None, embedder: str | None, *, re_embed: bool, json: bool
+) -> None:
+    """Import with a line of progress on a terminal, and print the result."""
+    from sleuth.plugins.importers import import_vectors
+
+    target, err = index_folder(index), console(stderr=True)
+    whole = "" if source.count is None else f" of {source.count:,}"
+    with new_or_open_index(target, embedder) as engine, ExitStack() as stack:
+        progress = None
+        if err.is_terminal and not json:
+            status = stack.enter_context(err.status(f"importing {source.name}"))
+
+            def progress(now: ImportReport) -> None:
+                status.update(f"{now.read:,}{whole} documents")
+
+        report = import_vectors(engine, source, re_embed=re_embed, progress=progress)
+    if json:
+        print_json(report.to_dict())
+        return
+    blank = f", {report.blank:,} left out without text" if report.blank else ""
+    say(
+        f"{report.read:,}{whole} documents read: {report.added:,} added, {report.updated:,} updated, "
+        f"{report.unchanged:,} unchanged{blank} in {target}"
+    )

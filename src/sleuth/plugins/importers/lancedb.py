@@ -1,0 +1,58 @@
+"""Reads a table of LanceDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.plugins.importers.stored import StoredVector, StoredVectors, chosen_name
+from sleuth.vector_store import BATCH, row_document
+
+
+def read_lancedb(
+    path: str | Path,
+    table: str | None = None,
+    *,
+    text_field: str = "text",
+    id_field: str = "id",
+    vector_field: str = "vector",
+) -> StoredVectors:
+    """Return the rows of a table in a folder of LanceDB.
+
+    Args:
+        table: its name; may be left out where there is one.
+        text_field, id_field, vector_field: names of columns; further columns are metadata.
+
+    Raises:
+        ArgumentError: no such folder or table, or a column that is missing; lists the names.
+        MissingPackageError: lancedb is not installed.
+    """
+    if not Path(path).is_dir():
+        raise ArgumentError(f"path must be a folder of LanceDB, got {str(path)!r}")
+    try:
+        import lancedb
+    except ImportError as error:
+        raise MissingPackageError("lancedb", "imports", "reading LanceDB") from error
+    database = lancedb.connect(str(path))
+    names = sorted(part.stem for part in Path(path).glob("*.lance"))
+    name = chosen_name("table", table, names, str(path))
+    source = database.open_table(name)
+    columns = source.schema.names
+    for column in (text_field, vector_field):
+        if column not in columns:
+            raise ArgumentError(f"{column!r} must be a column of {name}, got {', '.join(columns)}")
+    rows = _rows(source, f"{path}/{name}", text_field, id_field, vector_field)
+    return StoredVectors(f"{path}/{name}", rows, source.count_rows())
+
+
+def _rows(
+    source: Any, name: str, text_field: str, id_field: str, vector_field: str
+) -> Iterator[StoredVector]:
+    number = 0
+    for batch in source.search().to_batches(BATCH):
+        for row in batch.to_pylist():
+            number += 1
+            vector = row.pop(vector_field)
+            yield StoredVector(row_document(row, f"row {number} of {name}", text_field, id_field), vector)

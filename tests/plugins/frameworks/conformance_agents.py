@@ -1,0 +1,109 @@
+"""The tools of `sleuth mcp` in LangGraph and Pydantic AI, with scripted models: `make conformance`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import BaseTool
+from pydantic_ai import Agent, ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from sleuth.plugins.frameworks.langgraph import SleuthToolkit
+from sleuth.plugins.frameworks.pydantic_ai import SleuthToolset
+from tests.plugins.frameworks.documents import check_examples
+from tests.surfaces.project import make_project
+
+ROOT = Path(__file__).parents[3]
+NAMES = ["search", "fetch", "definitions", "references", "grep", "history", "status"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An indexed repository with documents."""
+    return make_project(tmp_path_factory.mktemp("project") / "shop")
+
+
+@pytest.fixture
+def tools(project: Path) -> Iterator[dict[str, BaseTool]]:
+    """The tools of LangChain, by name."""
+    with SleuthToolkit(project / ".sleuth", project) as toolkit:
+        yield {tool.name: tool for tool in toolkit.get_tools()}
+
+
+def test_the_tools_of_langchain_are_those_of_the_server(tools: dict[str, BaseTool]) -> None:
+    """Names, required arguments and answers are those of `sleuth mcp`, sync and async."""
+    assert sorted(tools) == sorted(NAMES)
+    assert tools["search"].tool_call_schema["required"] == ["query"]  # type: ignore[index]
+    answer = tools["search"].invoke({"query": "when are tokens refilled", "k": 1})
+    assert json.loads(answer)["results"][0]["title"]
+    call = {"id": "docs/limits.md"}
+    answers = [tools["fetch"].invoke(call), asyncio.run(tools["fetch"].ainvoke(call))]
+    first, second = [
+        json.loads(each)["text"] for each in answers
+    ]  # whether files are stale may be told later
+    assert first == second
+
+
+def test_a_wrong_call_of_langchain_is_answered(tools: dict[str, BaseTool]) -> None:
+    """The reason goes to the model as the answer of the tool, marked as an error."""
+    call = {"name": "fetch", "args": {"id": "docs/missing.md"}, "id": "1", "type": "tool_call"}
+    message = tools["fetch"].invoke(call)
+    assert isinstance(message, ToolMessage)
+    assert message.status == "error"
+    assert "docs/missing.md" in message.text
+
+
+def test_the_agent_of_the_example_uses_every_tool() -> None:
+    """`examples/agent_langgraph.py` runs, and each tool answers without an error."""
+    run = subprocess.run(
+        [sys.executable, ROOT / "examples" / "agent_langgraph.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    kind_and_text = [line.partition(": ")[::2] for line in run.stdout.splitlines()]
+    answers = {kind: text for kind, text in kind_and_text if kind in NAMES}
+    assert sorted(answers) == sorted(NAMES)
+    assert all(text.startswith("{") for text in answers.values())
+    assert kind_and_text[-1][0] == "ai"
+
+
+def test_an_agent_of_pydantic_ai_calls_the_tools(project: Path) -> None:
+    """The model sees the tools with their schemas, gets their answers, and may mend a wrong call."""
+    seen: list[AgentInfo] = []
+    calls = [
+        ToolCallPart("fetch", {"id": "docs/missing.md"}),
+        ToolCallPart("fetch", {"id": "docs/limits.md"}),
+        ToolCallPart("search", {"query": "when are tokens refilled"}),
+    ]
+
+    def model(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        seen.append(info)
+        place = len(seen) - 1
+        return ModelResponse([calls[place] if place < len(calls) else TextPart("Every second.")])
+
+    toolset = SleuthToolset(project / ".sleuth", project)
+    result = Agent(FunctionModel(model), toolsets=[toolset]).run_sync("When are tokens refilled?")
+    toolset.close()
+    assert result.output == "Every second."
+    assert sorted(tool.name for tool in seen[0].function_tools) == sorted(NAMES)
+    parts = [part for message in result.all_messages() for part in message.parts]
+    refusal, *answers = [part for part in parts if isinstance(part, ToolReturnPart)]
+    assert refusal.outcome == "retried"
+    assert "docs/missing.md" in str(refusal.content)
+    passage, ranking = [json.loads(str(part.content)) for part in answers]
+    assert "every second" in passage["text"]
+    assert ranking["results"]
+
+
+@pytest.mark.parametrize("heading", ["LangGraph", "Pydantic AI"])
+def test_the_guide_is_true(tmp_path: Path, heading: str) -> None:
+    """The examples print what the guide says."""
+    check_examples(heading, tmp_path)

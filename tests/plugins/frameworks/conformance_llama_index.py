@@ -1,0 +1,227 @@
+"""What LlamaIndex's documentation says of retrievers and vector stores: `make conformance`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from llama_index.core import Document as LlamaDocument
+from llama_index.core import MockEmbedding, StorageContext, VectorStoreIndex
+from llama_index.core.schema import MetadataMode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.vector_stores.types import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryMode,
+)
+
+from sleuth import Document, Engine
+from sleuth.errors import ArgumentError
+from sleuth.plugins.frameworks.llama_index import SleuthRetriever, SleuthVectorStore
+from tests.plugins.frameworks.documents import check_examples
+
+METADATA: tuple[dict[str, Any], ...] = (
+    {"year": 1999, "theme": "Fiction", "tags": ["red", "blue"], "rating": 8.5, "director": None},
+    {"year": 1972, "theme": "Mafia", "tags": ["blue"], "rating": 9.2, "director": "Coppola"},
+    {"year": 2010, "theme": "fiction", "tags": [], "rating": 8.8, "director": "Nolan"},
+    {"title": "Untitled", "source": "x.md", "language": "de"},
+)
+TEXTS = ("Lorem ipsum dolor", "consectetur adipiscing elit", "sed do eiusmod tempor", "ut labore et dolore")
+
+
+def _nodes() -> list[TextNode]:
+    return [
+        TextNode(
+            id_=f"node-{place}",
+            text=text,
+            metadata=dict(metadata),
+            embedding=[float(place == axis) + 0.1 for axis in range(4)],
+            relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=f"doc-{place // 2}")},
+        )
+        for place, (text, metadata) in enumerate(zip(TEXTS, METADATA, strict=True))
+    ]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SleuthVectorStore]:
+    """A store of four nodes of two documents."""
+    store = SleuthVectorStore.open(tmp_path / "index")
+    assert store.add(_nodes()) == [f"node-{place}" for place in range(4)]
+    yield store
+    store.engine.close()
+
+
+def _ids(store: SleuthVectorStore, **query: Any) -> list[str]:
+    vector = query.pop("query_embedding", [0.25] * 4)
+    return list(store.query(VectorStoreQuery(vector, query.pop("similarity_top_k", 10), **query)).ids or ())
+
+
+def _matching(
+    store: SleuthVectorStore, *filters: Any, condition: FilterCondition = FilterCondition.AND
+) -> str:
+    """Return the numbers of the nodes that match, as one word."""
+    ids = _ids(store, filters=MetadataFilters(filters=list(filters), condition=condition))
+    return "".join(sorted(id.removeprefix("node-") for id in ids))
+
+
+def _is(key: str, operator: str, value: Any) -> MetadataFilter:
+    return MetadataFilter(key=key, operator=FilterOperator(operator), value=value)
+
+
+def test_a_query_gives_nodes_as_they_were(store: SleuthVectorStore) -> None:
+    """Text, metadata, relationships and order are those of the nodes; the score is the cosine."""
+    result = store.query(VectorStoreQuery([1.0, 0.0, 0.0, 0.0], 2))
+    assert result.nodes is not None and result.similarities is not None
+    expected = _nodes()[0]
+    node = result.nodes[0]
+    assert (node.node_id, node.get_content(), node.metadata) == (
+        expected.node_id,
+        expected.text,
+        expected.metadata,
+    )
+    assert node.ref_doc_id == "doc-0"
+    assert len(result.nodes) == 2 and result.similarities[0] > 0.9 > result.similarities[1]
+
+
+@pytest.mark.parametrize(
+    ("operator", "key", "value", "matching"),
+    [
+        ("==", "year", 1999, "0"),
+        ("==", "theme", "Fiction", "0"),
+        ("!=", "theme", "Fiction", "123"),
+        (">", "year", 1999, "2"),
+        (">=", "year", 1999, "02"),
+        ("<", "rating", 8.8, "0"),
+        ("<=", "rating", 8.8, "02"),
+        ("in", "year", [1972, 2010], "12"),
+        ("nin", "year", [1972, 2010], "03"),
+        ("any", "tags", ["red", "green"], "0"),
+        ("all", "tags", ["red", "blue"], "0"),
+        ("contains", "tags", "blue", "01"),
+        ("text_match", "theme", "iction", "02"),
+        ("text_match_insensitive", "theme", "FICTION", "02"),
+        ("is_empty", "tags", None, "23"),
+        ("is_empty", "director", None, "03"),
+    ],
+)
+def test_each_operator(store: SleuthVectorStore, operator: str, key: str, value: Any, matching: str) -> None:
+    """Every operator of LlamaIndex chooses the nodes that its documentation says."""
+    assert _matching(store, _is(key, operator, value)) == matching
+
+
+def test_conditions_nest(store: SleuthVectorStore) -> None:
+    """Filters are joined by and, or and not, within each other."""
+    old, fiction = _is("year", "<", 2000), _is("theme", "text_match_insensitive", "fiction")
+    assert _matching(store, old, fiction) == "0"
+    assert _matching(store, old, fiction, condition=FilterCondition.OR) == "012"
+    assert _matching(store, old, condition=FilterCondition.NOT) == "23"
+    inner = MetadataFilters(filters=[old, fiction], condition=FilterCondition.OR)
+    assert _matching(store, inner, _is("rating", ">", 8.6)) == "12"
+
+
+def test_modes(store: SleuthVectorStore) -> None:
+    """Words, vectors, and both; other modes are refused by name."""
+    assert _ids(store, query_str="eiusmod tempor", mode=VectorStoreQueryMode.TEXT_SEARCH) == ["node-2"]
+    vector = [1.0, 0.0, 0.0, 0.0]
+    both = {"query_str": "eiusmod", "query_embedding": vector, "mode": VectorStoreQueryMode.HYBRID}
+    assert _ids(store, **both, alpha=0.1)[0] == "node-2"
+    assert _ids(store, **both, alpha=0.9)[0] == "node-0"
+    with pytest.raises(ArgumentError, match="got 'svm'"):
+        _ids(store, query_str="x", mode=VectorStoreQueryMode.SVM)
+
+
+def test_nodes_are_chosen_by_id_and_document(store: SleuthVectorStore) -> None:
+    """`node_ids` and `doc_ids` limit a query."""
+    assert sorted(_ids(store, node_ids=["node-1", "node-3"])) == ["node-1", "node-3"]
+    assert sorted(_ids(store, doc_ids=["doc-1"])) == ["node-2", "node-3"]
+
+
+def test_nodes_are_read_deleted_and_replaced(store: SleuthVectorStore) -> None:
+    """By node, by document, by filter, and all at once; deleting what is not there is fine."""
+    assert [node.node_id for node in store.get_nodes(["node-1", "missing"])] == ["node-1"]
+    replacement = _nodes()[0].model_copy(update={"text": "other words"})
+    store.add([replacement])
+    assert [node.get_content() for node in store.get_nodes(["node-0"])] == ["other words"]
+    store.delete("doc-1")
+    store.delete("missing")
+    assert len(store.get_nodes()) == 2
+    store.delete_nodes(filters=MetadataFilters(filters=[_is("year", "==", 1972)]))
+    store.delete_nodes(["missing"])
+    assert [node.node_id for node in store.get_nodes()] == ["node-0"]
+    store.clear()
+    assert store.get_nodes() == []
+
+
+def test_an_index_outlives_the_process(tmp_path: Path) -> None:
+    """A store that is opened again has its nodes and vectors, and takes more."""
+    for nodes in (_nodes()[:2], _nodes()[2:]):
+        store = SleuthVectorStore.open(tmp_path / "index")
+        store.add(nodes)
+        store.engine.close()
+    store = SleuthVectorStore.open(tmp_path / "index")
+    assert _ids(store, query_embedding=[0.0, 1.0, 0.0, 0.0], similarity_top_k=1) == ["node-1"]
+    store.engine.close()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_vector_store_index_answers(tmp_path: Path, is_async: bool) -> None:
+    """The index of LlamaIndex adds, finds and deletes documents through the store."""
+    store = SleuthVectorStore.open(tmp_path / "index")
+    context = StorageContext.from_defaults(vector_store=store)
+    documents = [LlamaDocument(text=text, id_=f"d{place}") for place, text in enumerate(TEXTS)]
+    index = VectorStoreIndex.from_documents(documents, context, embed_model=MockEmbedding(embed_dim=8))
+    retriever = index.as_retriever(similarity_top_k=3)
+    hits = await retriever.aretrieve("lorem") if is_async else retriever.retrieve("lorem")
+    assert len(hits) == 3 and {hit.node.get_content() for hit in hits} <= set(TEXTS)
+    index.delete_ref_doc("d0")
+    assert len(index.as_retriever(similarity_top_k=10).retrieve("lorem")) == 3
+    store.engine.close()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_a_retriever_gives_nodes_with_scores(tmp_path: Path, is_async: bool) -> None:
+    """Items of any retriever are nodes: id, text, metadata and score; options reach the source."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add([Document(text, {"source": f"{n}.md", "n": n}) for n, text in enumerate(TEXTS)])
+        retriever = SleuthRetriever(engine, 2, filter="n<3")
+        hits = (
+            await retriever.aretrieve("eiusmod lorem dolore")
+            if is_async
+            else retriever.retrieve("eiusmod lorem dolore")
+        )
+        expected = engine.retrieve("eiusmod lorem dolore", 2, filter="n<3")
+    assert [(hit.node.node_id, hit.score) for hit in hits] == [(item.id, item.score) for item in expected]
+    assert hits[0].node.get_content() == expected[0].text and hits[0].node.metadata["n"] in (0, 2)
+
+
+def test_a_model_reads_no_keys_of_the_engine(tmp_path: Path) -> None:
+    """The prompt of a node has its source and the keys of the user; the node has all."""
+    (tmp_path / "a.md").write_text("A bucket is refilled.")
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.index([tmp_path / "a.md"])
+        (hit,) = SleuthRetriever(engine).retrieve("bucket")
+    assert {"modified", "size", "type", "start_line"} <= hit.node.metadata.keys()
+    for mode in (MetadataMode.LLM, MetadataMode.EMBED):
+        prompt = hit.node.get_content(metadata_mode=mode)
+        keys = {line.partition(":")[0] for line in prompt.splitlines() if ": " in line}
+        assert keys == {"source", "title"}
+
+
+def test_a_store_refuses_options_that_it_does_not_use(store: SleuthVectorStore) -> None:
+    """A filter beside the query, or a namespace, is named, and never ignored."""
+    query = VectorStoreQuery([0.25] * 4, 10)
+    calls: list[tuple[Any, Any]] = [(store.query, query), (store.add, _nodes()), (store.delete, "doc-0")]
+    for call, value in [*calls, (store.delete_nodes, ["node-0"])]:
+        for option in ("where", "namespace"):
+            with pytest.raises(ArgumentError, match=f"options must be among .*got '{option}'"):
+                call(value, **{option: {"theme": "Mafia"}})
+    assert len(_ids(store)) == 4
+
+
+def test_the_guide_is_true(tmp_path: Path) -> None:
+    """The examples print what the guide says."""
+    check_examples("LlamaIndex", tmp_path)

@@ -1,0 +1,97 @@
+"""MTEB: its own mock tasks, and a local task without a download: `make conformance-mteb`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mteb
+import pytest
+from datasets import Dataset
+from mteb.abstasks.retrieval import AbsTaskRetrieval
+from mteb.abstasks.retrieval_dataset_loaders import RetrievalSplitData
+from mteb.abstasks.task_metadata import TaskMetadata
+from mteb.models.models_protocols import SearchProtocol
+from mteb.results.task_result import TaskError, TaskResult
+
+from sleuth.errors import ArgumentError
+from sleuth.plugins.frameworks.mteb import SleuthSearch
+from tests.plugins.frameworks.documents import check_examples
+
+CORPUS = [
+    {"id": "a", "title": "Buckets", "text": "A bucket is refilled every second."},
+    {"id": "b", "title": "", "text": "A user logs in with a link."},
+    {"id": "c", "title": "Tides", "text": "The sea rises and falls with the moon."},
+]
+QUERIES = [{"id": "1", "text": "how often is a bucket refilled"}, {"id": "2", "text": "moon and tides"}]
+
+
+class LocalTask(AbsTaskRetrieval):
+    """Three documents and two queries."""
+
+    metadata = TaskMetadata(
+        name="SleuthLocal",
+        description="A small task.",
+        reference="https://example.org",
+        dataset={"path": "none", "revision": "none"},
+        type="Retrieval",
+        category="t2t",
+        modalities=["text"],
+        eval_splits=["test"],
+        eval_langs=["eng-Latn"],
+        main_score="ndcg_at_10",
+    )
+
+    def load_data(self, num_proc: int | None = None, **_: Any) -> None:
+        """Make the data."""
+        split = RetrievalSplitData(
+            corpus=Dataset.from_list(CORPUS),
+            queries=Dataset.from_list(QUERIES),
+            relevant_docs={"1": {"a": 1}, "2": {"c": 1}},
+            top_ranked=None,
+        )
+        self.dataset = {"default": {"test": split}}
+        self.data_loaded = True
+
+
+@pytest.fixture(autouse=True)
+def _offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+
+
+def test_the_mock_tasks_of_mteb() -> None:
+    """Every mock task that a search model of texts can run passes; the others are not for it."""
+    model = SleuthSearch()
+    assert isinstance(model, SearchProtocol)
+    results = mteb.mock_run(model)
+    failures = {name: status for name, status in results.items() if isinstance(status, TaskError)}
+    assert failures == {}
+    passed = {name for name, status in results.items() if isinstance(status, TaskResult)}
+    assert {"MockRetrievalTask", "MockRerankingTask", "MockInstructionRetrieval"} <= passed
+
+
+def test_a_local_task(tmp_path: Path) -> None:
+    """The right documents come first, and the results name the model and its version."""
+    model = SleuthSearch(tmp_path / "indexes", legs=["lexical"])
+    results = mteb.evaluate(model, LocalTask(), cache=None)
+    model.close()
+    assert results.task_results[0].get_score() == 1.0
+    assert results.model_name == "sleuth/sleuth"
+    assert model.mteb_model_meta.experiment_kwargs == {"embedder": "", "legs": "['lexical']"}
+
+
+def test_only_given_documents_are_ranked(tmp_path: Path) -> None:
+    """`top_ranked` restricts each query before the cut, so that none of its documents is lost."""
+    model = SleuthSearch(tmp_path)
+    with pytest.raises(ArgumentError, match="index must be called"):
+        model.search(QUERIES, top_k=1)
+    model.index(CORPUS, task_metadata=LocalTask.metadata, hf_split="test", hf_subset="default")
+    run = model.search(QUERIES[:1], top_k=1, top_ranked={"1": ["b", "c"]})
+    model.close()
+    assert len(run["1"]) == 1
+    assert set(run["1"]) <= {"b", "c"}
+
+
+def test_the_guide_is_true(tmp_path: Path) -> None:
+    """The examples print what the guide says."""
+    check_examples("MTEB", tmp_path)

@@ -1,0 +1,67 @@
+"""What tests of adapters share: it runs the examples of the guides, and lists what an index holds."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from sleuth import Document, Engine
+
+DOCS = Path(__file__).parents[3] / "docs" / "how-to"
+GUIDES = [
+    DOCS / f"{name}.md"
+    for name in ("frameworks", "agent-frameworks", "data-frames", "other-embedders", "moving-in")
+]
+PLACE = ("source", "start_line", "end_line")
+"""Metadata that every passage gets."""
+
+
+def check_examples(heading: str, folder: Path) -> None:
+    """Run the Python blocks below a heading in a folder, and compare what they print with the blocks below them."""
+    guides = "\n".join(path.read_text("utf8") for path in GUIDES)
+    sections = re.split(r"^## ", guides, flags=re.MULTILINE)
+    (text,) = (part for part in sections if part.startswith(f"{heading}\n"))
+    blocks = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert blocks
+    for code, output in blocks:
+        run = subprocess.run(
+            [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+        )
+        assert run.stdout == output, run.stderr
+
+
+def stored(engine: Engine) -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return text and own metadata of each document, all of one passage, by id."""
+    passages = [item for document in engine.documents() for item in engine.get(document.id)]
+    return {
+        item.document_id: (
+            item.text,
+            {key: value for key, value in item.metadata.items() if key not in PLACE},
+        )
+        for item in passages
+    }
+
+
+@pytest.fixture
+def closed_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse every connection."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("a model that lies on the disk must not open a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+def check_spelling(spelling: str, path: Path) -> None:
+    """Make an index with an embedder by its spelling, open it again, and search by its vectors."""
+    with Engine.open(path, create=True, embedder=spelling) as engine:
+        engine.add([Document("one bucket", id="a"), Document("another text", id="b")])
+    with Engine.open(path) as engine:
+        (hit,) = engine.retrieve("another text", 1, legs=["dense"])
+    assert hit.document_id == "b"

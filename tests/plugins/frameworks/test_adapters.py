@@ -1,0 +1,87 @@
+"""Adapters without their frameworks: nothing is imported early, and what is missing is named with its extra."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from sleuth import Document, Engine
+from sleuth.errors import ArgumentError, MissingPackageError
+from sleuth.plugins.frameworks.agents import AgentTools
+from sleuth.plugins.frameworks.tables import to_rows
+from tests.surfaces.project import make_project
+
+HOME = Path(__file__).parents[3]
+FRAMEWORKS = {
+    "langchain": "langchain_core",
+    "haystack": "haystack",
+    "llama_index": "llama_index",
+    "langgraph": "langchain_core",
+    "pydantic_ai": "pydantic_ai",
+    "dspy": "dspy",
+    "pyterrier": "pyterrier",
+    "mteb": "mteb",
+}
+"""What each adapter needs."""
+
+
+def test_sleuth_imports_no_framework() -> None:
+    """Sleuth, its engine and its server load none of the frameworks, whether they are installed or not."""
+    packages = {*FRAMEWORKS.values(), "pyarrow", "pandas", "polars", "datasets", "ir_datasets", "torch"}
+    modules = (
+        "sys, sleuth, sleuth.engine, sleuth.evaluate, sleuth.vector_store, sleuth.plugins.frameworks.agents"
+    )
+    code = f"import {modules}\nprint(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert packages.isdisjoint(loaded.stdout.split())
+
+
+@pytest.mark.parametrize(
+    "path", sorted((HOME / "src/sleuth/plugins/frameworks").glob("*.py")), ids=lambda path: path.stem
+)
+def test_a_long_adapter_has_its_reason(path: Path) -> None:
+    """An adapter above 200 lines says why."""
+    text = path.read_text("utf8")
+    assert ("Longer than 200 lines:" in text) == (len(text.splitlines()) > 200)
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_a_missing_framework_is_named_with_its_extra(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Importing an adapter says which extra it needs, and the extra is one of the package."""
+    for module in [each for each in sys.modules if each.split(".")[0] == FRAMEWORKS[name]]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, FRAMEWORKS[name], None)
+    monkeypatch.delitem(sys.modules, f"sleuth.plugins.frameworks.{name}", raising=False)
+    with pytest.raises(MissingPackageError, match="pip install 'sleuth") as caught:
+        importlib.import_module(f"sleuth.plugins.frameworks.{name}")
+    extras = tomllib.loads((HOME / "pyproject.toml").read_text("utf8"))["project"]["optional-dependencies"]
+    assert caught.value.extra in extras
+
+
+def test_results_become_rows(tmp_path: Path) -> None:
+    """Results have their metadata as columns, and None where they have no value."""
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        engine.add(
+            [Document("A bucket is refilled.", {"year": 2021}, id="1"), Document("A link.", {}, id="2")]
+        )
+        first, second = to_rows(engine.retrieve("bucket link", 2))
+    assert (first["rank"], second["rank"]) == (1, 2)
+    assert {first["document_id"]: first["year"], second["document_id"]: second["year"]} == {
+        "1": 2021,
+        "2": None,
+    }
+
+
+def test_tools_of_agents_answer_and_refuse(tmp_path: Path) -> None:
+    """They have the names and schemas of `sleuth mcp`; a wrong call raises with the reason."""
+    project = make_project(tmp_path / "shop")
+    with AgentTools(project / ".sleuth", project) as tools:
+        assert [schema.name for schema in tools.schemas][:2] == ["search", "fetch"]
+        assert "every second" in tools.call("fetch", id="docs/limits.md")
+        with pytest.raises(ArgumentError, match="arguments of status"):
+            tools.call("status", query="x")

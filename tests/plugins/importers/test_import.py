@@ -1,0 +1,116 @@
+"""A Chroma collection is imported into an index with its vectors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from sleuth.engine import Engine
+from sleuth.errors import ArgumentError, EmbedderMismatchError
+from sleuth.plugins.importers import import_vectors, read_chroma
+from sleuth.testing.ollama import OllamaServer
+from tests.commands import sleuth
+from tests.vector_store.conftest import DOCUMENTS, Words, chroma_store
+
+pytestmark = pytest.mark.skipif(find_spec("chromadb") is None, reason="needs the extra `chroma`")
+
+
+class Counted(Words):
+    """An embedder that counts the texts it embeds."""
+
+    def __init__(self, dimension: int = 64, name: str = "words") -> None:
+        super().__init__(dimension, name)
+        self.texts: list[str] = []
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.texts += texts
+        return super().embed_documents(texts)
+
+
+@pytest.fixture(scope="module")
+def chroma(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("chroma")
+    chroma_store(path, Words())
+    return path
+
+
+def test_vectors_come_along(chroma: Path, tmp_path: Path) -> None:
+    """Documents keep ids, metadata and vectors; only a sample is embedded again for comparison."""
+    embedder = Counted()
+    with Engine.open(tmp_path, create=True, embedder=embedder) as engine:
+        report = import_vectors(engine, read_chroma(chroma, "docs"))
+        assert report.added == len(DOCUMENTS)
+        assert len(embedder.texts) == 3
+        (python,) = engine.get("python")
+        assert python.text == DOCUMENTS[0].page_content
+        assert python.metadata["source"] == "/docs/python.md"
+        nearest = engine.nearest(Words().embed_query(DOCUMENTS[2].page_content), 1)
+        assert nearest[0].id.startswith("snakes")
+        assert nearest[0].score == pytest.approx(1, abs=2e-3)
+        assert import_vectors(engine, read_chroma(chroma)).unchanged == len(DOCUMENTS)
+
+
+def test_long_documents_are_embedded_anew(tmp_path: Path) -> None:
+    """A document that is cut into passages gets new vectors."""
+    from sleuth.vector_store import ChromaStore
+
+    ChromaStore(tmp_path / "chroma", "long", embedder=Words()).store.add_texts(
+        ["many words. " * 300, "few words"], ids=["long", "short"]
+    )
+    embedder = Counted()
+    with Engine.open(
+        tmp_path / "index", create=True, embedder=embedder, settings={"chunk_size": 64, "chunk_overlap": 8}
+    ) as engine:
+        import_vectors(engine, read_chroma(tmp_path / "chroma"))
+        assert len(engine.get("long")) > 1
+    assert "few words" not in embedder.texts[2:]
+    assert len(embedder.texts) > 3
+
+
+def test_another_embedder_is_refused(chroma: Path, tmp_path: Path) -> None:
+    """An embedder that gives other vectors for the same texts is refused, with the difference."""
+    with (
+        Engine.open(tmp_path / "a", create=True, embedder=Words(32)) as engine,
+        pytest.raises(EmbedderMismatchError, match="its vectors have length 32, the collection's 64"),
+    ):
+        import_vectors(engine, read_chroma(chroma))
+
+    class Backwards(Words):
+        def embed_query(self, text: str) -> list[float]:
+            return super().embed_query(text)[::-1]
+
+    with (
+        Engine.open(tmp_path / "b", create=True, embedder=Backwards()) as engine,
+        pytest.raises(EmbedderMismatchError, match=r"has a cosine of -?0\.\d\d with the one there"),
+    ):
+        import_vectors(engine, read_chroma(chroma))
+    with Engine.open(tmp_path / "c", create=True) as engine:
+        with pytest.raises(ArgumentError, match="embedder must be the one that made the vectors"):
+            import_vectors(engine, read_chroma(chroma))
+        assert import_vectors(engine, read_chroma(chroma), re_embed=True).added == len(DOCUMENTS)
+
+
+@pytest.fixture
+def ollama() -> Iterator[OllamaServer]:
+    with OllamaServer() as server:
+        yield server
+
+
+def test_command(chroma: Path, tmp_path: Path, ollama: OllamaServer) -> None:
+    """`sleuth import chroma` creates an index with the collection's vectors, which the named embedder searches."""
+    command = ("import", "chroma", str(chroma), "--embedder", "ollama:nomic-embed-text", "--json")
+    process = sleuth(*command, "--index", "ix", cwd=tmp_path, OLLAMA_HOST=ollama.url)
+    assert process.returncode == 0, process.stderr
+    assert json.loads(process.stdout)["added"] == len(DOCUMENTS)
+    assert sum(len(batch["input"]) for batch in ollama.payloads("/api/embed")) <= 4
+    result = sleuth(
+        "search", "-i", "ix", "--leg", "dense", "--json", "snakes", cwd=tmp_path, OLLAMA_HOST=ollama.url
+    )
+    assert json.loads(result.stdout)["items"][0]["id"].startswith("snakes")
+    process = sleuth("import", "chroma", "nowhere", "--re-embed", "--index", "iy", cwd=tmp_path)
+    assert process.returncode == 2
+    assert "chroma.sqlite3" in process.stderr
