@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sleuth import RetrievedItem
@@ -62,6 +62,56 @@ def test_a_document_of_rows_is_no_limit() -> None:
     """Rows of a file are documents of their own, and hits of code and the web have no passages."""
     items = [*(item(f"b.csv#{n}#0") for n in range(6)), *(item(f"src/a.py:{n}") for n in range(6))]
     assert ids(items, 12) == [each.id for each in items]
+
+
+def by_the_rule(
+    items: Sequence[RetrievedItem], k: int, *, all_copies: bool, per_document: int
+) -> list[RetrievedItem]:
+    """Return what the docstring of `choose` says, hit by hit, of items whose copies have equal texts."""
+    best_of_text = dict[str, str]()  # ids of the hits that are shown
+    places = dict[str, int]()  # by document, of the first ten
+    copies = dict[str, list[str]]()
+    first: list[RetrievedItem] = []
+    waiting: list[RetrievedItem] = []
+
+    def is_copy(each: RetrievedItem) -> bool:
+        original = best_of_text.setdefault(each.text, each.id)
+        if all_copies or original == each.id:
+            return False
+        copies.setdefault(original, []).append(each.id)
+        return True
+
+    for each in items[:100]:
+        places.setdefault(each.document_id, 0)
+        if len(first) == 10 or 0 < per_document <= places[each.document_id]:
+            waiting.append(each)
+        elif not is_copy(each):
+            first.append(each)
+            places[each.document_id] += 1
+    others = [each for each in waiting if not is_copy(each)] + list(items[100:])
+    missing = 10 - len(first)
+    first = sorted(first + others[:missing], key=items.index) + others[missing:]
+    return [each.with_extra(copies=copies[each.id]) if each.id in copies else each for each in first[:k]]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 20), st.integers(0, 60)), max_size=140),
+    st.sampled_from([1, 2, 5, 10, 12, 200]),
+    st.integers(0, 4),
+    st.booleans(),
+)
+@example([(0, 1), (1, 1), (1, 2), *((9 + n, 3 + n) for n in range(12))], 2, 1, False)
+@example([(0, 1), (1, 0), (1, 1), (1, 2), (1, 3), *((9 + n, 4 + n) for n in range(12))], 4, 3, False)
+def test_the_hits_are_those_of_the_rule(
+    hits: list[tuple[int, int]], k: int, per_document: int, all_copies: bool
+) -> None:
+    """A hit that repeats a better one takes no place of its document, and the places are filled as the rule says."""
+    items = [item(f"d{document}#{place}", text) for place, (document, text) in enumerate(hits)]
+    expected = by_the_rule(items, k, all_copies=all_copies, per_document=per_document)
+    chosen = choose_among(items, k, all_copies=all_copies, per_document=per_document)
+    assert [each.id for each in chosen] == [each.id for each in expected]
+    for each, other in zip(chosen, expected, strict=True):  # a list for k may name fewer copies, see `choose`
+        assert each.copies == other.copies[: len(each.copies)]
 
 
 @pytest.mark.parametrize("k", [0, 1, 3, 10, 11, 50, 130])

@@ -88,42 +88,25 @@ class _Choice:
         """Choose up to `count` hits that repeat no chosen one; return their places, and those of hits that wait."""
         selection: list[int] = []
         others: list[int] = []
-        items, documents, counts = self._items, self._documents, self._counts
-        next_place = 0
-        while len(selection) < count and next_place < len(places):
-            missing = count - len(selection)
-            if not per_document:
-                batch = self._read_of(places[next_place : next_place + missing])
-                next_place = next_place + len(batch) if batch else len(places)
-                selection += self._without_copies(batch)
-                continue
-            batch = []
-            while len(batch) < missing and next_place < len(places):
-                place = places[next_place]
-                if place >= len(items) and not self._read_up_to(place, missing - len(batch)):
-                    next_place = len(places)
-                    break
-                next_place += 1
+        items, documents, counts, window = self._items, self._documents, self._counts, self._window
+        for at, place in enumerate(places):
+            if len(selection) == count:
+                return selection, [*others, *places[at:]]
+            if place >= len(items) and not self._read_up_to(place, count - len(selection)):
+                break
+            if per_document:
                 if place >= len(documents):
                     documents += documents_of(items[len(documents) : place + count])
                 document = documents[place]
                 if counts.get(document, 0) >= per_document:
                     others.append(place)
                     continue
+            if place < window and self._is_copy(place):
+                continue
+            if per_document:
                 counts[document] = counts.get(document, 0) + 1
-                batch.append(place)
-            new_places = self._without_copies(batch)
-            selection += new_places
-            for place in set(batch).difference(new_places):
-                counts[documents[place]] -= 1
-        return selection, [*others, *places[next_place:]]
-
-    def _read_of(self, places: Sequence[int]) -> Sequence[int]:
-        """Return those of ascending places whose hits are read. If there are none, read the next hits first."""
-        if places[-1] < len(self._items):
-            return places
-        self._read_up_to(places[0], len(places))
-        return [place for place in places if place < len(self._items)]
+            selection.append(place)
+        return selection, others
 
     def _read_up_to(self, place: int, missing: int) -> bool:
         """Read hits up to a place, and so many as are missing and a few more; return whether there is a hit."""
@@ -135,19 +118,15 @@ class _Choice:
             self._is_whole = len(items) < len(places)
         return place < len(self._items)
 
-    def _without_copies(self, places: Sequence[int]) -> list[int]:
-        """Return the places of hits that are no copies; a copy is named in the hit that it repeats."""
-        new_places: list[int] = []
-        items, compared, add, window = self._items, self._compared, self._repeats.add, self._window
-        for place in places:
-            if place < window:
-                original = add(items[place].text)
-                if original is not None:
-                    self._copies.setdefault(compared[original], []).append(items[place].id)
-                    continue
-                compared.append(place)
-            new_places.append(place)
-        return new_places
+    def _is_copy(self, place: int) -> bool:
+        """Return whether a hit repeats a chosen one, which then names it."""
+        item = self._items[place]
+        original = self._repeats.add(item.text)
+        if original is None:
+            self._compared.append(place)
+            return False
+        self._copies.setdefault(self._compared[original], []).append(item.id)
+        return True
 
     def items(self, places: Sequence[int]) -> list[RetrievedItem]:
         """Return chosen hits with the ids of their copies."""
