@@ -9,11 +9,6 @@ import sys
 from pathlib import Path
 
 import anyio
-import pytest
-from typer.testing import CliRunner, Result
-
-from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.main import register
 
 
 def test_a_client_over_pipes(quiet_project: Path) -> None:
@@ -62,25 +57,3 @@ def test_the_process_ends_with_its_input(quiet_project: Path) -> None:
         check=False,
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
-
-
-def test_install_shows_the_change_before_it_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Installing prints the difference, writes after a yes, and not after a no or in a dry run."""
-    path = tmp_path / ".mcp.json"
-    path.write_text('{"mcpServers": {"other": {"command": "x"}}}', "utf-8")
-    before = path.read_text("utf-8")
-
-    monkeypatch.chdir(tmp_path)
-    register(["mcp"])
-
-    def run(*arguments: str, answer: str = "") -> Result:
-        return CliRunner().invoke(app, ["mcp", *arguments], input=answer)
-
-    result = run("install", "claude-code", "--dry-run")
-    assert '+    "sleuth": {' in result.output
-    assert run("install", "claude-code", answer="n\n").exit_code == 1
-    assert path.read_text("utf-8") == before
-    assert run("install", "claude-code", answer="y\n").exit_code == 0
-    assert set(json.loads(path.read_text("utf-8"))["mcpServers"]) == {"other", "sleuth"}
-    assert run("uninstall", "claude-code", "--yes").exit_code == 0
-    assert path.read_text("utf-8") == before

@@ -47,7 +47,6 @@ COMMANDS = {
     "serve": "serve",
     "mcp": "mcp",
     "install": "install",
-    "uninstall": "install",
 }
 
 NO_MEMORY = ("can't start new thread", "failed to map segment from shared object")

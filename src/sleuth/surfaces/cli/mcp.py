@@ -11,22 +11,14 @@ import typer
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import IndexOption
 from sleuth.surfaces.cli.defaults import synonyms_file
-from sleuth.surfaces.cli.install import install, uninstall
 from sleuth.surfaces.cli.places import NAME, index_folder
 
 EXAMPLES = """[bold]Examples[/bold]
 
   sleuth mcp                                 serve the index of this folder on standard input and output
 
-  sleuth mcp install claude-code --dry-run   show what would be written
-
-  sleuth mcp install                         add Sleuth to the agents that are there; also `sleuth install`
-
-  sleuth mcp uninstall cursor
+  claude mcp add sleuth -- sleuth mcp        add it to an agent; `sleuth install` does it for some
 """
-
-mcp = typer.Typer(name="mcp", help="Serve documents and code to agents.", epilog=EXAMPLES)
-app.add_typer(mcp)
 
 RootOption = Annotated[
     Path | None,
@@ -36,9 +28,8 @@ RootOption = Annotated[
 ]
 
 
-@mcp.callback(invoke_without_command=True)
+@app.command("mcp", epilog=EXAMPLES)
 def serve(
-    context: typer.Context,
     root: RootOption = None,
     refresh: Annotated[
         bool, typer.Option("--refresh/--no-refresh", help="Index files that changed, in the background.")
@@ -51,9 +42,7 @@ def serve(
     ] = False,
     index: IndexOption = None,
 ) -> None:
-    """Serve an agent on standard input and output, until it closes them."""
-    if context.invoked_subcommand is not None:
-        return
+    """Serve documents and code to an agent on standard input and output, until it closes them."""
     from sleuth.errors import MissingPackageError
 
     try:
@@ -86,7 +75,3 @@ def _index_folder(index: Path | None) -> Path:
         top = next((above for above in (here, *here.parents) if (above / ".git").exists()), here)
         return top / NAME
     return folder
-
-
-mcp.command("install", epilog="[bold]Example[/bold]  sleuth mcp install --dry-run claude-code")(install)
-mcp.command("uninstall", epilog="[bold]Example[/bold]  sleuth mcp uninstall claude-code")(uninstall)

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-_BEGIN: Final = "<!-- sleuth: begin -->\n"
-_END: Final = "<!-- sleuth: end -->\n"
-
 ADVICE: Final = """\
 The MCP server `sleuth` searches this repository. Its index is brought up to date before each answer.
 
@@ -27,26 +24,4 @@ definition, and why code changed, before reading whole files.
 
 {ADVICE}"""
 
-
-def with_section(text: str | None) -> str:
-    """Return a file with the advice at its end; one that has it gets the present one in its place."""
-    section = f"{_BEGIN}## Searching this repository\n\n{ADVICE}{_END}"
-    text = text or ""
-    start, end = text.find(_BEGIN), text.find(_END)
-    if 0 <= start < end:
-        return text[:start] + section + text[end + len(_END) :]
-    return f"{text}\n{section}" if text else section
-
-
-def without_section(text: str | None) -> str | None:
-    """Remove the section that `with_section` added, with the newline before it.
-
-    Returns None if nothing is left or there was no file, and the text unchanged if it has no section.
-    """
-    if text is None:
-        return None
-    start, end = text.find(_BEGIN), text.find(_END)
-    if not 0 <= start < end:
-        return text
-    rest = text[: max(start - 1, 0)] + text[end + len(_END) :]
-    return rest or None
+SECTION: Final = f"## Searching this repository\n\n{ADVICE}"
