@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import random
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays_of
 
 from sleuth.dense import load_model
-from sleuth.errors import IndexDamagedError
 from sleuth.store import SegmentData
 from sleuth.store.catalogue import segments
-from sleuth.store.columns import kernels
 from sleuth.text import get_analyzer
 from tests.faults.test_crafted import Subject, attempt, subject
 
@@ -29,43 +24,6 @@ tried = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-
-
-def chosen(data: Any, count: int) -> tuple[Any, Any, Any]:
-    """Return strings of which all are to be merged."""
-    return data, np.ones(count, np.uint8), np.zeros(count, np.uint32)
-
-
-@tried
-@given(
-    arrays_of.arrays(np.uint8, st.integers(0, 200), elements=st.one_of(st.integers(0, 255), st.just(0x80))),
-    arrays_of.arrays(np.uint32, st.integers(0, 6), elements=st.integers(0, 220)),
-    st.integers(0, 300),
-    st.binary(max_size=20),
-)
-def test_strings_of_a_column(data: Any, heads: Any, count: int, needle: bytes) -> None:
-    """Invalid front-coded strings are refused, or are read within their bytes."""
-    for step in (
-        lambda: kernels.decode(data, count),
-        lambda: kernels.below(data, heads, count, needle),
-        lambda: kernels.containing(data, count, needle),
-        lambda: list(kernels.merge([chosen(data, count), chosen(data, count // 2)], 100)),
-    ):
-        with contextlib.suppress(ValueError, IndexDamagedError):
-            step()
-
-
-@tried
-@given(
-    st.sampled_from([np.uint8, np.uint16, np.uint32]),
-    arrays_of.arrays(np.uint32, st.integers(1, 70), elements=st.integers(0, (1 << 32) - 1)),
-    arrays_of.arrays(np.uint32, st.integers(0, 200), elements=st.integers(0, 255)),
-    arrays_of.arrays(np.uint8, st.integers(0, 80), elements=st.integers(0, 1)),
-)
-def test_codes_of_a_column(dtype: Any, offsets: Any, elements: Any, table: Any) -> None:
-    """Codes and offsets beyond their tables read nothing."""
-    kernels.select(elements.astype(dtype), table)
-    kernels.any_of(offsets, elements.astype(dtype), table)
 
 
 @tried

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import math
 import random
-import tracemalloc
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
 from sleuth.filters import Compare, Filter, Not, field, from_text, matches
 from sleuth.store import Bitmap, Leg, Rows, SegmentData, SegmentView, pack, unpack
-from sleuth.store.columns import ColumnsLeg, kernels, merge, read_column
-from sleuth.store.columns.column import MISSING, lay_rows
+from sleuth.store.columns import ColumnsLeg
+from sleuth.store.columns.column import (
+    NO_FLOATS,
+    NO_INTEGERS,
+    NO_LISTS,
+    NO_STRINGS,
+    Column,
+    Strings,
+    below,
+    text_of,
+    up_to,
+    utf8,
+)
 from sleuth.store.columns.search import ColumnsSearcher, FilterCache
-from sleuth.store.disk import scratch
 from tests.examples import examples
 from tests.filters.strategies import filters, metadata
 
@@ -97,48 +104,6 @@ def test_merging_drops_dead_rows_and_nothing_else(
     fresh = built(rows)
     assert merge_result.arrays["columns"].tobytes() == fresh.arrays["columns"].tobytes()
     assert merge_result.meta == fresh.meta
-
-
-@pytest.mark.parametrize("live_share", [1.0, 0.7])
-def test_a_merge_in_windows_is_the_merge_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, live_share: float
-) -> None:
-    """A merge that reads few values at a time and writes them to files gives the same bytes."""
-    rng = random.Random(3)
-    segments = []
-    for seed, n in ((1, 300), (2, 40), (3, 500)):
-        rows = [{**row, "x": rng.random(), "n": rng.randrange(10**9)} for row in random_rows(seed, n)]
-        live = [rng.random() < live_share for _ in rows]
-        segments.append(built(rows, name=f"s{seed}", live=None if live_share == 1 else live))
-    whole = ColumnsLeg().merge(segments)
-    monkeypatch.setattr(merge, "_WINDOW", 7)
-    monkeypatch.setattr(merge, "PIECE", 50)
-    monkeypatch.setattr(scratch, "PIECE", 64)
-    monkeypatch.setattr(scratch, "ROOM", 100)
-    pieces = ColumnsLeg().merge(segments, scratch.Scratch(tmp_path))
-    assert pieces.arrays["columns"].tobytes() == whole.arrays["columns"].tobytes()
-    assert pieces.meta == whole.meta
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_merge_of_columns_holds_a_few_bytes_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Values that differ in every row take 16 bytes of memory each while they are merged, however long they are."""
-    monkeypatch.setattr(merge, "_WINDOW", 1 << 10)
-    monkeypatch.setattr(merge, "PIECE", 1 << 16)
-    monkeypatch.setattr(scratch, "PIECE", 1 << 16)
-    monkeypatch.setattr(scratch, "ROOM", 1 << 16)
-    n = 20_000
-    segments = [
-        built([{"name": f"{i * 7919 % n:040}", "number": i * 7919**2, "x": i / 7 + part} for i in range(n)])
-        for part in range(2)
-    ]
-    tracemalloc.start()
-    try:
-        ColumnsLeg().merge(segments, scratch.Scratch(tmp_path))
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 16 * 2 * n + (1 << 19)
 
 
 @settings(max_examples=examples(100))
@@ -225,25 +190,19 @@ def test_a_key_of_no_row_costs_nothing() -> None:
     assert list(ColumnsLeg().merge([dead]).meta["keys"]) == ["b"]
 
 
-def test_keys_that_say_the_same_share_their_bytes() -> None:
-    """A second key with the same values takes no bytes."""
-    once = [{"source": f"docs/{at}.md"} for at in range(1000)]
-    twice = [{"source": row["source"], "path": row["source"]} for row in once]
-    assert built(twice).arrays["columns"].nbytes == built(once).arrays["columns"].nbytes
-
-
 @pytest.mark.parametrize(
     ("values", "limit"),
     [
-        (["x"] * 10_000, 200),
-        ([f"document {at // 50}" for at in range(10_000)], 3_000),
-        ([at + 10**12 for at in range(10_000)], 20_200),
-        ([at % 7 for at in range(10_000)], 10_200),
-        ([f"corpus/part-{at // 100:03d}/file-{at:06d}.txt" for at in range(10_000)], 97_000),
+        (["x"] * 10_000, 50),
+        ([f"document {at // 50}" for at in range(10_000)], 5_000),
+        ([None] * 9_999 + ["rare"], 50),
+        ([at + 10**12 for at in range(10_000)], 100_050),
+        ([at % 7 for at in range(10_000)], 10_100),
+        ([f"corpus/part-{at // 100:03d}/file-{at:06d}.txt" for at in range(10_000)], 410_000),
     ],
 )
 def test_columns_are_small(values: list[Any], limit: int) -> None:
-    """Constants, runs, dense integers, few values and sorted paths take their expected size."""
+    """Constants, runs, rare keys, integers, few values and paths take their expected size."""
     assert built([{"k": value} for value in values]).arrays["columns"].nbytes <= limit
 
 
@@ -270,82 +229,6 @@ def test_the_cache_forgets_the_least_recently_used() -> None:
     assert cache.get(("s", tests[2])) is not None
 
 
-def joined_up(words: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return strings joined, with the offsets of each."""
-    return np.frombuffer(b"".join(words), np.uint8), np.cumsum(
-        [0] + [len(word) for word in words], dtype=np.int64
-    )
-
-
-@given(st.lists(st.text(max_size=6), max_size=60, unique=True), st.text(max_size=3))
-def test_front_coding_keeps_strings(words: list[str], needle: str) -> None:
-    """Front-coded strings are returned unchanged, and are counted and searched as in Python."""
-    words = sorted(words)
-    raw = [word.encode("utf-8", "surrogatepass") for word in words]
-    blob, offsets = joined_up(raw)
-    data, heads = kernels.encode(blob, offsets)
-    again, ends = kernels.decode(data, len(words))
-    assert again.tobytes() == blob.tobytes()
-    assert ends.tolist() == offsets.tolist()
-    sought = needle.encode("utf-8", "surrogatepass")
-    assert kernels.below(data, heads, len(words), sought) == sum(word < needle for word in words)
-    assert kernels.containing(data, len(words), sought).tolist() == [needle in word for word in words]
-
-
-@given(
-    st.lists(st.dictionaries(st.binary(max_size=3), st.booleans(), max_size=200), max_size=4),
-    st.sampled_from([1, 40, 1 << 20]),
-)
-def test_merging_of_strings(parts: list[dict[bytes, bool]], size: int) -> None:
-    """Sorted lists are merged into one, without strings that a mask leaves out, with the new place of each string."""
-    lists = [sorted(part) for part in parts]
-    masks = [
-        np.array([part[word] for word in words], np.uint8) for part, words in zip(parts, lists, strict=True)
-    ]
-    coded = [kernels.encode(*joined_up(words))[0] for words in lists]
-    places = [np.zeros(len(words), np.uint32) for words in lists]
-    merged = kernels.merge(list(zip(coded, masks, places, strict=True)), size)
-    data, heads, counts = zip(*merged, strict=True)
-    expected = sorted({word for part in parts for word, is_taken in part.items() if is_taken})
-    again, again_heads = kernels.encode(*joined_up(expected))
-    assert (b"".join(data), np.concatenate(heads).tolist(), sum(counts)) == (
-        again.tobytes(),
-        again_heads.tolist(),
-        len(expected),
-    )
-    for part, words, its_places in zip(parts, lists, places, strict=True):
-        assert {
-            word: expected[place] for word, place in zip(words, its_places, strict=True) if part[word]
-        } == {word: word for word in words if part[word]}
-
-
-@given(
-    st.integers(1, 200).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.integers(0, n - 1), min_size=1))),
-    st.integers(1, 3),
-)
-def test_rows_are_laid_out_as_they_are(shape: tuple[int, set[int]], kinds: int) -> None:
-    """Codes of rows are returned unchanged, stored as runs or one by one."""
-    n, present = shape
-    rows = np.array(sorted(present), np.int64)
-    codes = (rows % kinds + 4).astype(np.uint32)
-    codes_of_rows = np.zeros(n, np.uint8)
-    codes_of_rows[rows] = codes
-    layout, starts = lay_rows(codes_of_rows)
-    whole = layout if starts is None else np.repeat(layout, np.diff(starts, append=np.uint32(n)))
-    assert whole.tolist() == [row % kinds + 4 if row in present else MISSING for row in range(n)]
-
-
-@pytest.mark.parametrize("run", [1, 40])
-def test_codes_of_some_rows(run: int) -> None:
-    """A column gives the codes of any rows, stored as runs or one by one."""
-    column = read_column(built([{"k": row // run % 7} if row // run % 5 else {} for row in range(300)]), "k")
-    assert column is not None
-    assert (column.starts is None) == (run == 1)
-    whole = column.row_codes().tolist()
-    for first, end in ((0, 300), (0, 1), (39, 41), (40, 80), (41, 79), (200, 999), (299, 300)):
-        assert column.row_codes(first, end).tolist() == whole[first:end]
-
-
 @settings(max_examples=examples(100))
 @given(st.data())
 def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
@@ -359,6 +242,27 @@ def test_damaged_columns_do_not_crash(data: st.DataObject) -> None:
     for text in ("source:*1*", "source:docs/3/", "tags:a", "id>5", "year:1990,1992,1994,1996,1998,2001"):
         with suppress(IndexDamagedError):
             searcher.bitmap(from_text(text))
+
+
+@given(st.lists(st.text(max_size=6), max_size=60, unique=True), st.text(max_size=3))
+def test_strings_are_searched_as_in_python(words: list[str], needle: str) -> None:
+    """Strings are returned unchanged, and are counted and searched as in Python."""
+    words = sorted(words)
+    strings = Strings.of([utf8(word) for word in words])
+    assert [text_of(string) for string in strings.all()] == words
+    assert [text_of(strings.at(place)) for place in range(len(words))] == words
+    assert below(strings, utf8(needle)) == sum(word < needle for word in words)
+    assert up_to(strings, utf8(needle)) == sum(word <= needle for word in words)
+    assert strings.containing(needle).tolist() == [needle in word for word in words]
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=300), st.integers(1, 40))
+def test_rows_are_laid_out_as_they_are(values: list[int], run: int) -> None:
+    """Codes of rows are returned unchanged, stored as runs or one by one."""
+    codes = np.repeat(np.array(values, np.uint8), run)
+    column = Column.of(codes, NO_INTEGERS, NO_FLOATS, NO_STRINGS, NO_LISTS)
+    assert column.row_codes().tolist() == codes.tolist()
+    assert len(column.codes) <= len(codes)
 
 
 def test_not_of_everything_is_nothing() -> None:

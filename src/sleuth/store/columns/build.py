@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import itemgetter
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,9 @@ from sleuth.store.columns.column import (
     FIRST_INTEGER,
     NO_LISTS,
     Column,
-    Floats,
-    Integers,
     Lists,
+    Numbers,
     Strings,
-    lay_rows,
     narrowest,
     utf8,
 )
@@ -35,8 +33,6 @@ from sleuth.store.record.rows import Table
 
 _Number = TypeVar("_Number", bound=np.generic)
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
-_Kind: TypeAlias = type[np.integer[Any]]
-_INTEGERS: Final[tuple[_Kind, ...]] = (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32, np.int64)
 
 
 def build_columns(metadata: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
@@ -123,8 +119,7 @@ def _column(n: int, collected: _Values) -> Column:
     coded, codes, lists = _coded_lists(values) if _has_lists(values) else _coded_scalars(values)
     rows = np.zeros(n, narrowest(coded.n_codes + lists.count))
     rows[collected.rows] = codes
-    layout, starts = lay_rows(rows)
-    return Column(n, layout, starts, coded.integers, coded.floats, coded.strings, lists)
+    return Column.of(rows, coded.integers, coded.floats, coded.strings, lists)
 
 
 def _has_lists(values: list[Any]) -> bool:
@@ -132,7 +127,7 @@ def _has_lists(values: list[Any]) -> bool:
 
 
 def _coded_scalars(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists]:
-    coded = _encode(values, len(values))
+    coded = _encode(values)
     return coded, coded.codes, NO_LISTS
 
 
@@ -141,7 +136,7 @@ def _coded_lists(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists]:
     is_list = np.fromiter((isinstance(value, list | tuple) for value in values), np.bool_, len(values))
     scalars = [value for value in values if not isinstance(value, list | tuple)]
     several = [value for value in values if isinstance(value, list | tuple)]
-    coded = _encode(scalars + list(chain.from_iterable(several)), len(values))
+    coded = _encode(scalars + list(chain.from_iterable(several)))
     lengths = np.fromiter(map(len, several), np.int64, len(several))
     owners = np.repeat(np.arange(len(several)), lengths)
     codes = np.empty(len(values), np.uint32)
@@ -154,8 +149,8 @@ def _coded_lists(values: list[Any]) -> tuple[_Coded, NDArray[np.uint32], Lists]:
 class _Coded:
     """Atoms, which are scalars or elements of lists: the distinct ones, and the code of each, shape (atoms,)."""
 
-    integers: Integers
-    floats: Floats
+    integers: Numbers
+    floats: Numbers
     strings: Strings
     codes: NDArray[np.uint32]
 
@@ -164,8 +159,8 @@ class _Coded:
         return FIRST_INTEGER + self.integers.count + self.floats.count + self.strings.count
 
 
-def _encode(atoms: list[Any], n: int) -> _Coded:
-    """Code atoms for a column of `n` rows. What equals nothing (null, NaN) has the code BARE."""
+def _encode(atoms: list[Any]) -> _Coded:
+    """Code atoms. What equals nothing (null, NaN) has the code BARE."""
     groups = _by_type(atoms)
     codes = np.full(len(atoms), BARE, np.uint32)
     places, truths = groups[bool]
@@ -173,13 +168,12 @@ def _encode(atoms: list[Any], n: int) -> _Coded:
     whole, wholes, broken, others = _numbers(*groups[int], *groups[float])
     worded, words = groups[str]
     strings, word_codes = _strings(words)
-    distinct, floats = ascending(wholes), ascending(others)
-    integers = lay_integers(distinct, n, len(floats) + strings.count)
-    codes[whole] = FIRST_INTEGER + integer_places(integers, wholes)
-    first_float = FIRST_INTEGER + integers.count
+    integers, floats = ascending(wholes), ascending(others)
+    first_float = FIRST_INTEGER + len(integers)
+    codes[whole] = FIRST_INTEGER + np.searchsorted(integers, wholes)
     codes[broken] = first_float + np.searchsorted(floats, others)
     codes[worded] = first_float + len(floats) + word_codes
-    return _Coded(integers, Floats(floats), strings, codes)
+    return _Coded(Numbers(integers), Numbers(floats), strings, codes)
 
 
 def _by_type(atoms: list[Any]) -> dict[type, tuple[NDArray[np.int64], list[Any]]]:
@@ -220,46 +214,7 @@ def _strings(words: list[str]) -> tuple[Strings, NDArray[np.uint32]]:
     distinct = sorted(set(words))
     place = dict(zip(distinct, range(len(distinct)), strict=True))
     places = np.fromiter(map(place.__getitem__, words), np.uint32, len(words))
-    encoded = list(map(utf8, distinct))
-    offsets = np.zeros(len(encoded) + 1, np.int64)
-    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
-    return Strings.of(np.frombuffer(b"".join(encoded), np.uint8), offsets), places
-
-
-def lay_integers(distinct: NDArray[np.int64], n: int, n_others: int) -> Integers:
-    """Distinct integers, ascending, in the smaller of two forms: a list of them, or a range that has gaps.
-
-    Args:
-        n: rows that have a code of this column.
-        n_others: codes of the column beside those of integers: they decide how wide a code is.
-    """
-    if not len(distinct):
-        return Integers(None, 0, 0)
-    low, high = int(distinct[0]), int(distinct[-1])
-    kind = kind_of_integers(low, high, len(distinct), n, n_others)
-    if kind is None:
-        return Integers(None, low, high - low + 1)
-    return Integers(distinct.astype(kind), low, len(distinct))
-
-
-def kind_of_integers(low: int, high: int, count: int, n: int, n_others: int) -> _Kind | None:
-    """Return the dtype of a list of so many distinct integers, or None where a range takes less.
-
-    Args:
-        low, high: the least and the greatest.
-        n, n_others: as of `lay_integers`.
-    """
-    span, n_others = high - low + 1, n_others + FIRST_INTEGER
-    kind = next(kind for kind in _INTEGERS if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max)
-    table_bytes = count * np.dtype(kind).itemsize + n * _width(count + n_others)
-    return None if span <= 4 * count and n * _width(span + n_others) <= table_bytes else kind
-
-
-def integer_places(integers: Integers, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the place of each value, all of which are among the integers."""
-    if integers.values is None:
-        return values - integers.low
-    return np.searchsorted(integers.values.astype(np.int64), values)
+    return Strings.of(list(map(utf8, distinct))), places
 
 
 def ascending(values: NDArray[_Number]) -> NDArray[_Number]:
@@ -268,10 +223,6 @@ def ascending(values: NDArray[_Number]) -> NDArray[_Number]:
     is_new = np.ones(len(ordered), np.bool_)
     is_new[1:] = ordered[1:] != ordered[:-1]
     return ordered[is_new]
-
-
-def _width(n_codes: int) -> int:
-    return narrowest(n_codes)(0).itemsize
 
 
 def distinct_lists(
@@ -296,7 +247,7 @@ def distinct_lists(
     sets = [raw[4 * start : 4 * end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     place = {one: index for index, one in enumerate(sorted(set(filter(None, sets))))}
     list_codes = np.fromiter((first + place[one] if one else BARE for one in sets), np.uint32, count)
-    offsets = np.zeros(len(place) + 1, np.uint32)
-    np.cumsum(np.fromiter((len(one) // 4 for one in place), np.uint32, len(place)), out=offsets[1:])
+    offsets = np.zeros(len(place) + 1, np.int64)
+    np.cumsum(np.fromiter((len(one) // 4 for one in place), np.int64, len(place)), out=offsets[1:])
     distinct = np.frombuffer(b"".join(place), np.uint32).astype(narrowest(first))
-    return list_codes, Lists(offsets, distinct)
+    return list_codes, Lists(offsets.astype(narrowest(len(distinct) + 1)), distinct)

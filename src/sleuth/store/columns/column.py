@@ -8,23 +8,20 @@ Every distinct value of the key has a code, and codes are in the order of values
 so that equality, orders and prefixes are intervals of codes, found by binary search, and a filter becomes a scan of a
 byte or two per row. A float with an integer's value has that integer's code. A list is a set of codes of elements.
 
-Rows hold their codes in the narrowest of uint8, uint16 and uint32, or as runs of equal codes where that takes at most
-half the room: a key that all chunks of a document share, or that few rows have. Integers that leave few gaps have no
-dictionary at all: their code is the value less a constant. Strings are front-coded.
+Codes are in the narrowest unsigned type. Where that takes at most half the room they are of runs of equal rows: a key
+that few rows have would otherwise cost a byte for each row, and metadata can have thousands of such keys.
 """
 
 from __future__ import annotations
 
-import math
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from sleuth.store.columns import kernels
-from sleuth.store.disk.scratch import IN_MEMORY, Scratch, windows
 
 Array: TypeAlias = NDArray[Any]
 Interval: TypeAlias = tuple[int, int]
@@ -34,137 +31,124 @@ MISSING: Final = 0
 BARE: Final = 1
 FALSE: Final = 2
 FIRST_INTEGER: Final = 4
+END: Final = b"\xff"
+"""Ends each string of a block: no byte of UTF-8 is so, and it is above them all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Integers:
-    """The distinct integers of a key, in order.
+class Numbers:
+    """Distinct numbers in order: integers of 64 bits, or the floats that equal none of these.
 
     Attributes:
-        values: shape (count,), any integer dtype; None where they are `low`, `low + 1`, … without a gap that counts.
+        values: shape (count,), int64 or float64.
     """
 
-    values: Array | None
-    low: int
-    count: int
-
-    def below(self, value: float) -> int:
-        """Return how many are less than `value`, which may be a float: the comparison is exact."""
-        if self.count == 0 or value == -math.inf:
-            return 0
-        bound = self.low + (1 << 65) if value == math.inf else math.ceil(value)
-        if self.values is None:
-            return min(max(bound - self.low, 0), self.count)
-        if bound <= self.low:
-            return 0
-        if bound > int(self.values[-1]):
-            return self.count
-        return int(np.searchsorted(self.values, self.values.dtype.type(bound)))
-
-    def up_to(self, value: float) -> int:
-        """Return how many are at most `value`."""
-        return self.below(math.floor(value) + 1 if math.isfinite(value) else value)
-
-    def take(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the integers at these places."""
-        if self.values is None:
-            return places + self.low
-        return self.values[places].astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Floats:
-    """The distinct floats of a key that no 64-bit integer equals, in order; shape (count,), float64."""
-
-    values: NDArray[np.float64]
+    values: Array
 
     @property
     def count(self) -> int:
         return len(self.values)
 
-    def below(self, value: float) -> int:
-        """Count the values less than `value`, which may be an integer that no float equals: the comparison is exact."""
-        near = float(value)
-        return int(np.searchsorted(self.values, near, "left" if near >= value else "right"))
-
-    def up_to(self, value: float) -> int:
-        """Return how many are at most `value`."""
-        near = float(value)
-        return int(np.searchsorted(self.values, near, "right" if near <= value else "left"))
-
-    def take(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the floats at these places."""
-        return self.values[places]
+    def at(self, place: int) -> int | float:
+        """Return the number at this place, such that Python compares it exactly."""
+        number: int | float = self.values[place].item()
+        return number
 
 
 @dataclass(frozen=True, slots=True)
 class Strings:
-    """The distinct strings of a key in order of code point, front-coded as UTF-8 (see `kernels.pyx`)."""
+    """The distinct strings of a key in order of code point.
 
-    data: NDArray[np.uint8]
-    heads: NDArray[np.uint32]
-    count: int
+    Attributes:
+        block: the strings as UTF-8, `END` after each; uint8.
+        offsets: where each begins, and the length of the block; shape (count + 1,), unsigned.
+    """
+
+    block: NDArray[np.uint8]
+    offsets: Array
 
     @classmethod
-    def of(cls, blob: NDArray[np.uint8], offsets: NDArray[np.int64]) -> Strings:
-        """Sorted strings, one after the other, and where each begins and ends."""
-        data, heads = kernels.encode(blob, offsets)
-        return cls(data, heads, len(offsets) - 1)
+    def of(cls, strings: Sequence[bytes]) -> Strings:
+        """Return strings that are in order."""
+        offsets = np.zeros(len(strings) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)) + 1, out=offsets[1:])
+        block = np.frombuffer(b"".join([string + END for string in strings]), np.uint8)
+        return cls(block, offsets.astype(narrowest(len(block) + 1)))
 
-    def below(self, value: str) -> int:
-        """Return how many come before `value`."""
-        return self._below(utf8(value))
+    @property
+    def count(self) -> int:
+        return len(self.offsets) - 1
 
-    def up_to(self, value: str) -> int:
-        """Return how many come before `value` or equal it: a zero byte more gives the very next string."""
-        return self._below(utf8(value) + b"\0")
+    def at(self, place: int) -> bytes:
+        """Return the string at this place, UTF-8."""
+        return self.block[int(self.offsets[place]) : int(self.offsets[place + 1]) - 1].tobytes()
 
-    def beginning_with(self, prefix: str) -> Interval:
-        """Return the places of those that begin so: no byte of UTF-8 is 0xFF."""
-        return self.below(prefix), self._below(utf8(prefix) + b"\xff")
+    def all(self) -> list[bytes]:
+        """Return all strings, UTF-8. Raises ValueError where the block holds other ones than the offsets say."""
+        strings = self.block.tobytes().split(END)[:-1]
+        if len(strings) != self.count:
+            raise ValueError(f"{len(strings)} strings where {self.count} must be")
+        return strings
 
-    def containing(self, text: str) -> NDArray[np.uint8]:
+    def containing(self, text: str) -> NDArray[np.bool_]:
         """Return a mask of those that hold `text`, shape (count,)."""
-        return kernels.containing(self.data, self.count, utf8(text))
+        matches = re.finditer(re.escape(utf8(text)) + rb"[^\xff]*\xff", self.block)  # type: ignore[call-overload]
+        starts = np.fromiter((match.start() for match in matches), np.int64)
+        mask = np.zeros(self.count, np.bool_)
+        mask[np.searchsorted(self.offsets, starts.astype(self.offsets.dtype), "right") - 1] = True
+        return mask
 
-    def equal_in_any_case(self, text: str) -> NDArray[np.uint8]:
+    def equal_in_any_case(self, text: str) -> NDArray[np.bool_]:
         """Return a mask of those that equal `text` without case, shape (count,). Reads each of them."""
         value = text.casefold()
-        strings = self.take(np.arange(self.count))
-        return np.fromiter((string.casefold() == value for string in strings), np.uint8, self.count)
+        return np.fromiter(
+            (text_of(string).casefold() == value for string in self.all()), np.bool_, self.count
+        )
 
-    def take(self, places: NDArray[np.int64]) -> list[str]:
-        """Return the strings at these places."""
-        if not len(places):
-            return []
-        blob, offsets = kernels.decode(self.data, self.count)
-        data = blob.tobytes()
-        bounds = zip(offsets[places].tolist(), offsets[places + 1].tolist(), strict=True)
-        return [data[start:end].decode("utf-8", "surrogatepass") for start, end in bounds]
 
-    def _below(self, needle: bytes) -> int:
-        return kernels.below(self.data, self.heads, self.count, needle)
+Ordered: TypeAlias = Numbers | Strings
+
+
+def below(values: Ordered, value: float | bytes) -> int:
+    """Return how many are less than `value`."""
+    return bisect_left(range(values.count), value, key=values.at)
+
+
+def up_to(values: Ordered, value: float | bytes) -> int:
+    """Return how many are at most `value`."""
+    return bisect_right(range(values.count), value, key=values.at)
 
 
 @dataclass(frozen=True, slots=True)
 class Lists:
-    """The distinct lists of a key: list i holds the codes `elements[offsets[i]:offsets[i + 1]]`, ascending."""
+    """The distinct lists of a key, none empty: list i holds the codes `elements[offsets[i]:offsets[i + 1]]`."""
 
-    offsets: NDArray[np.uint32]
+    offsets: Array
     elements: Array
 
     @property
     def count(self) -> int:
         return len(self.offsets) - 1
 
-    def any_of(self, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Return a mask of the lists with an element whose code has a 1 in `table`."""
-        return kernels.any_of(self.offsets, self.elements, table)
+    def any_of(self, table: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return a mask of the lists with an element whose code is in `table`."""
+        if not self.count:
+            return np.zeros(0, np.bool_)
+        return np.logical_or.reduceat(table[self.elements], self.offsets[:-1].astype(np.int64))
+
+    def elements_of(self, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the elements of the lists at these places: which of `places` each belongs to, and its code."""
+        starts = self.offsets[places].astype(np.int64)
+        lengths = self.offsets[places + 1].astype(np.int64) - starts
+        owners = np.repeat(np.arange(len(places)), lengths)
+        within = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return owners, self.elements[np.repeat(starts, lengths) + within].astype(np.int64)
 
 
-NO_FLOATS: Final = Floats(np.zeros(0, np.float64))
-NO_STRINGS: Final = Strings(np.zeros(0, np.uint8), np.zeros(0, np.uint32), 0)
-NO_LISTS: Final = Lists(np.zeros(1, np.uint32), np.zeros(0, np.uint8))
+NO_INTEGERS: Final = Numbers(np.zeros(0, np.int64))
+NO_FLOATS: Final = Numbers(np.zeros(0, np.float64))
+NO_STRINGS: Final = Strings(np.zeros(0, np.uint8), np.zeros(1, np.uint8))
+NO_LISTS: Final = Lists(np.zeros(1, np.uint8), np.zeros(0, np.uint8))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,17 +157,27 @@ class Column:
 
     Attributes:
         n: rows.
-        codes: shape (n,), or (runs,) where there are `starts`; uint8, uint16 or uint32.
-        starts: the first row of each run, shape (runs,), uint32, beginning with 0; None where every row has its code.
+        codes: shape (n,), or (runs,) where there are `runs`; unsigned.
+        runs: how many rows each code is of, shape (runs,), uint32; None where every row has its code.
     """
 
     n: int
     codes: Array
-    starts: NDArray[np.uint32] | None
-    integers: Integers
-    floats: Floats
+    runs: NDArray[np.uint32] | None
+    integers: Numbers
+    floats: Numbers
     strings: Strings
     lists: Lists
+
+    @classmethod
+    def of(cls, codes: Array, integers: Numbers, floats: Numbers, strings: Strings, lists: Lists) -> Column:
+        """Return the column of rows with these codes, shape (n,), at least one row; as runs where that is smaller."""
+        starts = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), codes[1:] != codes[:-1])))
+        runs = None
+        n = len(codes)
+        if 2 * len(starts) * (4 + codes.itemsize) <= codes.nbytes:
+            codes, runs = codes[starts], np.diff(starts, append=n).astype(np.uint32)
+        return cls(n, codes, runs, integers, floats, strings, lists)
 
     @property
     def first_float(self) -> int:
@@ -201,23 +195,13 @@ class Column:
     def n_codes(self) -> int:
         return self.first_list + self.lists.count
 
-    def row_codes(self, first: int = 0, end: int | None = None) -> Array:
-        """Return the code of every row, shape (n,), or of the rows from `first` to `end`."""
-        end = self.n if end is None else min(end, self.n)
-        if self.starts is None:
-            return self.codes[first:end]
-        runs = slice(
-            int(np.searchsorted(self.starts, first, "right")) - 1, int(np.searchsorted(self.starts, end))
-        )
-        bounds = np.append(self.starts[runs], end).astype(np.int64)
-        bounds[:1] = first
-        return np.repeat(self.codes[runs], np.diff(bounds))
+    def row_codes(self) -> Array:
+        """Return the code of every row, shape (n,)."""
+        return self._of_rows(self.codes)
 
-    def by_table(self, table: NDArray[np.uint8]) -> NDArray[np.uint64]:
-        """Return the bitmap of the rows whose code has a 1 in `table`, shape (n_codes,)."""
-        if self.starts is None:
-            return kernels.select(self.codes, table)
-        return kernels.spread(self.starts, np.take(table, self.codes, mode="clip"), self.n)
+    def by_table(self, table: NDArray[np.bool_]) -> NDArray[np.uint64]:
+        """Return the bitmap of the rows whose code is in `table`, shape (n_codes,)."""
+        return self._bitmap(np.take(table, self.codes, mode="clip"))
 
     def by_intervals(self, intervals: Sequence[Interval]) -> NDArray[np.uint64]:
         """Return the bitmap of the rows whose code lies in one of these."""
@@ -225,11 +209,15 @@ class Column:
         for low, high in intervals:
             if low < high:
                 mask |= _within(self.codes, low, high, self.n_codes)
-        if self.starts is not None:
-            return kernels.spread(self.starts, mask.view(np.uint8), self.n)
+        return self._bitmap(mask)
+
+    def _bitmap(self, mask: NDArray[np.bool_]) -> NDArray[np.uint64]:
         words = np.zeros((self.n + 63) // 64, np.uint64)
-        words.view(np.uint8)[: (self.n + 7) // 8] = np.packbits(mask, bitorder="little")
+        words.view(np.uint8)[: (self.n + 7) // 8] = np.packbits(self._of_rows(mask), bitorder="little")
         return words
+
+    def _of_rows(self, values: Array) -> Array:
+        return values if self.runs is None else np.repeat(values, self.runs.astype(np.int64))
 
 
 def _within(codes: Array, low: int, high: int, n_codes: int) -> NDArray[np.bool_]:
@@ -246,29 +234,20 @@ def _within(codes: Array, low: int, high: int, n_codes: int) -> NDArray[np.bool_
     return is_within
 
 
-def narrowest(n_codes: int) -> type[np.unsignedinteger[Any]]:
-    """Return the narrowest type that holds codes 0 to n_codes - 1."""
-    if n_codes <= 1 << 8:
+def narrowest(count: int) -> type[np.unsignedinteger[Any]]:
+    """Return the narrowest type that holds 0 to count - 1."""
+    if count <= 1 << 8:
         return np.uint8
-    return np.uint16 if n_codes <= 1 << 16 else np.uint32
-
-
-def lay_rows(rows: Array, scratch: Scratch = IN_MEMORY) -> tuple[Array, NDArray[np.uint32] | None]:
-    """Return codes and starts of a column whose rows have these codes, in the narrowest type; at least one row."""
-    runs = 1 + sum(int(np.count_nonzero(some[1:] != some[:-1])) for some in windows(rows, 1))
-    if 2 * runs * (4 + rows.itemsize) > rows.nbytes:
-        return rows, None
-    codes, starts, first = scratch.growing(rows.dtype), scratch.growing(np.uint32), 0
-    for some in windows(rows, 1):
-        places = np.flatnonzero(some[1:] != some[:-1]) + 1
-        if not first:
-            places = np.append(0, places)
-        codes.append(some[places])
-        starts.append(first + places)
-        first += len(some) - 1
-    return codes.array(), starts.array()
+    if count <= 1 << 16:
+        return np.uint16
+    return np.uint32 if count <= 1 << 32 else np.uint64
 
 
 def utf8(text: str) -> bytes:
     """UTF-8 whose byte order is that of code points; lone surrogates, which JSON can hold, are kept."""
     return text.encode("utf-8", "surrogatepass")
+
+
+def text_of(string: bytes) -> str:
+    """Return the text whose UTF-8 this is; raises ValueError where it is of none."""
+    return string.decode("utf-8", "surrogatepass")

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.errors import IndexDamagedError
-from sleuth.store.columns import kernels
-from sleuth.store.columns.column import Column
+from sleuth.store.columns.column import Column, text_of
 from sleuth.store.columns.layout import ARRAY, column_of, keys_of, read_column, to_segment
 from sleuth.store.columns.search import ColumnsSearcher
 from sleuth.store.disk.scratch import IN_MEMORY, Scratch
@@ -18,7 +17,7 @@ from sleuth.store.legs.arrays import array_of, integer_of, require
 from sleuth.store.legs.leg import Rows, SegmentData, SegmentView, unpack
 from sleuth.store.legs.searching import Corpus, FilterLeg, FilterSearcher, LegContext
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 
 
 class ColumnsLeg(FilterLeg):
@@ -53,7 +52,7 @@ class ColumnsLeg(FilterLeg):
         """Return the columns of the live rows; values that only dead rows had are dropped."""
         keep = [_live(view) for view in segments]
         n = sum(int(np.count_nonzero(mask)) for mask in keep)
-        return to_segment(n, _merged(segments, keep, scratch), scratch)
+        return to_segment(n, _merged(segments, keep), scratch)
 
     def validate(self, data: SegmentData, n: int, *, full: bool = False) -> None:
         """Refuse arrays that this leg cannot have made; raises ValueError. Columns are checked when they are read."""
@@ -64,21 +63,21 @@ class ColumnsLeg(FilterLeg):
         for key in keys if full and keys else ():
             try:
                 column = column_of(data, key)
-                if column and column.strings.count:
-                    kernels.decode(column.strings.data, column.strings.count)
+                for string in column.strings.all() if column else ():
+                    text_of(string)
             except ValueError as error:
                 raise ValueError(f"metadata {key!r}: {error}") from error
 
 
 def _merged(
-    segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]], scratch: Scratch
+    segments: Sequence[SegmentView], keep: Sequence[NDArray[np.bool_]]
 ) -> Iterator[tuple[str, Column]]:
     from sleuth.store.columns.merge import merge_column
 
     for key in sorted({key for view in segments for key in keys_of(view)}):
         parts = [(read_column(view, key), mask) for view, mask in zip(segments, keep, strict=True)]
         try:
-            column = merge_column(parts, scratch)
+            column = merge_column(parts)
         except ValueError as error:
             names = " or ".join(view.name for view in segments)
             raise IndexDamagedError(

@@ -8,31 +8,31 @@ they can be kept for as long as the segment lives, and the searcher ands them wi
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from threading import Lock
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sleuth.filters import And, Compare, Filter, Not, Operator, Or, Scalar
 from sleuth.store.columns.column import (
+    END,
     FALSE,
     FIRST_INTEGER,
     MISSING,
     Column,
-    Floats,
-    Integers,
     Interval,
-    Strings,
+    Ordered,
+    below,
+    up_to,
+    utf8,
 )
 from sleuth.store.columns.layout import keys_of, naming_damage, read_column
 from sleuth.store.legs.leg import Bitmap, SegmentView
 
 _MAX_SCANS: Final = 4
 """Intervals up to which a scan for each is faster than one look at a table for every row."""
-_SMALL_TABLE: Final = 1 << 16
 
 
 class FilterCache:
@@ -128,19 +128,27 @@ def rows_where(column: Column, test: Compare) -> Bitmap:
         return column.by_intervals([(MISSING + 1, column.n_codes) if test.value else (MISSING, MISSING + 1)])
     if test.operator in ("ieq", "substring"):
         masks = column.strings.equal_in_any_case if test.operator == "ieq" else column.strings.containing
-        table = np.zeros(column.n_codes, np.uint8)
+        table = np.zeros(column.n_codes, np.bool_)
         table[column.first_string : column.first_list] = masks(str(test.value))
-        return _rows_in(column, _with_lists(column, table))
-    if test.operator not in ("eq", "in", "contains"):
-        return column.by_intervals(scalar_codes(column, test.operator, _only(test.value)))
+        table[column.first_list :] = column.lists.any_of(table)
+        return column.by_table(table)
     values = test.value if isinstance(test.value, tuple) else (test.value,)
+    if test.operator not in ("eq", "in", "contains"):
+        return column.by_intervals(scalar_codes(column, test.operator, values[0]))
     intervals = [interval for value in values for interval in scalar_codes(column, "eq", value)]
+    intervals = [(low, high) for low, high in intervals if low < high]
     if not column.lists.count:
-        return _rows_within(column, intervals) if test.operator != "contains" else column.by_intervals([])
-    table = _with_lists(column, _table(column, intervals))
+        if test.operator == "contains":
+            return column.by_intervals([])
+        if len(intervals) <= _MAX_SCANS:
+            return column.by_intervals(intervals)
+    table = np.zeros(column.n_codes, np.bool_)
+    for low, high in intervals:
+        table[low:high] = True
+    table[column.first_list :] = column.lists.any_of(table)
     if test.operator == "contains":
-        table[: column.first_list] = 0
-    return _rows_in(column, table)
+        table[: column.first_list] = False
+    return column.by_table(table)
 
 
 def scalar_codes(column: Column, operator: Operator, value: Scalar) -> list[Interval]:
@@ -148,65 +156,27 @@ def scalar_codes(column: Column, operator: Operator, value: Scalar) -> list[Inte
     if isinstance(value, bool):
         return [(FALSE + value, FALSE + value + 1)]
     if isinstance(value, str):
-        if operator == "prefix":
-            return [_moved(column.strings.beginning_with(value), column.first_string)]
-        return [_moved(_interval(column.strings, operator, value), column.first_string)]
+        return [_interval(column.strings, column.first_string, operator, utf8(value))]
     return [
-        _moved(_interval(column.integers, operator, value), FIRST_INTEGER),
-        _moved(_interval(column.floats, operator, value), column.first_float),
+        _interval(column.integers, FIRST_INTEGER, operator, value),
+        _interval(column.floats, column.first_float, operator, value),
     ]
 
 
-_Ordered: TypeAlias = Integers | Floats | Strings
-_INTERVALS: Final[dict[str, Callable[[_Ordered, Scalar], Interval]]] = {
-    "eq": lambda values, value: (values.below(value), values.up_to(value)),  # type: ignore[arg-type]
-    "gt": lambda values, value: (values.up_to(value), values.count),  # type: ignore[arg-type]
-    "gte": lambda values, value: (values.below(value), values.count),  # type: ignore[arg-type]
-    "lt": lambda values, value: (0, values.below(value)),  # type: ignore[arg-type]
-    "lte": lambda values, value: (0, values.up_to(value)),  # type: ignore[arg-type]
-}
-
-
-def _interval(values: _Ordered, operator: Operator, value: Scalar) -> Interval:
-    return _INTERVALS[operator](values, value)
-
-
-def _moved(interval: Interval, by: int) -> Interval:
-    low, high = interval
-    return low + by, high + by
-
-
-def _only(value: Scalar | tuple[Scalar, ...]) -> Scalar:
-    return value[0] if isinstance(value, tuple) else value
-
-
-def _table(column: Column, intervals: Sequence[Interval]) -> NDArray[np.uint8]:
-    table = np.zeros(column.n_codes, np.uint8)
-    for low, high in intervals:
-        table[low:high] = 1
-    return table
-
-
-def _with_lists(column: Column, table: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the table, with the lists that have an element in it."""
-    table[column.first_list :] = column.lists.any_of(table)
-    return table
-
-
-def _rows_within(column: Column, intervals: Sequence[Interval]) -> Bitmap:
-    real = [(low, high) for low, high in intervals if low < high]
-    if len(real) <= _MAX_SCANS:
-        return column.by_intervals(real)
-    return _rows_in(column, _table(column, real))
-
-
-def _rows_in(column: Column, table: NDArray[np.uint8]) -> Bitmap:
-    """Return the rows whose code is in the table, by scans where its codes lie in few intervals."""
-    if len(table) <= _SMALL_TABLE:
-        edges = np.flatnonzero(np.diff(table, prepend=np.uint8(0), append=np.uint8(0)))
-        if len(edges) <= 2 * _MAX_SCANS:
-            return column.by_intervals(list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)))
-    return column.by_table(table)
+def _interval(values: Ordered, first: int, operator: Operator, value: float | bytes) -> Interval:
+    """Return the codes of the values, which begin at `first`, for which a comparison is true."""
+    low, high = 0, values.count
+    if operator in ("eq", "gte", "prefix"):
+        low = below(values, value)
+    elif operator == "gt":
+        low = up_to(values, value)
+    if isinstance(value, bytes) and operator == "prefix":
+        high = below(values, value + END)
+    elif operator in ("eq", "lte"):
+        high = up_to(values, value)
+    elif operator == "lt":
+        high = below(values, value)
+    return first + low, first + high
 
 
 def _complement(bitmap: Bitmap, n: int) -> Bitmap:

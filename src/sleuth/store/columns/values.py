@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.filters import Scalar
-from sleuth.store.columns.column import BARE, FALSE, FIRST_INTEGER, Column
+from sleuth.store.columns.column import BARE, FALSE, FIRST_INTEGER, Column, text_of
 
 KINDS: Final = ("boolean", "integer", "number", "string", "array", "bare")
 """Kinds of values, in the order of their codes; "bare" is an empty list or an object."""
@@ -35,14 +35,10 @@ def scalar_rows(column: Column, rows: NDArray[np.int64]) -> RowCodes:
     codes = column.row_codes()[rows].astype(np.int64)
     is_list = codes >= column.first_list
     is_scalar = (codes >= FALSE) & ~is_list
-    lists = codes[is_list] - column.first_list
-    offsets = column.lists.offsets.astype(np.int64)
-    sizes = offsets[lists + 1] - offsets[lists]
-    ends = np.cumsum(sizes)
-    places = np.arange(int(sizes.sum())) + np.repeat(offsets[lists] - (ends - sizes), sizes)
+    owners, elements = column.lists.elements_of(codes[is_list] - column.first_list)
     return RowCodes(
-        np.concatenate((rows[is_scalar], np.repeat(rows[is_list], sizes))),
-        np.concatenate((codes[is_scalar], column.lists.elements[places].astype(np.int64))),
+        np.concatenate((rows[is_scalar], rows[is_list][owners])),
+        np.concatenate((codes[is_scalar], elements)),
     )
 
 
@@ -56,9 +52,9 @@ def values_of(column: Column, codes: NDArray[np.int64]) -> list[Scalar]:
         codes, np.searchsorted(codes, [FIRST_INTEGER, column.first_float, column.first_string])
     )
     values: list[Scalar] = [bool(code - FALSE) for code in booleans]
-    values += column.integers.take(integers - FIRST_INTEGER).tolist()
+    values += column.integers.values[integers - FIRST_INTEGER].tolist()
     values += column.floats.values[floats - column.first_float].tolist()
-    return values + column.strings.take(strings - column.first_string)
+    return values + [text_of(column.strings.at(code)) for code in strings - column.first_string]
 
 
 def kinds_of(column: Column, rows: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:

@@ -50,13 +50,18 @@ def arrays_of(
     return [array_of(arrays, name, dtype, shape) for name, (dtype, shape) in forms.items()]
 
 
-def check_offsets(name: str, offsets: NDArray[Any], end: int) -> None:
-    """`offsets`, shape (n + 1,), cut an array of length `end` into n pieces: they rise from 0 to it."""
+def check_offsets(name: str, offsets: NDArray[Any], end: int, *, strictly: bool = False) -> None:
+    """`offsets`, shape (n + 1,), cut an array of length `end` into n pieces: they rise from 0 to it.
+
+    Args:
+        strictly: no piece is empty.
+    """
+    rise = np.greater if strictly else np.greater_equal
     require(
         len(offsets) > 0
         and int(offsets[0]) == 0
         and int(offsets[-1]) == end
-        and all(np.all(some[1:] >= some[:-1]) for some in windows(offsets, 1)),
+        and all(np.all(rise(some[1:], some[:-1])) for some in windows(offsets, 1)),
         f"{name!r} must rise from 0 to {end}",
     )
 
