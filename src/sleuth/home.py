@@ -6,6 +6,12 @@ import os
 from pathlib import Path
 
 
+def home_folder() -> Path:
+    """Return the folder of the user; the root folder for a user without one, for whom `Path.home` raises."""
+    home = os.path.expanduser("~")  # noqa: PTH111
+    return Path("/" if home == "~" else home)
+
+
 def user_folder(variable: str, default: str) -> Path:
     """Return the folder `sleuth` in the one that a variable of the XDG specification names.
 
@@ -13,8 +19,6 @@ def user_folder(variable: str, default: str) -> Path:
     `ProtectHome`, a container of another user) is as if the file were missing, where a `Path` raises.
 
     Args:
-        default: in the home folder, where the variable is unset. A user without a home has the root folder.
+        default: in the home folder, where the variable is unset.
     """
-    home = os.path.expanduser("~")  # noqa: PTH111 - `Path.home` raises for a user without a home
-    base = os.environ.get(variable) or os.path.join("/" if home == "~" else home, default)  # noqa: PTH118
-    return Path(base) / "sleuth"
+    return Path(os.environ.get(variable) or home_folder() / default) / "sleuth"

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,19 @@ def test_the_end_of_a_worker_is_reported(ends: signal.Signals, reason: str) -> N
         os.kill(worker, ends)
         os.kill(worker, signal.SIGCONT)
         assert reason in begun.result()[0].failure
+
+
+def test_what_others_end_twice_fails_the_run() -> None:
+    """A source whose processes others end is never stored as another content: the run fails and says so."""
+    with Workers(1) as pool:
+        pool.submit([BOMB._replace(text=b"class A {}")]).result()
+        begun = pool.submit([SourceText("slow.rb", b"%w(" * 20_000, "ruby")])
+        while not begun.done():
+            for worker in list(pool.processes.running):
+                with suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGTERM)
+        with pytest.raises(CodeError):
+            begun.result()
 
 
 def test_time_is_limited(workers: Workers) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
 from sleuth import Document, Engine
 from sleuth.code import CodeRetriever, CodeStorage, current_snapshot, index_path
@@ -17,6 +18,7 @@ from sleuth.code.snapshots import health
 from sleuth.engine import open_code
 from sleuth.errors import StoreError
 from sleuth.store import Store
+from sleuth.surfaces.http import ServerSettings, create_app
 from tests.store.words import SumsLeg, put
 
 DOCUMENTS: dict[str, Callable[[Engine], Any]] = {
@@ -98,6 +100,27 @@ def test_code(tmp_path: Path, call: str, way: str) -> None:
     WAYS[way](tmp_path / "index")
     _try(lambda: CODE[call](storage), tmp_path / "index")
     storage.close()
+
+
+@pytest.mark.parametrize("open_index", [Engine.open, open_code])
+def test_a_file_in_its_place(tmp_path: Path, open_index: Callable[..., Any]) -> None:
+    """Opening an index where a file lies says what is there, and changes nothing."""
+    (tmp_path / "index").write_text("notes")
+    for create in (False, True):
+        with pytest.raises(StoreError, match="must be the folder of an index, and is a file"):
+            open_index(tmp_path / "index", create=create)
+    assert (tmp_path / "index").read_text() == "notes"
+
+
+def test_a_server_whose_index_is_away(tmp_path: Path) -> None:
+    """A request to an index that is out of reach is answered with 503: another moment may succeed."""
+    engine = Engine.open(tmp_path / "index", create=True, embedder="")
+    with TestClient(create_app(engine, ServerSettings()), "http://localhost") as client:
+        (tmp_path / "index").rename(tmp_path / "other")
+        (tmp_path / "index").write_text("notes")
+        answer = client.post("/v1/documents", json={"documents": [{"text": "some words"}]})
+    assert (answer.status_code, answer.json()["code"]) == (503, "StoreError")
+    engine.close()
 
 
 @pytest.mark.parametrize("way", WAYS)

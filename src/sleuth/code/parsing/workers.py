@@ -1,7 +1,8 @@
 """Parses sources in processes, each under limits of time and memory.
 
 A source that exceeds the limits, or makes the parser abort, ends its process. The sources of its batch are then parsed
-one by one in new processes. The source itself is cut as plain text, and the reason is kept.
+one by one in new processes. The source itself is cut as plain text, and the reason is kept. Where others end the
+processes, the source is not judged: it is tried again, and then the run fails.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Workers(Closing):
     def submit(self, sources: Sequence[SourceText]) -> Future[list[Facts]]:
         """Hand over a batch; its result has the facts of each source, in order.
 
-        The result raises CodeError where a grammar does not fit or no process can be started.
+        The result raises CodeError where a grammar does not fit, no process can be started, or others end them.
         """
         return self._threads.submit(self._parse, sources)
 
@@ -49,6 +50,11 @@ class Workers(Closing):
         except ProcessStartError as error:
             raise CodeError(str(error)) from error
         except ProcessEndedError as error:
+            if error.limit == "outside" and len(sources) == 1:
+                raise CodeError(
+                    f"{sources[0].path} could not be parsed: two processes slept or were ended by others "
+                    f"({error.ending}); nothing of this run is kept, so run it again when the machine has room"
+                ) from error
             failure = _why_ended(error, size)
         else:
             if "error" in head:

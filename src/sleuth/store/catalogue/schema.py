@@ -44,6 +44,7 @@ def folder_at(path: str | os.PathLike[str]) -> Path:
     Raises:
         ArgumentError: it is no path.
         IndexUnsafeError: a part is a link or belongs to somebody else.
+        StoreError: something else than a folder is there.
     """
     try:
         folder = Path(path).absolute()  # the process may change its working directory while the index is open
@@ -53,6 +54,11 @@ def folder_at(path: str | os.PathLike[str]) -> Path:
     if "\0" in str(folder):
         raise ArgumentError(f"path must be the path of a folder, as text or a Path, got {path!r}")
     check_parts(folder)
+    if os.path.exists(folder) and not os.path.isdir(folder):  # noqa: PTH110, PTH112 - a path out of reach is no error here
+        raise StoreError(
+            f"{folder} must be the folder of an index, and is a file: name another folder, or move the file away",
+            path=str(folder),
+        )
     return folder
 
 

@@ -293,12 +293,12 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translate(error, path) from error
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise StoreError(
             f"{error.filename} is gone: the index was moved or removed while it was open; open it where it is now",
             path=str(path),
         ) from error
-    except (NotADirectoryError, PermissionError) as error:
+    except PermissionError as error:
         raise StoreError(
             f"cannot read {error.filename}: {error.strerror}; close the index and open it as a user who may read it",
             path=str(path),

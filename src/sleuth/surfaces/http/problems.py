@@ -102,8 +102,11 @@ _STATUS: tuple[tuple[type[Exception], int], ...] = (
     (errors.ArgumentError, 422),
     (errors.LoadError, 422),
     (errors.MissingPackageError, 501),
-    (errors.IndexLockedError, 503),
-    (errors.IndexNotFoundError, 503),
+    (errors.IndexDamagedError, 500),
+    (errors.IndexUnsafeError, 500),
+    (errors.FormatVersionError, 500),
+    (errors.EmbedderMismatchError, 500),
+    (errors.StoreError, 503),
     (errors.UnavailableError, 503),
     (errors.RemoteError, 502),
 )

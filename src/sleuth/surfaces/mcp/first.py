@@ -12,6 +12,7 @@ from threading import Event, Lock
 from typing import TYPE_CHECKING
 
 from sleuth.errors import SleuthError
+from sleuth.home import home_folder
 from sleuth.threads import THREADS
 
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def _progress(coverage: Coverage | None) -> str:
 
 def why_unfit(root: Path) -> str:
     """Return why a folder is no project, by its place alone; "" if it may be one."""
-    home = Path.home().resolve()
+    home = home_folder().resolve()
     if root == home or root in home.parents:
         return "it is or holds a home folder"
     shared = (Path("/tmp"), Path("/var/tmp"), Path(tempfile.gettempdir()).resolve())  # noqa: S108 - not written to
