@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
@@ -182,7 +183,8 @@ def test_watch_indexes_after_a_save(place: Path) -> None:
         try:
             assert process.stdout is not None
             lines = [process.stdout.readline() for _ in range(5)]
-            assert all(" 1 new" in line or " 2 new" in line for line in lines[1:]), lines
+            # Where a run takes long, more than one save is new in the next one.
+            assert all(re.search(r" [1-9]\d* new", line) for line in lines[1:]), lines
         finally:
             is_over.set()
             killer.cancel()
