@@ -12,6 +12,8 @@ from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.index import IndexBackend as IndexBackend
 from sleuth.engine.index import StoreBackend as StoreBackend
 from sleuth.engine.legs import register_leg as register_leg
+from sleuth.engine.matching_lines import DocumentLine as DocumentLine
+from sleuth.engine.matching_lines import DocumentLines as DocumentLines
 from sleuth.engine.relevance import score_hits as score_hits
 from sleuth.engine.relevance import score_texts as score_texts
 from sleuth.engine.request import WITHOUT_VARIETY as WITHOUT_VARIETY

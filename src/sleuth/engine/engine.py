@@ -218,6 +218,8 @@ class Engine(Answering):
     acount = async_twin(count)
     facets = forwarded("_search", IndexSearch.facets)
     afacets = async_twin(facets)
+    grep = forwarded("_search", IndexSearch.grep)
+    agrep = async_twin(grep)
     metadata_keys = forwarded("_search", IndexSearch.metadata_keys)
     ametadata_keys = async_twin(metadata_keys)
     suggest = forwarded("_search", IndexSearch.suggest)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from sleuth.errors import ArgumentError
@@ -89,14 +89,19 @@ def _begins_section(row: Row, before: Row, heading: str) -> bool:
 
 def join(rows: Iterable[Row]) -> str:
     """Join the texts of chunks of one document in order: drops overlaps, restores blank lines."""
-    text, end, line = "", 0, 0
+    return "".join(parts_of(rows))
+
+
+def parts_of(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield what each chunk adds to the text of those before it; together it is what `join` returns."""
+    is_first, end, line = True, 0, 0
     for row in rows:
-        if not text:
-            text = row.text
+        if is_first:
+            yield row.text
         elif row.start <= end:
-            text += row.text[end - row.start :]
+            yield row.text[end - row.start :]
         else:
             breaks = row.start_line - line if row.start_line else 2 * (row.start - end > 1)
-            text += ("\n" * breaks or " ") + row.text
+            yield ("\n" * breaks or " ") + row.text
+        is_first = is_first and not row.text
         end, line = max(end, row.end), max(line, row.end_line)
-    return text

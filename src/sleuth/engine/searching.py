@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from sleuth.engine.backend import IndexView
+    from sleuth.engine.matching_lines import DocumentLines
     from sleuth.engine.request import SearchRequest
     from sleuth.engine.selection import Count, Facet, MetadataKey
     from sleuth.engine.spelling import Correction
@@ -108,6 +109,37 @@ class IndexSearch:
         tree = filters.as_filter(filter)
         with self._view.store.reader() as snapshot:
             return self._view.backend.searchers_of(snapshot).select(snapshot, tree, query=query).count()
+
+    def grep(
+        self,
+        pattern: str,
+        *,
+        fixed: bool = False,
+        ignore_case: bool = False,
+        filter: FilterForm = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> DocumentLines:
+        """Find all lines of documents that match a pattern, and return `limit` of them from `offset` on.
+
+        The stored texts are read, not the files. Blank space between two passages is not stored.
+
+        Args:
+            pattern: a regular expression of RE2, whose time grows with the text alone.
+            fixed: take the pattern as plain text.
+            ignore_case: upper and lower case are the same.
+            filter: which passages are searched.
+
+        Raises:
+            ArgumentError: a pattern that is not one of RE2, or a limit or an offset below 0.
+            MissingPackageError: a regular expression, and google-re2 is not installed.
+        """
+        from sleuth.code.search import compile_pattern
+        from sleuth.engine.matching_lines import grep
+
+        compiled = compile_pattern(pattern, fixed=fixed, ignore_case=ignore_case)
+        limit, offset = check_count(limit, "limit"), check_count(offset, "offset")
+        return grep(self._view, compiled, filters.as_filter(filter), limit=limit, offset=offset)
 
     def facets(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from sleuth import Document, Engine
 from sleuth.errors import ArgumentError
 from sleuth.filters import as_filter
 from sleuth.surfaces.mcp import Tools, Workspace
@@ -259,9 +260,9 @@ def test_a_client_sees_only_what_its_filter_allows(workspace: Workspace) -> None
     tools = Tools(workspace, allowed=as_filter("path:docs/limits.md"))
     answer = json.loads(tools.call("search", {"query": "tokens bucket refill", "k": 50}))
     assert {result["path"] for result in answer["results"]} == {"docs/limits.md"}
-    assert tools.names == ("search", "fetch", "status")
+    assert tools.names == ("search", "fetch", "grep", "status")
     for name in ("definitions", "references", "history"):
-        with pytest.raises(ArgumentError, match="tool must be one of search, fetch, status"):
+        with pytest.raises(ArgumentError, match="tool must be one of search, fetch, grep, status"):
             tools.call(name, {"name": "TokenBucket"})
     for id in ("src/bucket.py", "docs/other.md", str(workspace.index.parent / "src" / "bucket.py"), "../x"):
         with pytest.raises(ArgumentError, match="id must be") as refused:
@@ -426,3 +427,26 @@ def test_grep_lists_and_counts_every_line(project: Path) -> None:
         assert call(workspace, "grep", pattern="TOKENS", ignore_case=True, filter="kind:class")["lines"] == 2
         assert "pattern must be a regular expression" in refusal(workspace, "grep", pattern="(")
         assert call(workspace, "grep", pattern="(", fixed=True, at="v1")["lines"] == 1
+
+
+def test_grep_lists_documents_and_pages_through_both(project: Path) -> None:
+    """Lines of documents follow those of code, each once, page by page; a client with a filter sees its own alone."""
+    rows = "".join(f"row_{n},a bucket\n" for n in range(150))
+    with Engine.open(project / ".sleuth") as engine:
+        engine.add(
+            [Document(rows, {"tenant": "a"}, id="rows"), Document("row_x\n", {"tenant": "b"}, id="other")]
+        )
+    (project / "src" / "rows.py").write_text("".join(f"row_{n} = 1\n" for n in range(60)), "utf-8")
+    with closing(Workspace(project / ".sleuth", project, refresh=False)) as workspace:
+        paths, cursor = [], None
+        while True:
+            page = call(workspace, "grep", pattern="row_", **({"cursor": cursor} if cursor else {}))
+            assert (page["lines"], page["files"]) == (211, 3)
+            paths += [each["path"] for each in page["results"]]
+            if (cursor := page["cursor"]) is None:
+                break
+        numbers = [f"src/rows.py:{n}" for n in range(1, 61)] + ["other:1-1"]
+        assert paths == numbers + [f"rows:{n}-{n}" for n in range(1, 151)]
+        tools = Tools(workspace, allowed=as_filter("tenant:b"))
+        answer = json.loads(tools.call("grep", {"pattern": "row_"}))
+        assert [each["id"] for each in answer["results"]] == ["other#0"]

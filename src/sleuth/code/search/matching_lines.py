@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from sleuth.arguments import check_count
 from sleuth.code.parsing.labels import category_of
 from sleuth.code.parsing.languages import language_of
 from sleuth.code.parsing.limits import MAX_BYTES
-from sleuth.code.parsing.lines import LineIndex
 from sleuth.code.search.filters import CodeFilter, file_metadata, read_tree
-from sleuth.code.search.patterns import LinePattern
+from sleuth.code.search.patterns import LinePattern, LinePlace
 from sleuth.code.snapshots.diff import changed_files
 from sleuth.code.snapshots.record import FileRow
 from sleuth.errors import ArgumentError, CodeError
@@ -24,9 +23,6 @@ from sleuth.remote import async_twin, check_cancelled
 if TYPE_CHECKING:
     from sleuth.code.snapshots.snapshot import Snapshot
     from sleuth.filters import Filter
-
-_WIDEST: Final = 300
-"""Characters of a line that are returned; a longer line is cut around the match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +51,20 @@ class LineMatches:
 
     Attributes:
         matches: in order of path and line.
-        lines, files: how many match in all.
+        lines: how many match in all.
+        paths: of all files with a line that matches.
         changed: how many files were read from the disk, because they differ from the snapshot.
     """
 
     matches: tuple[LineMatch, ...]
     lines: int
-    files: int
+    paths: tuple[str, ...]
     changed: int = 0
+
+    @property
+    def files(self) -> int:
+        """How many files match in all."""
+        return len(self.paths)
 
 
 def grep(
@@ -92,7 +94,7 @@ def grep(
     allowed = read_tree(snapshot, filter)
     changes = _changed(snapshot) if worktree else {}
     selected: list[LineMatch] = []
-    lines = files = 0
+    lines, paths = 0, list[str]()
     for path, row in _files_by_path(snapshot, changes):
         check_cancelled()
         is_changed = path in changes
@@ -102,7 +104,7 @@ def grep(
         if text is None or pattern.literal not in text:
             continue
         text = text.replace(b"\r\n", b"\n")
-        places = _lines(text, pattern)
+        places = pattern.lines(text)
         if not is_changed:
             places = _allowed(snapshot, row, places, allowed)
         if not places:
@@ -111,19 +113,11 @@ def grep(
         last = max(0, offset + limit - lines)
         selected += _described(snapshot, row, text, places[first:last], is_changed=is_changed)
         lines += len(places)
-        files += 1
-    return LineMatches(tuple(selected), lines, files, len(changes))
+        paths.append(path)
+    return LineMatches(tuple(selected), lines, tuple(paths), len(changes))
 
 
 agrep = async_twin(grep)
-
-
-@dataclass(frozen=True, slots=True)
-class _LinePlace:
-    """A line that matches, and the byte at which its first match starts."""
-
-    line: int
-    start: int
 
 
 def _changed(snapshot: Snapshot) -> dict[str, None]:
@@ -182,23 +176,9 @@ def _may_match(
     return allowed.files is None or bool(allowed.files[snapshot.by_path[row.path]])
 
 
-def _lines(text: bytes, pattern: LinePattern) -> list[_LinePlace]:
-    """Return the lines that match, each once."""
-    places: list[_LinePlace] = []
-    line, last, end = 1, 0, -1
-    for start in pattern.starts(text):
-        if start < end or (start == len(text) and text[-1:] in (b"", b"\n")):
-            continue  # of the same line, or behind the last one
-        line += text.count(b"\n", last, start)
-        last = start
-        places.append(_LinePlace(line, start))
-        end = text.find(b"\n", start) + 1 or len(text) + 1
-    return places
-
-
 def _allowed(
-    snapshot: Snapshot, row: FileRow, places: list[_LinePlace], allowed: CodeFilter
-) -> list[_LinePlace]:
+    snapshot: Snapshot, row: FileRow, places: list[LinePlace], allowed: CodeFilter
+) -> list[LinePlace]:
     """Return the lines that stand in a piece of code that may answer."""
     if allowed.accepts is None or not places:
         return places
@@ -208,19 +188,12 @@ def _allowed(
 
 
 def _described(
-    snapshot: Snapshot, row: FileRow, text: bytes, places: Sequence[_LinePlace], *, is_changed: bool
+    snapshot: Snapshot, row: FileRow, text: bytes, places: Sequence[LinePlace], *, is_changed: bool
 ) -> Iterator[LineMatch]:
     if not places:
         return
-    index = LineIndex(text)
     symbols = [] if is_changed else snapshot.detail(row).symbols
     for place in places:
-        begin, end = index.start(place.line), index.stop(place.line)
-        line = text[begin:end].decode("utf-8", "surrogatepass")
-        if len(line) > _WIDEST:
-            before = len(text[begin : place.start].decode("utf-8", "surrogatepass"))
-            first = max(0, min(before - _WIDEST // 3, len(line) - _WIDEST))
-            line = line[first : first + _WIDEST]
         around = [symbol for symbol in symbols if symbol.start <= place.line <= symbol.end]
         inside = max(around, key=lambda symbol: symbol.start).qualified if around else ""
-        yield LineMatch(row.path, place.line, line, inside)
+        yield LineMatch(row.path, place.line, place.shown(text), inside)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sleuth.errors import ArgumentError, MissingPackageError
 
@@ -14,6 +14,8 @@ _MEMORY: Final = 8 << 20
 _SPECIAL: Final = frozenset("\\.+*?()[]{}|^$")
 _CODES: Final = frozenset("xpPQC01234567")
 """Letters after a backslash that begin more than one letter."""
+_WIDEST: Final = 300
+"""Characters of a line that are shown: some four lines of a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,44 @@ class LinePattern:
 
     literal: bytes
     starts: Callable[[bytes], Iterator[int]]
+
+    def lines(self, text: bytes) -> list[LinePlace]:
+        """Return the lines of a text that match, each once."""
+        places: list[LinePlace] = []
+        if self.literal not in text:
+            return places
+        line, counted, end = 1, 0, -1
+        for start in self.starts(text):
+            if start < end or (start == len(text) and text[-1:] in (b"", b"\n")):
+                continue  # of the same line, or behind the last one
+            line += text.count(b"\n", counted, start)
+            counted = start
+            places.append(LinePlace(line, start))
+            end = text.find(b"\n", start) + 1 or len(text) + 1
+        return places
+
+
+class LinePlace(NamedTuple):
+    """A line that matches.
+
+    Attributes:
+        line: 1-based.
+        start: the byte of the text at which its first match starts.
+    """
+
+    line: int
+    start: int
+
+    def shown(self, text: bytes) -> str:
+        """Return the line, or 300 characters of it around the first match."""
+        begin = text.rfind(b"\n", 0, self.start) + 1
+        end = text.find(b"\n", self.start)
+        line = text[begin : end if end >= 0 else None].decode("utf-8", "surrogatepass")
+        if len(line) <= _WIDEST:
+            return line
+        before = len(text[begin : self.start].decode("utf-8", "surrogatepass"))
+        first = max(0, min(before - _WIDEST // 3, len(line) - _WIDEST))
+        return line[first : first + _WIDEST]
 
 
 def compile_pattern(pattern: str, *, fixed: bool = False, ignore_case: bool = False) -> LinePattern:

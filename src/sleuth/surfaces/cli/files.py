@@ -61,11 +61,16 @@ def file_of(engine: Answering, metadata: Mapping[str, Any]) -> str:
     return source if os.path.isabs(source) else ""  # noqa: PTH117
 
 
-def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
-    """Return where a passage is: the path from here, or the source, then the page or lines."""
+def path_from_here(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
+    """Return the path of a passage's file from here, or its source, in one line."""
     file = file_of(engine, metadata)
     where = from_here(file, file_names_of(engine).base) if file else str(metadata.get("source") or id)
-    return str(place_of(id, metadata, clean_text(" ".join(where.split()))))
+    return clean_text(" ".join(where.split()))
+
+
+def place(engine: Answering, id: str, metadata: Mapping[str, Any]) -> str:
+    """Return where a passage is: the path from here, or the source, then the page or lines."""
+    return str(place_of(id, metadata, path_from_here(engine, id, metadata)))
 
 
 def passages_of(engine: Engine, name: str) -> list[RetrievedItem]:

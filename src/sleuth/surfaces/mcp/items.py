@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sleuth.surfaces.hits import title_of
+from sleuth.surfaces.hits import place_of, title_of
 from sleuth.surfaces.mcp.budget import Graded
 
 if TYPE_CHECKING:
     from sleuth.code import Commit, Snapshot
     from sleuth.code.search import LinePattern
-    from sleuth.engine import Answering
+    from sleuth.engine import Answering, DocumentLine
     from sleuth.filters import Filter
     from sleuth.types import RetrievedItem
 
@@ -130,7 +130,7 @@ class Lines(NamedTuple):
     files: int
 
 
-def matching_lines(
+def lines_of_code(
     snapshots: Sequence[Snapshot],
     pattern: LinePattern,
     tree: Filter | None,
@@ -139,25 +139,36 @@ def matching_lines(
     url_of: UrlOf,
     *,
     worktree: bool,
-) -> Lines:
+) -> tuple[Lines, list[str]]:
     """Search all snapshots for a pattern, and return at most `limit` matching lines from the `offset`-th on.
 
-    All matching lines and their files are counted.
+    All matching lines and their files are counted, and the absolute paths of the files are returned.
     """
     from sleuth.code.search import grep
 
     graded: list[Graded] = []
-    lines_before = files_before = 0
+    lines_before, paths = 0, list[str]()
     for snapshot in snapshots:
         first, most = max(0, offset - lines_before), limit - len(graded)
         result = grep(snapshot, pattern, limit=most, offset=first, filter=tree, worktree=worktree)
+        root = snapshot.repository.path
         lines_before += result.lines
-        files_before += result.files
+        paths += [f"{root}/{path}" for path in result.paths]
         for match in result.matches:
-            name = _place(snapshot.repository.path, match.file_path, match.line, match.line, url_of)
+            name = _place(root, match.file_path, match.line, match.line, url_of)
             whole = {**name, "text": match.text, **({"inside": match.inside} if match.inside else {})}
             graded.append(Graded(whole=whole, outline={**name, "text": match.text[:OUTLINE]}, name=name))
-    return Lines(graded, lines_before, files_before)
+    return Lines(graded, lines_before, len(paths)), paths
+
+
+def document_line(match: DocumentLine, url_of: UrlOf) -> Graded:
+    """Return a line of a document that matches a pattern."""
+    place = {"start_line": match.line, "end_line": match.line} if match.line else {}
+    metadata = {**match.metadata, **place}
+    name = {"id": match.id, "path": str(place_of(match.id, metadata)), "url": url_of(match.id, metadata)}
+    heading = match.metadata.get("heading")
+    whole = {**name, "text": match.text, **({"inside": heading} if heading else {})}
+    return Graded(whole=whole, outline={**name, "text": match.text[:OUTLINE]}, name=name)
 
 
 def commit(entry: Commit) -> Graded:

@@ -120,8 +120,8 @@ TOOLS = (
     ToolSchema(
         "grep",
         "Find every line",
-        "List every line of code that matches a regular expression of RE2, and count them all: complete, also in files "
-        "that are not indexed yet.",
+        "List every line of documents and code that matches a regular expression of RE2, and count them all: complete, "
+        "also in code that is not indexed yet.",
         {
             "pattern": {
                 "type": "string",
@@ -135,7 +135,7 @@ TOOLS = (
             },
             "filter": {
                 "type": "string",
-                "description": 'Only lines in matching code, as in "kind:class language:python".',
+                "description": 'Only lines in matching passages or code, as in "kind:class language:python".',
             },
             "paths": _PATHS,
             **_AT,

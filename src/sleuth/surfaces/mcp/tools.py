@@ -80,9 +80,9 @@ class Tools:
 
     def _tools(self) -> dict[str, Callable[..., dict[str, Any]]]:
         """Return the tools by name."""
-        tools: list[Callable[..., dict[str, Any]]] = [self.search, self.fetch, self.status]
+        tools: list[Callable[..., dict[str, Any]]] = [self.search, self.fetch, self.grep, self.status]
         if self._sees_code:
-            tools[2:2] = [self.definitions, self.references, self.grep, self.history]
+            tools[2:4] = [self.definitions, self.references, self.grep, self.history, self.status]
         return {tool.__name__: tool for tool in tools}
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> str:
@@ -247,22 +247,41 @@ class Tools:
         max_tokens: int = MAX_TOKENS,
         cursor: str | None = None,
     ) -> dict[str, Any]:
-        """Return every line of code that matches a regular expression, and how many there are."""
+        """Return every line of documents and code that matches a regular expression, and how many there are."""
         from sleuth.code.search import compile_pattern
-        from sleuth.filters import all_of, as_filter
+        from sleuth.filters import all_of, as_filter, field
 
-        compiled = compile_pattern(_text(pattern, "pattern"), fixed=fixed, ignore_case=ignore_case)
+        how = {"fixed": fixed, "ignore_case": ignore_case}
+        compiled = compile_pattern(_text(pattern, "pattern"), **how)
         request = {"grep": pattern, "how": [fixed, ignore_case], "filter": filter, "paths": paths, "at": at}
-        offset = offset_of(cursor, request)
+        offset, head = offset_of(cursor, request), self._head()
         tree = all_of(as_filter(filter), self._below(paths))
-        head = self._head()
-        snapshots = self._workspace.snapshots_at(at)
-        matches = items.matching_lines(
-            snapshots, compiled, tree, offset, MOST_RESULTS, self._url_of, worktree=at is None
+        engine = self._documents_shown() if at is None else None
+        is_code = self._sees_code and (engine is None or self._workspace.repositories())
+        (graded, lines, files), searched = items.lines_of_code(
+            self._workspace.snapshots_at(at) if is_code else [],
+            compiled,
+            tree,
+            offset,
+            MOST_RESULTS,
+            self._url_of,
+            worktree=at is None,
         )
-        head |= {"lines": matches.lines, "files": matches.files}
-        more = matches.lines > offset + MOST_RESULTS
-        return self._page(head, matches.graded, max_tokens, request, offset, more=more)
+        if engine is not None:
+            # The lines of these files are there already, as code.
+            others = ~field("path").is_in(map(self._name_of, searched)) if searched else None
+            matches = engine.grep(
+                pattern,
+                **how,
+                filter=all_of(tree, others),
+                limit=MOST_RESULTS - len(graded),
+                offset=max(0, offset - lines),
+            )
+            graded += [items.document_line(match, self._url_of) for match in matches.matches]
+            lines, files = lines + matches.lines, files + matches.documents
+        head |= {"lines": lines, "files": files}
+        more = lines > offset + MOST_RESULTS
+        return self._page(head, graded, max_tokens, request, offset, more=more)
 
     def history(
         self, name: str, at: str | None = None, max_tokens: int = MAX_TOKENS, cursor: str | None = None
