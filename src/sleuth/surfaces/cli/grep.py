@@ -52,9 +52,7 @@ def grep(
     fixed: Annotated[bool, typer.Option("--fixed-strings", "-F", help="The pattern is plain text.")] = False,
     filter: Annotated[
         str | None,
-        typer.Option(
-            "--filter", help='Only lines in matching passages or code, as in "kind:class language:python".'
-        ),
+        typer.Option("--filter", help='Only lines in matching text, as in "kind:class language:python".'),
     ] = None,
     k: Annotated[int, typer.Option("-k", min=0, help="Lines that are printed; all are counted.")] = 1000,
     count: Annotated[bool, typer.Option("--count", "-c", help="Print only how many lines match.")] = False,
@@ -77,7 +75,7 @@ def grep(
     query = _Query(
         pattern, {"fixed": fixed, "ignore_case": ignore_case}, filter, paths or (), 0 if count else k
     )
-    lines = _Lines([])
+    lines = _MatchingLines([])
     if "code" in names:
         with opened(repo, at, max_refresh, no_refresh, index) as place:
             lines = _in_code(query, place, worktree=at is None and not no_refresh)
@@ -118,7 +116,7 @@ class _Query(NamedTuple):
     limit: int
 
 
-class _Lines(NamedTuple):
+class _MatchingLines(NamedTuple):
     """Lines that match.
 
     Attributes:
@@ -135,7 +133,7 @@ class _Lines(NamedTuple):
     paths: tuple[str, ...] = ()
 
 
-def _in_code(query: _Query, place: OpenSnapshot, *, worktree: bool) -> _Lines:
+def _in_code(query: _Query, place: OpenSnapshot, *, worktree: bool) -> _MatchingLines:
     """Return the lines of a snapshot, and of files that changed since."""
     from sleuth.code.search import compile_pattern, grep
     from sleuth.filters import all_of, as_filter
@@ -147,10 +145,10 @@ def _in_code(query: _Query, place: OpenSnapshot, *, worktree: bool) -> _Lines:
     result = grep(place.snapshot, compiled, limit=query.limit, filter=tree, worktree=worktree)
     matches = [match.to_dict() for match in result.matches]
     paths = tuple(str(root / path) for path in result.paths)
-    return _Lines(matches, result.lines, result.files, place.stale, paths)
+    return _MatchingLines(matches, result.lines, result.files, place.stale, paths)
 
 
-def _with_documents(query: _Query, code: _Lines, engine: Engine) -> _Lines:
+def _with_documents(query: _Query, code: _MatchingLines, engine: Engine) -> _MatchingLines:
     """Return lines of code and those of documents; a file that matches as code is left out of the documents."""
     from sleuth.filters import all_of, field
 
