@@ -10,9 +10,13 @@ that off, and start no threads for matrices, which would spin on cores that othe
 
 import gc
 import os
+import shutil
 import signal
+import ssl
+import subprocess
 import sys
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -41,3 +45,28 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.enable()
         gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a self-signed certificate of tls.example and 127.0.0.1, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate of this test, and is not installed")
+    folder = tmp_path_factory.mktemp("tls")
+    chain, key = folder / "cert.pem", folder / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", chain, "-days", "2",
+         "-subj", "/CN=tls.example", "-addext", "subjectAltName=DNS:tls.example,IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return chain, key
+
+
+@pytest.fixture
+def trusted(certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> ssl.SSLContext:
+    """Make the certificate one that every client trusts."""
+    from sleuth.remote import exchange  # loads httpx, which few tests need
+
+    context = ssl.create_default_context(cafile=str(certificate[0]))
+    monkeypatch.setattr(exchange, "tls_context", lambda: context)
+    return context

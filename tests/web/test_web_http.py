@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import json
-import shutil
-import ssl
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,42 +20,16 @@ from sleuth.web import Tavily, http, service
 LOOPBACK = [ipaddress.ip_address("127.0.0.1")]
 
 
-class Secure(LocalServer):
-    """An HTTPS server with a self-signed certificate."""
-
-    def __init__(self, certificate: Path, key: Path) -> None:
-        super().__init__()
-        self._files = (certificate, key)
-
-    def __enter__(self) -> Secure:
-        super().__enter__()
-        assert self._server is not None
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*self._files)
-        self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
-        return self
+class Naming(LocalServer):
+    """Answers with the host that a request names."""
 
     def answer(self, request: Request) -> Reply:
         return Reply(200, request.headers["host"].encode())
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificate of this test, and is not installed")
-    folder = tmp_path_factory.mktemp("tls")
-    chain, key = folder / "cert.pem", folder / "key.pem"
-    subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", chain, "-days", "2",
-         "-subj", "/CN=tls.example", "-addext", "subjectAltName=DNS:tls.example"],
-        check=True, capture_output=True,
-    )  # fmt: skip
-    return chain, key
-
-
 @pytest.fixture
 def secure(certificate: tuple[Path, Path]) -> Iterator[str]:
-    with Secure(*certificate) as server:
+    with Naming(certificate) as server:
         yield f"https://tls.example:{server.url.rpartition(':')[2]}"
 
 
@@ -66,12 +37,9 @@ def get(url: str) -> exchange.Response:
     return http.request("GET", url, LOOPBACK, deadline=Deadline(5.0), max_bytes=1000)
 
 
-def test_the_name_is_checked_at_the_address_given(
-    secure: str, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("trusted")
+def test_the_name_is_checked_at_the_address_given(secure: str) -> None:
     """TLS to the given address checks the URL's name: a certificate for another name is refused."""
-    context = ssl.create_default_context(cafile=str(certificate[0]))
-    monkeypatch.setattr(exchange, "tls_context", lambda: context)
     answer = get(f"{secure}/x")
     assert (answer.status, answer.body.decode()) == (200, secure.removeprefix("https://"))
     with pytest.raises(WebError, match="no valid certificate"):

@@ -1,23 +1,21 @@
-"""Makes one HTTP request through httpx, to resolved addresses, within one deadline.
-
-Each connection goes to an address that the caller resolved, and checked where that matters, so DNS rebinding has no
-effect. Every read and write is limited to the time left, so a server that sends a byte now and then cannot outlast the
-deadline, neither in the head nor in the body. Cancelling the call closes the connection.
-"""
+"""Makes one HTTP request, to resolved addresses, within one deadline: its head, its body and TLS."""
 
 from __future__ import annotations
 
-import socket
 import ssl
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from itertools import islice
 from typing import Any, TypeVar
 
 import httpcore
 import httpx
 
-from sleuth.remote.answer import Answer
+from sleuth.closing import Closing
+from sleuth.remote.connections import Connection, NotConnectedError, Service, connection_to
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError, UnreachableError
 from sleuth.remote.hosts import Address
@@ -27,11 +25,10 @@ from sleuth.remote.secrets import Mask
 T = TypeVar("T")
 
 USER_AGENT = "sleuth/0.1 (retrieval library)"
-CONNECT_TIMEOUT = 5.0
-"""Seconds for one address, before the next is tried."""
-_LONGEST = 3600.0
+_LAST_PIECE = 0.05
+"""Seconds for the end of a body of which the caller read what it needs, so that the connection can be kept."""
 _FAILURES = (OSError, httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, httpcore.ProxyError,
-             httpx.InvalidURL, httpx.StreamError)  # fmt: skip
+             httpx.InvalidURL)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,149 +44,20 @@ class Response:
     body: bytes
 
 
-class _NotConnectedError(OSError):
-    """No address accepted a connection."""
-
-
-class _Stream(httpcore.NetworkStream):
-    """A connection whose steps end at the deadline, and that hides our secrets in received bytes."""
-
-    def __init__(self, sock: socket.socket, deadline: Deadline, mask: Mask) -> None:
-        self._sock = sock
-        self._deadline = deadline
-        self._mask = mask
-        self._forget = deadline.cancellation.register(self._shut)
-
-    def _shut(self) -> None:
-        """End the connection from another thread, so that a blocked read returns."""
-        try:
-            socket.socket.shutdown(self._sock, socket.SHUT_RDWR)
-        except OSError:
-            return  # it is closed already
-
-    def _limit(self) -> None:
-        remaining = self._deadline.remaining()
-        if remaining == 0:
-            raise TimeoutError("timed out")
-        self._sock.settimeout(min(remaining, _LONGEST))
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        self._limit()
-        return self._mask.hide_bytes(self._sock.recv(max_bytes))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._limit()
-        self._sock.sendall(buffer)
-
-    def close(self) -> None:
-        self._forget()
-        self._sock.close()
-
-    def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.NetworkStream:
-        self._limit()
-        self._forget()
-        try:
-            secure = ssl_context.wrap_socket(self._sock, server_hostname=server_hostname)
-        except BaseException:
-            self._sock.close()
-            raise
-        return _Stream(secure, self._deadline, self._mask)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._sock if info == "socket" else None
-
-
-class _Backend(httpcore.NetworkBackend):
-    """Connects to the first of its addresses that accepts, whatever the host in the request."""
-
-    def __init__(self, addresses: Sequence[Address], deadline: Deadline, mask: Mask) -> None:
-        self._addresses = addresses
-        self._deadline = deadline
-        self._mask = mask
-
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        failure: OSError = TimeoutError("timed out")
-        for address in self._addresses:
-            remaining = self._deadline.remaining()
-            if remaining == 0:
-                break
-            try:
-                sock = socket.create_connection((str(address), port), timeout=min(remaining, CONNECT_TIMEOUT))
-            except OSError as error:
-                failure = error
-                continue
-            # Head and body are sent without waiting for each other.
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            return _Stream(sock, self._deadline, self._mask)
-        raise failure if isinstance(failure, TimeoutError) else _NotConnectedError(str(failure))
-
-
-class Transport(httpx.BaseTransport):
-    """A transport of httpx for one request.
-
-    Args:
-        addresses: where to connect, in order of preference: of the host, or of the proxy.
-        deadline: of the connection, the request and the whole answer.
-        mask: hides secrets in what the server sends.
-        context: verifies certificates.
-    """
-
-    def __init__(
-        self,
-        addresses: Sequence[Address],
-        deadline: Deadline,
-        mask: Mask,
-        *,
-        proxy: Proxy | None = None,
-        context: ssl.SSLContext | None = None,
-    ) -> None:
-        backend, context = _Backend(addresses, deadline, mask), context or tls_context()
-        self._pool: httpcore.ConnectionPool = (
-            httpcore.ConnectionPool(context, network_backend=backend)
-            if proxy is None
-            else httpcore.HTTPProxy(proxy.url, proxy.auth, ssl_context=context, network_backend=backend)
-        )
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request and return its answer with the body still unread."""
-        url = request.url
-        target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-        answer = self._pool.handle_request(
-            httpcore.Request(request.method, target, headers=request.headers.raw, content=request.stream)
-        )
-        return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer), request=request)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._pool.close()
-
-
-class _Body(httpx.SyncByteStream):
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._answer.iter_stream()
-
-    def close(self) -> None:
-        self._answer.close()
-
-
-class Exchange(Answer):
+class Exchange(Closing):
     """One request, sent by the constructor, and its answer. A redirect is an answer.
+
+    Close it, or use it in a `with` block. A GET that breaks on a kept connection, which its server may have ended
+    just then, is sent again; nothing else is, because it may have begun.
 
     Args:
         addresses: of the URL's host, or of the proxy.
         headers: of the request; keys in them are hidden in the answer.
+        context: verifies certificates.
+
+    Attributes:
+        status: of HTTP.
+        headers: names in any case.
 
     Raises:
         BrokenError: no answer; `UnreachableError` if nothing was sent, `LateError` if the deadline passed.
@@ -208,20 +76,31 @@ class Exchange(Answer):
         proxy: Proxy | None = None,
         context: ssl.SSLContext | None = None,
     ) -> None:
-        all_headers = httpx.Headers(
-            {"User-Agent": USER_AGENT, "Accept-Encoding": "identity", "Connection": "close"}
-        )
+        all_headers = httpx.Headers({"User-Agent": USER_AGENT, "Accept-Encoding": "identity"})
         all_headers.update(headers or {})
         self._deadline = deadline
         self.mask = Mask.of_headers(all_headers)
-        self._transport = Transport(addresses, deadline, self.mask, proxy=proxy, context=context)
-        self._response = self._step(
-            lambda: self._transport.handle_request(
-                httpx.Request(method, url, headers=all_headers, content=body)
-            )
+        self._connection: Connection | None = None
+        request = self._step(lambda: httpx.Request(method, url, headers=all_headers, content=body))
+        parts = request.url
+        target = httpcore.URL(
+            scheme=parts.raw_scheme, host=parts.raw_host, port=parts.port, target=parts.raw_path
         )
-        self.status = self._response.status_code
-        self.headers = self._response.headers
+        service = Service(parts.scheme, parts.host, parts.port, proxy, context or tls_context())
+        while True:
+            connection = self._connection = connection_to(service, addresses)
+            connection.lend(addresses, deadline, self.mask)
+            message = httpcore.Request(method, target, headers=request.headers.raw, content=request.stream)
+            try:
+                self._answer = self._step(partial(connection.send, message))
+            except BrokenError:
+                if method != "GET" or connection.is_new or deadline.passed():
+                    raise
+            else:
+                break
+        self.status = self._answer.status
+        self.headers = httpx.Headers(self._answer.headers)
+        self._body = self._answer.iter_stream()
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the body as it arrives.
@@ -229,8 +108,7 @@ class Exchange(Answer):
         Raises:
             BrokenError: it ended too early, or did not end by the deadline.
         """
-        stream = self._response.iter_raw()
-        while (piece := self._step(lambda: next(stream, None))) is not None:
+        while (piece := self._step(lambda: next(self._body, None))) is not None:
             yield piece
 
     def read(self, max_bytes: int) -> Response:
@@ -251,12 +129,18 @@ class Exchange(Answer):
         return Response(self.status, self.headers, bytes(body))
 
     def renew(self) -> None:
-        """Restart the deadline."""
+        """Restart the deadline, for streams whose silence it bounds."""
         self._deadline.renew()
 
     def close(self) -> None:
-        """End the connection."""
-        self._transport.close()
+        """End the call, and the connection unless the body is at its end."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.deadline = self._deadline.within(_LAST_PIECE)
+            with suppress(*_FAILURES):
+                deque(islice(self._body, 2), maxlen=0)  # a last piece, and the end
+            self._answer.close()
+            connection.give_back()
 
     def _step(self, step: Callable[[], T]) -> T:
         """Return what a step returns. Failures are raised without their chain, which repeats the server's text."""
@@ -264,7 +148,9 @@ class Exchange(Answer):
             return step()
         except _FAILURES as error:
             failure = self._explained(error)
-        self.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
         raise failure
 
     def _explained(self, error: Exception) -> Exception:
@@ -273,7 +159,7 @@ class Exchange(Answer):
             return CertificateError(error.verify_message)
         if isinstance(error, (TimeoutError, httpcore.TimeoutException)) or self._deadline.passed():
             return LateError("timed out")
-        if isinstance(error, (_NotConnectedError, httpcore.ConnectError, httpcore.ProxyError)):
+        if isinstance(error, (NotConnectedError, httpcore.ConnectError, httpcore.ProxyError)):
             return UnreachableError(text)
         return BrokenError(text)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from socket import SHUT_RDWR, socket
 from threading import Lock, Thread
 from time import monotonic
 from types import TracebackType
@@ -51,14 +55,21 @@ class _Server(ThreadingHTTPServer):
 class LocalServer(ABC):
     """A threaded HTTP server on a free port of 127.0.0.1, up inside its `with` block. Subclasses answer.
 
+    Args:
+        certificate: files of a certificate and its key, for a server over TLS.
+
     Attributes:
         requests: all that came, in order.
         refused: how many of them `limit_rate` refused.
+        connections: how many were accepted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, certificate: tuple[Path, Path] | None = None) -> None:
+        self._certificate = certificate
         self.requests: list[Request] = []
         self.refused = 0
+        self.connections = 0
+        self._open: set[socket] = set()
         self._interval = 0.0
         self._free_at = 0.0
         self._lock = Lock()
@@ -74,10 +85,15 @@ class LocalServer(ABC):
         """The address of the running server, without a slash at the end."""
         if self._server is None:
             raise RuntimeError("the server is not running: use it as a context manager")
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        scheme = "http" if self._certificate is None else "https"
+        return f"{scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     def __enter__(self) -> Self:
         self._server = _Server(("127.0.0.1", 0), _handler(self))
+        if self._certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*self._certificate)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self._thread = Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         return self
@@ -89,6 +105,26 @@ class LocalServer(ABC):
             self._server.shutdown()
             self._server.server_close()
             self._thread.join()
+            self.end_connections()
+
+    @contextmanager
+    def counted(self, connection: socket) -> Iterator[None]:
+        """Count a connection, and know it as open within the block."""
+        with self._lock:
+            self.connections += 1
+            self._open.add(connection)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+
+    def end_connections(self) -> None:
+        """End every connection that clients keep open."""
+        with self._lock:
+            for connection in self._open:
+                with suppress(OSError):  # its client ended it just now
+                    socket.shutdown(connection, SHUT_RDWR)
 
     def limit_rate(self, per_second: float) -> None:
         """Answers this many requests a second from now on, evenly spaced, and refuses the others."""
@@ -129,6 +165,10 @@ def _handler(owner: LocalServer) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
+
+        def handle(self) -> None:
+            with owner.counted(self.connection):
+                super().handle()
 
         def handle_any(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
