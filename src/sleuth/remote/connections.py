@@ -41,7 +41,7 @@ class NotConnectedError(OSError):
     """No address accepted a connection."""
 
 
-class Service(NamedTuple):
+class Peer(NamedTuple):
     """What a kept connection and a call must share.
 
     Attributes:
@@ -56,7 +56,7 @@ class Service(NamedTuple):
     context: ssl.SSLContext
 
 
-class Connection(httpcore.NetworkBackend):
+class Channel(httpcore.NetworkBackend):
     """A connection to a service, made by its first call; a later call makes another if the server has ended it.
 
     Attributes:
@@ -64,18 +64,18 @@ class Connection(httpcore.NetworkBackend):
         is_new: whether the current call made it.
     """
 
-    def __init__(self, service: Service) -> None:
-        self.service = service
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
         self.address: Address | None = None
         self.is_new = False
         self.idle_since = 0.0
         self._sock: socket.socket | None = None
         options: dict[str, Any] = {"keepalive_expiry": IDLE_SECONDS, "network_backend": self}
-        proxy = service.proxy
+        proxy = peer.proxy
         self._pool: httpcore.ConnectionPool = (
-            httpcore.ConnectionPool(service.context, **options)
+            httpcore.ConnectionPool(peer.context, **options)
             if proxy is None
-            else httpcore.HTTPProxy(proxy.url, proxy.auth, ssl_context=service.context, **options)
+            else httpcore.HTTPProxy(proxy.url, proxy.auth, ssl_context=peer.context, **options)
         )
 
     def lend(self, addresses: Sequence[Address], deadline: Deadline, mask: Mask) -> None:
@@ -146,7 +146,7 @@ class Connection(httpcore.NetworkBackend):
 class _Stream(httpcore.NetworkStream):
     """A socket whose steps end at the deadline of the current call, and that hides the call's secrets."""
 
-    def __init__(self, sock: socket.socket, owner: Connection) -> None:
+    def __init__(self, sock: socket.socket, owner: Channel) -> None:
         self._sock = sock
         self._owner = owner
 
@@ -189,26 +189,24 @@ class _Stream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         if info != "is_readable":
             return self._sock if info == "socket" else None
-        with (
-            selectors.DefaultSelector() as selector
-        ):  # what arrives between two calls is the end, or no answer of ours
+        with selectors.DefaultSelector() as selector:  # between two calls nothing but the end arrives
             selector.register(self._sock, selectors.EVENT_READ)
             return bool(selector.select(0))
 
 
-_idle: list[Connection] = []
+_idle: list[Channel] = []
 """Kept connections, those of the latest calls last."""
 _lock = Lock()
 _is_watched = False
 
 
-def connection_to(service: Service, addresses: Sequence[Address]) -> Connection:
+def channel_to(peer: Peer, addresses: Sequence[Address]) -> Channel:
     """Return the latest kept connection to one of these addresses of a service, or a new one; `lend` begins a call."""
     with _lock:
         for place in reversed(range(len(_idle))):
-            if _idle[place].service == service and _idle[place].address in addresses:
+            if _idle[place].peer == peer and _idle[place].address in addresses:
                 return _idle.pop(place)
-    return Connection(service)
+    return Channel(peer)
 
 
 def close_idle() -> None:
@@ -219,7 +217,7 @@ def close_idle() -> None:
         connection.close()
 
 
-def _keep(connection: Connection) -> None:
+def _keep(connection: Channel) -> None:
     global _is_watched  # noqa: PLW0603 - one watcher for the process
     connection.idle_since = monotonic()
     with _lock:

@@ -15,7 +15,7 @@ import httpcore
 import httpx
 
 from sleuth.closing import Closing
-from sleuth.remote.connections import Connection, NotConnectedError, Service, connection_to
+from sleuth.remote.connections import Channel, NotConnectedError, Peer, channel_to
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError, UnreachableError
 from sleuth.remote.hosts import Address
@@ -80,15 +80,15 @@ class Exchange(Closing):
         all_headers.update(headers or {})
         self._deadline = deadline
         self.mask = Mask.of_headers(all_headers)
-        self._connection: Connection | None = None
+        self._connection: Channel | None = None
         request = self._step(lambda: httpx.Request(method, url, headers=all_headers, content=body))
         parts = request.url
         target = httpcore.URL(
             scheme=parts.raw_scheme, host=parts.raw_host, port=parts.port, target=parts.raw_path
         )
-        service = Service(parts.scheme, parts.host, parts.port, proxy, context or tls_context())
+        peer = Peer(parts.scheme, parts.host, parts.port, proxy, context or tls_context())
         while True:
-            connection = self._connection = connection_to(service, addresses)
+            connection = self._connection = channel_to(peer, addresses)
             connection.lend(addresses, deadline, self.mask)
             message = httpcore.Request(method, target, headers=request.headers.raw, content=request.stream)
             try:
