@@ -131,6 +131,11 @@ def test_a_file_is_never_another_one(served: tuple[Local, dict[str, str]]) -> No
             "Sales fell.",
         ]
         assert [hit.file_id for hit in client.vector_stores.search(store.id, query="sales")] == [first.id]
+        stores = [each.id for each in client.vector_stores.list(limit=1)]
+        assert stores[0] == "sleuth" and store.id in stores[1:]
+        for lists in (client.files, client.vector_stores):
+            with pytest.raises(openai.UnprocessableEntityError, match="got 'order'"):
+                lists.list(order="desc")
         client.files.delete(second.id)
         assert client.files.content(first.id).text == "Sales rose."
         client.files.delete(first.id)

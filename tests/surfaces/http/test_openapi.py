@@ -60,8 +60,8 @@ CHECKS = [
 """All but that valid requests are accepted: a schema cannot say which text is a filter or a cursor."""
 
 OTHER_CHECKS = [check for check in CHECKS if check is not checks.negative_data_rejection]
-"""For requests whose body is right, as unknown parameters of an address are ignored, and for forms: a part is text
-whatever the type of its value was, so that a value of a wrong type may be a valid part."""
+"""For requests whose body is right, and for forms: a part is text whatever the type of its value was, so that a value
+of a wrong type may be a valid part."""
 
 LIMITS = settings(
     max_examples=EXAMPLES,
@@ -98,6 +98,25 @@ def test_answers_are_as_described(api: Local, described: Any) -> None:
         except BaseExceptionGroup as failure:  # all operations are tried, then all failures told
             failures += [f"{operation.label}: {part}" for part in failure.exceptions]
     assert not failures, "\n\n".join(failures)
+
+
+def test_what_an_operation_does_not_take_is_refused(api: Local) -> None:
+    """Each operation answers a query parameter that it lacks, and each form a field, with 422 and the nearest name."""
+    document = api.client.get("/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
+            content = operation.get("requestBody", {}).get("content", {})
+            body = {} if "application/json" in content else None
+            for name in ["zzzz", *(f"{name}x" for name in names)]:
+                answer = api.client.request(method, path, params={name: "a"}, json=body)
+                assert answer.status_code == 422, (method, path, answer.text)
+                assert repr(name) in answer.text, (method, path, answer.text)
+                assert name == "zzzz" or f"did you mean {name[:-1]!r}" in answer.text, (method, path)
+            if "multipart/form-data" in content:
+                answer = api.client.post(path, data={"zzzz": "a"}, files={"file": ("a.md", b"a")})
+                assert answer.status_code == 422, (method, path, answer.text)
+                assert "form fields must be among" in answer.text, (method, path, answer.text)
 
 
 def test_every_field_has_a_sentence_and_an_example(api: Local) -> None:

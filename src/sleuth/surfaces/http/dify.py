@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
 from pydantic import BaseModel, Field
 from pydantic_core import to_json
 from starlette.responses import Response
@@ -15,11 +14,11 @@ from sleuth.filters import Compare, Filter, Not, Operator, any_of
 from sleuth.filters import all_of as every
 from sleuth.surfaces.http.answers import Remarks, Strict, json_response
 from sleuth.surfaces.http.problems import Refusal
-from sleuth.surfaces.http.routes import JsonRoute
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.scores import scored_page
 from sleuth.surfaces.http.service import Call, CurrentCall
 
-router = APIRouter(tags=["Dify"], route_class=JsonRoute)
+router = json_router("Dify", {})
 
 PATH = "/retrieval"
 

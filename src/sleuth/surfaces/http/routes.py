@@ -6,11 +6,13 @@ import inspect
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias, TypeVar
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.params import Form
 from fastapi.routing import APIRoute
 from pydantic import ValidationError
 
+from sleuth.arguments import check_names
 from sleuth.request import adapter_of, own_fault
 from sleuth.surfaces.http.answers import PROBLEMS
 from sleuth.surfaces.http.problems import Refusal
@@ -28,6 +30,19 @@ class JsonRoute(APIRoute):
     pydantic's parser also refuses what RFC 8259 does: wrong UTF-8, lone surrogates and endless nesting.
     """
 
+    async def check_names(self, request: Request) -> None:
+        """Refuse query parameters and form fields that the route does not take: a misspelt filter would not filter.
+
+        Raises:
+            ArgumentError: gives the nearest name that is taken.
+        """
+        others = (self.openapi_extra or {}).get("parameters", ())
+        names = {field.alias for field in self.dependant.query_params} | {each["name"] for each in others}
+        check_names(request.query_params, names, "query parameters")
+        if self.body_field is not None and isinstance(self.body_field.field_info, Form):
+            fields = {field.alias for field in self.dependant.body_params}
+            check_names(await request.form(), fields, "form fields")
+
     def get_route_handler(self) -> Handler:
         """Return what answers a request."""
         parameters = inspect.signature(self.endpoint, eval_str=True).parameters
@@ -37,6 +52,7 @@ class JsonRoute(APIRoute):
         takes_request = "request" in parameters
 
         async def handler(request: Request) -> Response:
+            await self.check_names(request)
             body = read_model(model, request.headers.get("content-type", ""), await request.body())
             more = {"request": request} if takes_request else {}
             response: Response = await endpoint(body=body, call=call_of(request), **more)
@@ -45,9 +61,15 @@ class JsonRoute(APIRoute):
         return handler
 
 
-def json_router(tag: str) -> APIRouter:
-    """Return a router of such routes, whose operations all document `PROBLEMS`."""
-    return APIRouter(tags=[tag], route_class=JsonRoute, responses=PROBLEMS)
+async def _check_names(request: Request) -> None:
+    await request.scope["route"].check_names(request)
+
+
+def json_router(tag: str, responses: dict[int | str, dict[str, Any]] = PROBLEMS) -> APIRouter:
+    """Return a router of such routes, whose operations all document the responses."""
+    return APIRouter(
+        tags=[tag], route_class=JsonRoute, responses=responses, dependencies=[Depends(_check_names)]
+    )
 
 
 def read_model(model: type[M], content_type: str, data: bytes) -> M:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.responses import Response
 
@@ -12,12 +11,13 @@ from sleuth.errors import SleuthError
 from sleuth.surfaces.http.answers import PROBLEMS, json_response
 from sleuth.surfaces.http.metrics import CONTENT_TYPE
 from sleuth.surfaces.http.problems import RETRY_SECONDS, Refusal
+from sleuth.surfaces.http.routes import json_router
 from sleuth.surfaces.http.service import CurrentCall
 
 if TYPE_CHECKING:
     from sleuth.engine import Engine
 
-router = APIRouter(tags=["status"])
+router = json_router("status", {})
 
 PUBLIC = frozenset({"/livez", "/readyz"})
 """They tell nothing of the index, so that a load balancer needs no key."""

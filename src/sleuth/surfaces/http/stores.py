@@ -7,8 +7,9 @@ The index is a vector store with the name of its folder. `INDEX:NAME` is one, to
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from fastapi import Query
 from pydantic import BaseModel, Field
 from starlette.responses import Response
 
@@ -165,16 +166,22 @@ def store_object(store: str, call: Call, *, is_whole: bool = True) -> dict[str, 
 
 
 @router.get("/v1/vector_stores", response_model=VectorStoreList)
-async def vector_stores(call: CurrentCall) -> Response:
-    """Return the vector stores: the index, and the scoped names that documents have."""
+async def vector_stores(
+    call: CurrentCall,
+    limit: Annotated[int, Query(ge=1, le=_MOST_STORES)] = _MOST_STORES,
+    after: Annotated[str | None, Query(max_length=4096)] = None,
+) -> Response:
+    """Return the vector stores in order of id: the index, and the scoped names that documents have."""
 
-    def read() -> list[dict[str, Any]]:
+    def read() -> tuple[list[dict[str, Any]], bool]:
         index = call.service.name
         names = sorted(str(facet.value) for facet in call.engine.facets(STORES, limit=_MOST_STORES)[STORES])
         stores = [index, *(f"{index}:{name}" for name in names if is_name(name))]
-        return [store_object(store, call) for store in stores]
+        stores = [store for store in stores if after is None or store > after]
+        return [store_object(store, call) for store in stores[:limit]], len(stores) > limit
 
-    return json_response(list_of(await call.read(read), has_more=False))
+    data, has_more = await call.read(read)
+    return json_response(list_of(data, has_more=has_more))
 
 
 @router.get("/v1/vector_stores/{vector_store_id}", response_model=VectorStoreObject, responses=MISSING)
