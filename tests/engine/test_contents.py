@@ -229,7 +229,8 @@ def test_another_case_is_noted_where_a_filter_finds_nothing(engine: Engine) -> N
     assert engine.retrieve("cats", filter={"tags": {"$in": ["B", 3]}}).notes == (
         "no passage matches tags:B,3; in another case 1 would: tags:~B OR tags:3",
     )
-    assert engine.scoped("lang:de").retrieve("cats", filter="lang:EN").notes == ()
+    (note,) = engine.scoped("lang:de").retrieve("cats", filter="lang:EN").notes
+    assert note == "no document has 'EN' as 'lang'; values are 'de'"
     assert engine.retrieve("xyzzy", filter="lang:en").notes == ()
     assert engine.count("author.name:~ANN").documents == 1
 
@@ -242,6 +243,15 @@ def test_unknown_keys_are_noted(engine: Engine) -> None:
         ("no document has the metadata key 'lnag'; did you mean 'lang'?",),
     )
     assert engine.retrieve("tokens", filter="page:3 lang:en").notes == ()
+
+
+@pytest.mark.parametrize("form", ["{}:{}", "{}:{} AND tags:a", "tags:nosuch OR {}:{}", "{}:~{}"])
+def test_values_that_no_document_has_are_noted_with_those_that_exist(engine: Engine, form: str) -> None:
+    """Whatever the filter is made of; the values most alike come first, and only where nothing was found."""
+    ranking = engine.retrieve("tokens", filter=form.format("lang", "dee"))
+    assert "no document has 'dee' as 'lang'; values are 'de', 'en'" in ranking.notes
+    assert len(ranking) == 0
+    assert not engine.retrieve("tokens", filter="lang:en OR lang:dee").notes
 
 
 def test_async_twins(engine: Engine, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sleuth.arguments import MOST_K, is_blank
@@ -14,7 +15,7 @@ from sleuth.engine.queries import SearchQuery, all_words, parse_query
 from sleuth.engine.ranking import RankedRows, rank
 from sleuth.engine.reranking import Reranking
 from sleuth.engine.search import check_legs, read_items
-from sleuth.engine.selection import KNOWN_KEYS, unknown_keys
+from sleuth.engine.selection import KNOWN_KEYS, unknown_keys, unknown_values
 from sleuth.errors import RetrievalError
 from sleuth.filters import as_filter, in_any_case, to_text
 from sleuth.remote import Deadline
@@ -95,7 +96,7 @@ def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
         items = candidates.best(depth) if is_whole else candidates.varied(k)
         notes += candidates.notes
         if not items and tree is not None:
-            notes += _note_on_case(tree, searchers, snapshot)
+            notes += _notes_on_values(tree, searchers, snapshot)
     if is_reranked:
         answer = _reranked(reranking, query.text, items, arrangement)
         items = list(answer.items) if is_listing else choose_among(answer.items, k, **request.variety())
@@ -180,19 +181,18 @@ def sortable(
     return rows
 
 
-def _note_on_case(tree: Filter, searchers: Searchers, snapshot: IndexSnapshot) -> list[str]:
-    """Say that a filter would match passages in another case, where it matches none as it is."""
-    loose = in_any_case(tree)
-
-    def passages(filter: Filter) -> int:
-        return searchers.select(snapshot, filter).count().passages
-
+def _notes_on_values(tree: Filter, searchers: Searchers, snapshot: IndexSnapshot) -> list[str]:
+    """Say that a filter which matches no passage would in another case, or else which of its values none has."""
+    loose, select = in_any_case(tree), partial(searchers.select, snapshot)
     try:
-        count = 0 if loose == tree or passages(tree) else passages(loose)
+        if select(tree).count().passages:
+            return []
+        count = 0 if loose == tree else select(loose).count().passages
+        if not count:
+            return unknown_values(tree, select)
     except RetrievalError:  # a shard is missing: its documents are unknown
         return []
-    note = f"no passage matches {to_text(tree)}; in another case {count:,} would: {to_text(loose)}"
-    return [note] if count else []
+    return [f"no passage matches {to_text(tree)}; in another case {count:,} would: {to_text(loose)}"]
 
 
 class NotedQuery(NamedTuple):

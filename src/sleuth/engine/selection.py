@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sleuth.arguments import spelling_hint
 from sleuth.errors import ArgumentError
-from sleuth.filters import keys_in, matches
+from sleuth.filters import And, Compare, Or, keys_in, matches
 from sleuth.remote import check_cancelled
 from sleuth.store import unpack
 from sleuth.store.columns import keys_of, kinds_of, naming_damage, read_column, scalar_rows, values_of
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 KNOWN_KEYS = RESERVED | {"title"} | {f"{UPLOAD}.attributes.{key}" for key in (*RESERVED, "title")}
 """Metadata keys that every index knows, also where no document has them."""
 
+
+_COMPARED = 1000
+"""Values of a key, the most frequent, among which the most alike are looked for."""
+_SHOWN = 8
+"""Values that a note shows: a line of a terminal."""
 
 _TYPES = ("boolean", "integer", "number", "string", "array", "object")
 """Types of values, in the order in which a key shows them."""
@@ -214,6 +220,31 @@ def unknown_keys(tree: Filter, names: frozenset[str]) -> list[str]:
         f"no document has the metadata key {key!r}{spelling_hint(key, keys)}"
         for key in sorted(keys_in(tree) - keys)
     ]
+
+
+def unknown_values(tree: Filter, select: Callable[[Filter | None], Any]) -> list[str]:
+    """Say of each value that a filter requires and no document has, which values its key has, the most alike first.
+
+    Args:
+        select: returns what a filter lets through, as a `Selection`.
+    """
+    if isinstance(tree, And | Or):
+        return list(dict.fromkeys(note for part in tree.parts for note in unknown_values(part, select)))
+    if (
+        not isinstance(tree, Compare)
+        or tree.operator not in ("eq", "in", "ieq")
+        or select(tree).count().documents
+    ):
+        return []
+    values = tree.value if isinstance(tree.value, tuple) else (tree.value,)
+    known = [facet.value for facet in select(None).facets(tree.key, _COMPARED)]
+    notes = []
+    for value in values:
+        alike = sorted(known, key=lambda other: -SequenceMatcher(None, str(value), str(other)).ratio())
+        shown = ", ".join([*map(repr, alike[:_SHOWN]), *(["..."] if len(alike) > _SHOWN else [])])
+        if shown:
+            notes.append(f"no document has {value!r} as {tree.key!r}; values are {shown}")
+    return notes
 
 
 def check_keys(names: str | Sequence[str]) -> list[str]:
