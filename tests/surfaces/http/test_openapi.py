@@ -107,7 +107,7 @@ def test_what_an_operation_does_not_take_is_refused(api: Local) -> None:
         for method, operation in operations.items():
             names = [each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"]
             content = operation.get("requestBody", {}).get("content", {})
-            body = {} if "application/json" in content else None
+            body: dict[str, Any] | None = {} if "application/json" in content else None
             for name in ["zzzz", *(f"{name}x" for name in names)]:
                 answer = api.client.request(method, path, params={name: "a"}, json=body)
                 assert answer.status_code == 422, (method, path, answer.text)
