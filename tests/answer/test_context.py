@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sleuth.answer import approximate_tokens, assemble, join_overlapping
+from sleuth.answer import assemble, join_overlapping
 from sleuth.answer.context import best_at_ends, drop_repeats
 from sleuth.errors import ArgumentError
+from sleuth.text import approximate_tokens
 from tests.answer.conftest import item
 
 A = "The token bucket is refilled every second with as many tokens as the limit allows."

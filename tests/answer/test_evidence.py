@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -229,6 +229,41 @@ def test_an_engine_grades(tmp_path: Path, embedder: str) -> None:
             assert declined.grade in (None, Grade.NOTHING_CLOSE)
             assert declined.used_source_ids == []
         assert "- cats.md" in declined.response
+
+
+MEANT = {
+    "doctor cures sick people": "A physician treats patients who are ill.",
+    "who looks after the machine": "Servers are maintained by operations; engineers administer each computer.",
+    "automobile robbery": "The court convicted the thief of stealing a car.",
+    "spacecraft launch": "Rockets carry satellites into orbit.",
+    "maker of loaves": "Bread is baked from flour, water and yeast.",
+}
+
+
+@pytest.fixture(scope="module")
+def meant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """Return an engine over passages that share no word with the questions which they answer."""
+    with Engine.open(tmp_path_factory.mktemp("meant") / "i", create=True) as engine:
+        engine.add([Document(text) for text in MEANT.values()])
+        yield engine
+
+
+@pytest.mark.parametrize("question", MEANT)
+def test_what_is_found_by_meaning_is_not_denied(meant: Engine, question: str) -> None:
+    """A passage that shares only the meaning of a question is found, may help and is quoted."""
+    result = meant.search(question)
+    assert result.grade is Grade.MAY_HELP
+    assert MEANT[question] in result.response.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    "question", ["price of onions in 1850", "Who won the cup in Peru?", "tall mountains"]
+)
+def test_nothing_close_is_said_of_what_is_found(meant: Engine, question: str) -> None:
+    """Passages that share neither words nor meaning with a question are found, and nothing of them is close."""
+    assert meant.retrieve(question)
+    result = meant.search(question)
+    assert (result.is_ok(), result.grade, result.used_source_ids) == (True, Grade.NOTHING_CLOSE, [])
 
 
 def test_an_engine_grades_in_other_languages(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from sleuth.answer import approximate_tokens, cite_summary, extract_summary, summarize_docs
+from sleuth.answer import cite_summary, extract_summary, summarize_docs
 from sleuth.answer.summary import SUMMARY_NOTE
 from sleuth.errors import ArgumentError
 from sleuth.llm import LLMGenerator
 from sleuth.testing.ollama import OllamaServer
+from sleuth.text import approximate_tokens
 from sleuth.types import Document
 
 

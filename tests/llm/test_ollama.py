@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import math
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,12 +27,14 @@ from sleuth.llm import (
     resolve_url,
 )
 from sleuth.llm import http as llm_http
-from sleuth.llm.ollama import host_url
+from sleuth.llm.generator import ANSWER
+from sleuth.llm.ollama import WINDOW, host_url
 from sleuth.remote import in_thread
 from sleuth.remote.address import BASE_RULE
 from sleuth.testing.contracts import EmbedderContract
 from sleuth.testing.faults import FAULTS, FaultServer
 from sleuth.testing.ollama import Fault, OllamaServer
+from sleuth.text import approximate_tokens
 from sleuth.types import Document
 from tests.examples import examples
 from tests.waiting import wait_until
@@ -265,6 +268,49 @@ def test_answers_stream(server: OllamaServer) -> None:
     assert generator.generate_answer("why?", docs) == "Answer:"
     streamed, whole = server.payloads("/api/generate")
     assert streamed["prompt"] == whole["prompt"]
+
+
+@pytest.mark.parametrize("window", [300, 1000, 4000, None])
+@pytest.mark.parametrize("call", ["generate_answer", "summarize_docs"])
+def test_prompts_fit_into_the_window(window: int | None, call: str, caplog: pytest.LogCaptureFixture) -> None:
+    """Documents that fit are whole in the prompt, best first, and a warning names each of the others."""
+    prompts: list[str] = []
+
+    class Model:
+        context_length = window
+
+        def complete(self, prompt: str) -> str:
+            prompts.append(prompt)
+            return "answer"
+
+        def stream(self, prompt: str) -> Iterator[str]:
+            yield self.complete(prompt)
+
+    docs = [Document(f"{n}begins {'word ' * 90}{n}ends", {"source": f"{n}.md"}) for n in range(30)]
+    docs.insert(1, Document(f"huge {'word ' * 9000}", {"source": "huge.md"}))
+    arguments = ["why?", docs] if call == "generate_answer" else [docs]
+    assert getattr(LLMGenerator(llm=Model()), call)(*arguments) == "answer"
+    whole = [doc for doc in docs if doc.page_content in prompts[0]]
+    assert docs[0] in whole
+    assert all((f"{n}begins" in prompts[0]) is (f"{n}ends" in prompts[0]) for n in range(30))
+    if window is None:
+        assert (whole, caplog.messages) == (docs, [])
+        return
+    assert approximate_tokens(prompts[0]) <= window - min(ANSWER, window // 2)
+    (warning,) = caplog.messages
+    assert warning.endswith(": " + ", ".join(doc.metadata["source"] for doc in docs if doc not in whole))
+
+
+def test_a_document_that_does_not_fit_is_cut(server: OllamaServer, caplog: pytest.LogCaptureFixture) -> None:
+    """Where no document fits into the window, the model reads the beginning of the first, and a warning says so."""
+    generator = LLMGenerator(base_url=server.url)
+    generator.generate_answer(
+        "why?", [Document("word " * 9000, {"source": "a.md"}), Document("x " * 9000, id="b")]
+    )
+    (payload,) = server.payloads("/api/generate")
+    assert 2500 < approximate_tokens(payload["prompt"]) <= WINDOW - ANSWER
+    (warning,) = caplog.messages
+    assert re.search(r"a\.md after [\d,]+ characters, b$", warning)
 
 
 def test_protocols(server: OllamaServer) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import shutil
 import sysconfig
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from sleuth import Document, Engine, Sources, index_path, open_code, open_source
 from sleuth.cluster import ShardedEngine
 from sleuth.surfaces.cli.serve import extensions
 from sleuth.surfaces.mcp import Tools, Workspace
+from tests.commands import sleuth
 from tests.surfaces.http.conftest import serving
 from tests.surfaces.test_one_answer import Place, Question, command, http, mcp, page
 
@@ -175,3 +177,22 @@ def test_page_by_page(place: Place, query: str) -> None:
         ids += [item["id"] for item in answer["items"]]
         cursor = answer["next_cursor"]
     assert ids == [item.id for item in place.sources.retrieve(query, 20)]
+
+
+@pytest.mark.parametrize(
+    "question", [*QUESTIONS[::5], "who is the king of France", "doctor cures sick people"]
+)
+def test_the_grade_does_not_depend_on_k(place: Place, question: str) -> None:
+    """An answer from 1, 5, 10 or 20 passages has one grade in Python, the shell, over HTTP and MCP."""
+    grades = set()
+    for k in (1, 5, 10, 20):
+        body = {"query": question, "k": k, "sources": ["docs"]}
+        asked = sleuth("ask", "--json", "--in", "docs", "-k", str(k), question, cwd=place.root)
+        searched = place.tools.call("search", body)
+        grades |= {
+            place.sources.search(question, k, sources=["docs"]).extra["grade"],
+            json.loads(asked.stdout)["extra"]["grade"],
+            place.server.client.post("/v1/ask", json=body).json()["grade"],
+            json.loads(searched)["grade"],
+        }
+    assert len(grades) == 1

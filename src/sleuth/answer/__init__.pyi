@@ -24,7 +24,6 @@ from sleuth.answer.summary import cite_summary as cite_summary
 from sleuth.answer.summary import extract_summary as extract_summary
 from sleuth.answer.summary import summarize_docs as summarize_docs
 from sleuth.answer.synthesis import LLMSynthesizer as LLMSynthesizer
-from sleuth.answer.tokens import approximate_tokens as approximate_tokens
 
 __all__: list[str]
 

@@ -7,15 +7,14 @@ TACL 2024).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from sleuth.answer.sentences import split_sentences
-from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.errors import ArgumentError
-from sleuth.text import Repeats
+from sleuth.text import CountTokens, Repeats, approximate_tokens, check_budget, longest_prefix, pack
 from sleuth.types import RetrievedItem
 
 Order = Literal["ends", "best-first"]
@@ -92,14 +91,9 @@ def assemble(
     check_budget(budget)
     if order not in ("ends", "best-first"):
         raise ArgumentError(f"order must be 'ends' or 'best-first', got {order!r}")
-    selection: list[tuple[int, RetrievedItem]] = []
-    remaining = budget
-    for rank, item in enumerate(drop_repeats(items)):
-        cost = count_tokens(item.text) + _OVERHEAD
-        if cost <= remaining:
-            selection.append((rank, item))
-            remaining -= cost
-    parts = _merge_neighbours(selection)
+    candidates = drop_repeats(items)
+    ranks = pack([count_tokens(item.text) + _OVERHEAD for item in candidates], budget)
+    parts = _merge_neighbours([(rank, candidates[rank]) for rank in ranks])
     if not parts and items:
         parts = [
             _ContextPart(0, [items[0]], cut_text(items[0].text, max(1, budget - _OVERHEAD), count_tokens))
@@ -127,17 +121,7 @@ def cut_text(text: str, budget: int, count_tokens: CountTokens) -> str:
         if count_tokens(text[:stop]) > budget:
             break
         end = stop
-    if end:
-        return text[:end]
-    return text[: _longest_prefix(text, lambda length: count_tokens(text[:length]) <= budget)]
-
-
-def _longest_prefix(text: str, fits: Callable[[int], bool]) -> int:
-    low, high = 0, len(text)
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle - 1)
-    return low
+    return text[:end] if end else longest_prefix(text, budget, count_tokens)
 
 
 class ChunkNumber(NamedTuple):

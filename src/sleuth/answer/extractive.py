@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -16,9 +17,10 @@ from sleuth.answer.evidence import (
     Evidence,
     Rarity,
     question_names,
+    question_words,
     weigh_evidence,
 )
-from sleuth.answer.extract import score_sentences
+from sleuth.answer.extract import cosines, score_sentences
 from sleuth.answer.quotes import Quote, choose, opening
 from sleuth.answer.synthesis import OnText, extra_of
 from sleuth.answer.words import Analyze, language_of, plain_words, readable, terms_of_each
@@ -27,6 +29,7 @@ from sleuth.errors import EmbeddingError
 from sleuth.logs import logger_of
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
+from sleuth.request import DEFAULT_K
 from sleuth.results import Grade, SearchResult
 from sleuth.text import (
     ENGLISH,
@@ -64,6 +67,10 @@ _WORDS: Final = re.compile(r"[^\W\d_]+")
 
 MISTYPED: Final = 6
 """Letters from which on a word may count as mistyped; shorter ones have too many neighbours."""
+
+RELATED: Final = 0.15
+"""Cosine from which on a passage without a word of a question shares its meaning: words that only the vectors know are
+still found at .15, and no longer at .25 (search.md at 885da4c9)."""
 
 KNOWN: Final = 0.5
 """Share of a question's words that an embedder must know to take part."""
@@ -118,17 +125,19 @@ class ExtractiveSynthesizer:
         self.rarity = rarity
         self.by_language = by_language
         self.is_cautious = is_cautious
+        self.further: Sequence[RetrievedItem] = ()
 
     def cautious(self) -> ExtractiveSynthesizer:
         """Return the same for a question whose words are in doubt, since they were corrected."""
-        return ExtractiveSynthesizer(
-            sentences=self.sentences,
-            analyze=self.analyze,
-            embedder=self.embedder,
-            rarity=self.rarity,
-            by_language=self.by_language,
-            is_cautious=True,
-        )
+        writer = copy(self)
+        writer.is_cautious = True
+        return writer
+
+    def grading(self, further: Sequence[RetrievedItem]) -> ExtractiveSynthesizer:
+        """Return the same for a question that these passages fit, too, after those that may be quoted."""
+        writer = copy(self)
+        writer.further = further
+        return writer
 
     def synthesize(
         self, question: str, items: Sequence[RetrievedItem], *, on_text: OnText | None = None
@@ -150,6 +159,15 @@ class ExtractiveSynthesizer:
     asynthesize = async_twin(synthesize)
 
     def assess(self, question: str, items: Sequence[RetrievedItem]) -> Assessment:
+        """Choose what to quote from passages, best first, and say how well the first `DEFAULT_K` of all fit."""
+        first = [*items, *self.further][:DEFAULT_K]
+        graded = self._assess_all(question, first)
+        if len(first) == len(items):
+            return graded
+        quotes = self._assess_all(question, items).quotes or tuple(opening(items))
+        return replace(graded, quotes=quotes)
+
+    def _assess_all(self, question: str, items: Sequence[RetrievedItem]) -> Assessment:
         """Choose what to quote, and say how well it fits; by words alone if the embedder fails."""
         try:
             assessment = self._assess(question, items, self._embedder_for(question))
@@ -159,7 +177,10 @@ class ExtractiveSynthesizer:
         if assessment.grade is Grade.LIKELY or not items:
             return assessment
         is_in_doubt = (
-            self.is_cautious or _is_foreign(question, items[0]) or self._is_mistyped(question, items)
+            self.is_cautious
+            or _is_foreign(question, items[0])
+            or self._is_mistyped(question, items)
+            or (assessment.grade is Grade.NOTHING_CLOSE and self._is_related(question, items[0]))
         )
         return self._in_order(assessment, items) if is_in_doubt else assessment
 
@@ -189,6 +210,22 @@ class ExtractiveSynthesizer:
             question, items, best, analyze=analyze, rarity=self.rarity, embedder=embedder
         )
         return Assessment(tuple(quotes), evidence, grader.grade(evidence), grader.probability(evidence))
+
+    def _is_related(self, question: str, item: RetrievedItem) -> bool:
+        """Return whether a passage shares the meaning of a question and none of its words, for all the embedder tells.
+
+        Vectors do not tell names apart, and vectors of words are those of English.
+        """
+        embedder = self._embedder_for(question)
+        if embedder is None or language_of(item) in LANGUAGES or question_names(question, self.analyze):
+            return False
+        words = question_words(question, self.analyze).keys()
+        if not words or not words.isdisjoint(*self.analyze([" ".join(readable(item))])):
+            return False
+        try:
+            return cosines(embedder, question, [item.text])[0] >= RELATED
+        except (EmbeddingError, TimeoutError):
+            return False
 
     def _is_mistyped(self, question: str, items: Sequence[RetrievedItem]) -> bool:
         """Return whether a word of the question that no passage holds is mistyped, as far as the embedder tells.

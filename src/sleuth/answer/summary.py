@@ -10,11 +10,10 @@ from sleuth.answer.citations import Citation, CitationReport, support
 from sleuth.answer.context import Passage
 from sleuth.answer.sentences import split_sentences
 from sleuth.answer.synthesis import BUDGET, OnText, extra_of, told
-from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.answer.words import Analyze, plain_words
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
-from sleuth.text import clean_text
+from sleuth.text import CountTokens, approximate_tokens, check_budget, clean_text
 from sleuth.types import Document, RetrievedItem
 
 SUMMARY_NOTE = "No language model is configured. These sentences stand for the rest:"

@@ -11,10 +11,10 @@ from sleuth.answer.context import Order, Passage, assemble
 from sleuth.answer.extract import score_sentences
 from sleuth.answer.prompt import REFUSAL, build_prompt
 from sleuth.answer.quotes import choose
-from sleuth.answer.tokens import CountTokens, approximate_tokens, check_budget
 from sleuth.protocols import Generator
 from sleuth.remote import async_twin
 from sleuth.results import Grade, SearchResult
+from sleuth.text import CountTokens, approximate_tokens, check_budget
 from sleuth.types import RetrievedItem
 
 BUDGET: Final = 3000

@@ -330,6 +330,12 @@ class _Current:
         writer = self._answers.synthesizer()
         return writer.cautious() if isinstance(writer, Cautious) else writer
 
+    def grading(self, further: Sequence[RetrievedItem]) -> Synthesizer:
+        from sleuth.manager import Grading
+
+        writer = self._answers.synthesizer()
+        return writer.grading(further) if isinstance(writer, Grading) else writer
+
     def synthesize(
         self, question: str, items: list[Any], *, on_text: Callable[[str], None] | None = None
     ) -> SearchResult:

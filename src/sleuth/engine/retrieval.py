@@ -38,10 +38,6 @@ if TYPE_CHECKING:
 MOST_SORTED = 10_000
 """Passages that a sorted search orders: those with the best scores where more hold each word."""
 
-NEAR = 0.6
-"""Of the similarity from which `min_score` counts: a ranking whose best hit is below has nothing in common with it.
-At a cosine of .15 instead of .25, words that only the vectors know are still found (search.md at 885da4c9)."""
-
 
 def retrieve(view: IndexView, request: SearchRequest) -> Ranking:
     """Return the best passages for a request; see `Engine.retrieve`."""
@@ -247,8 +243,8 @@ def in_common(
     """Leave out what has nothing in common with the query.
 
     Args:
-        least: the share that each row must have in common. None leaves out all rows where nothing in the index has
-            anything in common with the query, and otherwise none.
+        least: the share that each row must have in common. None leaves out all rows where nothing in the index holds
+            a word of the query and no leg knows its words, and otherwise none.
     """
     legs = searchers.legs
     certain = [hits for name, hits in rows.hits.items() if legs[name].is_certain]
@@ -257,8 +253,8 @@ def in_common(
     ):
         return rows
     if least is None:
-        near = any(_is_near(legs[name], query, hits, view) for name, hits in rows.hits.items())
-        return rows if near else replace(rows, keys=[], scores=[])
+        is_known = any(len(hits.keys) and legs[name].unrelated(query) < 1 for name, hits in rows.hits.items())
+        return rows if is_known else replace(rows, keys=[], scores=[])
     similarities: dict[int, float] = {}
     certain_keys: set[int] = set()
     pooled = {key for hits in rows.hits.values() for key in hits.keys.tolist()}
@@ -291,14 +287,6 @@ def in_common(
         scores=[rows.scores[place] for place in places],
         explain=lambda i: rows.explain(places[i]),
     )
-
-
-def _is_near(leg: RankingLeg[Any], query: str, hits: Hits, view: IndexView) -> bool:
-    """Return whether the best hit of a leg has something in common with a query, for all that the leg can tell."""
-    unrelated = leg.unrelated(query)
-    if unrelated >= 1 or not len(hits):
-        return False
-    return bool(hits.scores.max() / leg.greatest(query, view.idf) > NEAR * unrelated)
 
 
 def _holds_a_word(searchers: Searchers, query: str, snapshot: IndexSnapshot) -> bool:

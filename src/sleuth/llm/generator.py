@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Final
 
 from sleuth.llm.ollama import DEFAULT_URL, Ollama
+from sleuth.logs import logger_of
 from sleuth.protocols import Generator
 from sleuth.remote import async_pieces, async_twin
+from sleuth.text import approximate_tokens, longest_prefix, pack
 from sleuth.types import Document
+
+logger = logger_of("llm")
+
+ANSWER: Final = 1000
+"""Tokens of a model's window that its answer may take, half the window at most."""
 
 
 def answer_prompt(question: str, context_docs: Sequence[Document]) -> str:
@@ -34,6 +43,8 @@ def relevance_prompt(question: str, answer: str) -> str:
 class LLMGenerator:
     """Answers from documents, summarises them and judges answers, with any generator.
 
+    Documents that the model's window does not hold are left out, as a warning in the log says by their sources.
+
     Args:
         model: a model that Ollama runs.
         llm: any other generator; `model`, `base_url` and `timeout` are then ignored.
@@ -51,13 +62,45 @@ class LLMGenerator:
     ) -> None:
         self.llm: Generator = Ollama(model, base_url, timeout=timeout) if llm is None else llm
 
+    def _prompt(self, write: Callable[[Sequence[Document]], str], docs: Sequence[Document]) -> str:
+        """Return the prompt of the documents that fit whole into the model's window, best first; log the others.
+
+        Where none fits, it has the beginning of the first. All are in it where the model does not say what it reads.
+        """
+        window = getattr(self.llm, "context_length", None) if docs else None
+        prompt = write(docs)
+        if not isinstance(window, int):
+            return prompt
+        budget = window - min(ANSWER, window // 2)
+        if approximate_tokens(prompt) <= budget:
+            return prompt
+        frame = approximate_tokens(write([]))
+        costs = [
+            approximate_tokens(write([doc])) - frame + 2 for doc in docs
+        ]  # two line breaks between documents
+        places = pack(costs, budget - frame)
+        names = [str(doc.metadata.get("source") or doc.id or f"number {n}") for n, doc in enumerate(docs, 1)]
+        omitted = [name for place, name in enumerate(names) if place not in places]
+        if places:
+            logger.warning("left out, since the model reads %d tokens: %s", window, ", ".join(omitted))
+            return write([docs[place] for place in places])
+        first = docs[0]
+        beginning = longest_prefix(
+            first.page_content, budget - frame - costs[0] + approximate_tokens(first.page_content)
+        )
+        part = f"{omitted[0]} after {len(beginning):,} characters"
+        logger.warning(
+            "left out, since the model reads %d tokens: %s", window, ", ".join([part, *omitted[1:]])
+        )
+        return write([Document(beginning, first.metadata, id=first.id)])
+
     def generate_answer(self, question: str, context_docs: Sequence[Document]) -> str:
         """Ask the model to answer a question from the documents.
 
         Raises:
             GenerationError: the model did not answer.
         """
-        return self.llm.complete(answer_prompt(question, context_docs))
+        return self.llm.complete(self._prompt(partial(answer_prompt, question), context_docs))
 
     agenerate_answer = async_twin(generate_answer)
 
@@ -67,7 +110,7 @@ class LLMGenerator:
         Raises:
             GenerationError: the model did not answer or broke off; raised after the pieces that arrived.
         """
-        return self.llm.stream(answer_prompt(question, context_docs))
+        return self.llm.stream(self._prompt(partial(answer_prompt, question), context_docs))
 
     astream_answer = async_pieces(stream_answer)
 
@@ -77,7 +120,7 @@ class LLMGenerator:
         Raises:
             GenerationError: the model did not answer.
         """
-        return self.llm.complete(summary_prompt(docs))
+        return self.llm.complete(self._prompt(summary_prompt, docs))
 
     def stream_summary(self, docs: Sequence[Document]) -> Iterator[str]:
         """Yield the summary of `summarize_docs` in pieces.
@@ -85,7 +128,7 @@ class LLMGenerator:
         Raises:
             GenerationError: the model did not answer or broke off; raised after the pieces that arrived.
         """
-        return self.llm.stream(summary_prompt(docs))
+        return self.llm.stream(self._prompt(summary_prompt, docs))
 
     astream_summary = async_pieces(stream_summary)
     asummarize_docs = async_twin(summarize_docs)

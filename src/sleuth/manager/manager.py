@@ -19,6 +19,7 @@ from sleuth.hooks import BUILTIN, Hook, Morpheus, options_of
 from sleuth.manager.streaming import SearchStream
 from sleuth.protocols import Retriever
 from sleuth.remote import async_pieces, async_twin
+from sleuth.request import DEFAULT_K
 from sleuth.results import (
     BaseResult,
     RetrievedItem,
@@ -33,7 +34,7 @@ from sleuth.types import Ranking
 RETRIEVE = "indiana_jones_retrieve"
 SYNTHESIZE = "indiana_jones_synthesize"
 
-_RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "kwargs"})
+_RESERVED = frozenset({"result", "rag2f", "retrieve_result", "for_synthesize", "further", "kwargs"})
 """What hooks are given under these names by Sleuth."""
 
 _LISTENERS = frozenset({"on_text", "on_sources"})
@@ -80,6 +81,14 @@ class Cautious(Protocol):
 
     def cautious(self) -> Synthesizer:
         """Return the synthesizer of such a question."""
+
+
+@runtime_checkable
+class Grading(Protocol):
+    """A synthesizer whose grade does not depend on how many passages it may quote."""
+
+    def grading(self, further: Sequence[RetrievedItem]) -> Synthesizer:
+        """Return the synthesizer of a question for which these passages were found after those that may be quoted."""
 
 
 class _Host:
@@ -131,7 +140,9 @@ class RetrievalManager:
         invalid = _check(query, k, return_mode) or self._check_options(options, RETRIEVE)
         if invalid is not None:
             return RetrieveResult.fail(invalid, query=_as_text(query))
-        return self._retrieve(query, k, return_mode, for_synthesize, _own(options))
+        result = self._retrieve(query, k, return_mode, for_synthesize, _own(options))
+        result.items = result.items[:k]
+        return result
 
     def _retrieve(
         self,
@@ -148,8 +159,6 @@ class RetrievalManager:
             if result.query:
                 result.extra["searched_query"] = result.query
             result.query = query
-        if len(result.items) > k:
-            result.items = result.items[:k]
         return result
 
     def execute_search(
@@ -170,13 +179,16 @@ class RetrievalManager:
             return SearchResult.fail(invalid, query=_as_text(query))
         options = _own(options)
         retrieved = self._retrieve(query, k, ReturnMode.WITH_ITEMS, True, options)
+        further = retrieved.items[k:]
+        retrieved.items = retrieved.items[:k]
         mode = ReturnMode(return_mode)
         if retrieved.is_error():
             items: list[RetrievedItem] | None = [] if mode is ReturnMode.WITH_ITEMS else None
             return SearchResult.fail(retrieved.detail, query=query, items=items, extra=retrieved.extra)
         searched = {key: value for key, value in retrieved.extra.items() if key in _SAID}
         start = SearchResult(query=query, items=retrieved.items, detail=retrieved.detail, extra=searched)
-        arguments = (retrieved, mode, {**options, **listeners})
+        graded = {"further": further} if further else {}
+        arguments = (retrieved, mode, {**options, **listeners, **graded})
         result = self._run(SYNTHESIZE, start, arguments, {"query": query, "k": k}, {})
         result.query = query
         _fill_from_retrieval(result, retrieved, searched)
@@ -349,6 +361,7 @@ def retrieve_hook(
             return None
         if for_synthesize:
             options_of_call = {**for_answers, **options_of_call}
+            k = max(k, DEFAULT_K)  # a grade does not depend on k
         original_query = result.query or query
         corrected_query, correction_notes = (
             correct(original_query, options_of_call.get("sources"))
@@ -377,7 +390,8 @@ def retrieve_hook(
 def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | None]:
     """Make the built-in synthesizer a hook. It does nothing if an earlier hook wrote a response.
 
-    Its `kwargs` may hold `synthesizer`, which then writes this one answer.
+    Its `kwargs` may hold `synthesizer`, which then writes this one answer, and `further`: passages after the first k,
+    for its grade.
     """
 
     def synthesize(
@@ -395,6 +409,8 @@ def synthesize_hook(synthesizer: Synthesizer) -> Callable[..., SearchResult | No
         question = result.extra.get("corrected_query", result.query)
         if retrieve_result.extra.get("in_doubt") and isinstance(writer, Cautious):
             writer = writer.cautious()
+        if kwargs.get("further") and isinstance(writer, Grading) and items == retrieve_result.items:
+            writer = writer.grading(kwargs["further"])
         announce = kwargs.get("on_sources")
         if announce is not None and isinstance(writer, Announcing) and (sources := writer.sources(items)):
             announce(sources)

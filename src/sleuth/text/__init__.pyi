@@ -3,6 +3,7 @@ from sleuth.text.analyzers import get_analyzer as get_analyzer
 from sleuth.text.borders import Outline as Outline
 from sleuth.text.borders import scan_markdown as scan_markdown
 from sleuth.text.borders import scan_rest as scan_rest
+from sleuth.text.budget import approximate_tokens as approximate_tokens
 from sleuth.text.chunkers import Chunker as Chunker
 from sleuth.text.clean import clean_text as clean_text
 from sleuth.text.clean import escape_json as escape_json
@@ -30,5 +31,9 @@ __all__: list[str]
 from sleuth.text.analyzers import MAX_TOKEN as MAX_TOKEN
 from sleuth.text.analyzers import Span as Span
 from sleuth.text.analyzers import WordRule as WordRule
+from sleuth.text.budget import CountTokens as CountTokens
+from sleuth.text.budget import check_budget as check_budget
+from sleuth.text.budget import longest_prefix as longest_prefix
+from sleuth.text.budget import pack as pack
 from sleuth.text.chunkers import count_tokens as count_tokens
 from sleuth.text.spelling import spellings_near as spellings_near

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sleuth.answer import approximate_tokens
 from sleuth.errors import ArgumentError
-from sleuth.text import escape_json
+from sleuth.text import approximate_tokens, escape_json
 
 Fields = Mapping[str, Any]
 

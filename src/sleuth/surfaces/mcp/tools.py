@@ -143,14 +143,14 @@ class Tools:
         head = self._head()
         tree = all_of(as_filter(request.filter), self._below(paths))
         with self._span(query, request.k), self._sources(at) as sources:
-            depth = min(offset + request.k + 1, MOST_K)
+            depth = min(max(offset + request.k + 1, DEFAULT_K), MOST_K)  # a grade does not depend on k
             ranking = search(sources, replace(request, k=depth, filter=tree), wordings)
             if self._allowed is not None:
                 ranking = ranking.without_details()
             hits = ranking[offset : offset + request.k]
             graded = [items.graded_passage(item, " ".join(wordings), sources, self._url_of) for item in hits]
             assessed = (
-                {} if offset else {"grade": str(sources.grade(query, hits[:DEFAULT_K], request.sources))}
+                {} if offset else {"grade": str(sources.grade(query, ranking[:DEFAULT_K], request.sources))}
             )
         remarks = {
             "failures": [f"{part.name}: {part.error}" for part in ranking.failures],

@@ -1,9 +1,9 @@
-"""Estimates of how many tokens of a language model a text takes."""
+"""Tokens of a language model: how many a text takes, and which texts fit into a budget."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sleuth.arguments import check_count
 
@@ -29,3 +29,28 @@ def check_budget(budget: int) -> int:
         ArgumentError: not an int of 1 or more.
     """
     return check_count(budget, "budget", least=1)
+
+
+def pack(costs: Sequence[int], budget: int) -> list[int]:
+    """Return the places of what fits whole into a budget, best first.
+
+    What does not fit is passed over for a cheaper one after it.
+
+    Args:
+        costs: in tokens, best first.
+    """
+    places = []
+    for place, cost in enumerate(costs):
+        if cost <= budget:
+            places.append(place)
+            budget -= cost
+    return places
+
+
+def longest_prefix(text: str, budget: int, count_tokens: CountTokens = approximate_tokens) -> str:
+    """Return as much of the beginning of a text as fits into `budget` tokens."""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if count_tokens(text[:middle]) <= budget else (low, middle - 1)
+    return text[:low]
