@@ -581,3 +581,46 @@ def test_a_loader_that_fails_costs_one_file(tmp_path: Path) -> None:
     assert isinstance(first, Document)
     assert (first.page_content, first.metadata["title"], first.metadata["type"]) == ("BAD", "Mine", "upper")
     assert str(second) == f"{tmp_path}/b.up: KeyError: 'bad'"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        (
+            "a.csv",
+            f"text,year,rent,let,day,code,source\ntide,2020,1.5,true,2024-01-31,007,x\n{'w ' * 60},,,False,,,\n",
+        ),
+        (
+            "a.jsonl",
+            '{"text":"tide","year":2020,"rent":1.5,"let":true,"day":"2024-01-31","code":"007","source":"x"}\n'
+            f'{{"text":"{"w " * 60}","let":false,"big":99999999999999999999,"odd":"\\ud800"}}\n',
+        ),
+    ],
+)
+def test_columns_are_metadata_without_a_choice(tmp_path: Path, name: str, content: str) -> None:
+    """Short values are metadata with their types; long texts, what is too large, and the engine's keys are not."""
+    rows = load(tmp_path / name, content, text_fields=["text"])
+    first, second = ({**row.metadata} for row in rows if isinstance(row, Document))
+    facts = {"year": 2020, "rent": 1.5, "let": True, "day": "2024-01-31", "code": "007"}
+    assert {key: first[key] for key in facts} == facts
+    assert (first["source"], second["let"]) == (f"{tmp_path / name}#1", False)
+    assert not {"text", "year", "big", "odd"} & second.keys()
+    assert "text" not in first
+
+
+def test_columns_are_filtered_by(tmp_path: Path) -> None:
+    """A search takes filters on the columns of an indexed file, whose rows keep all words."""
+    (tmp_path / "a.csv").write_text("note,year,let\nthe tide falls,2019,true\nthe tide rises,2021,false\n")
+    with Engine.open(tmp_path / ".sleuth", create=True, embedder="") as engine:
+        engine.index([tmp_path / "a.csv"])
+        assert [hit.metadata["row"] for hit in engine.retrieve("tide", filter="year>=2020")] == [2]
+        assert [hit.metadata["row"] for hit in engine.retrieve("tide", filter="let:true")] == [1]
+        assert [hit.metadata["row"] for hit in engine.retrieve("2021")] == [2]
+
+
+def test_names_of_columns_are_bounded(tmp_path: Path) -> None:
+    """Rows that each name other fields make no column each: the first hundred names of a file are metadata."""
+    lines = "\n".join(f'{{"text": "tide", "k{n}": {n}}}' for n in range(300))
+    rows = load(tmp_path / "a.jsonl", lines)
+    names = {key for row in rows if isinstance(row, Document) for key in row.metadata if key.startswith("k")}
+    assert len(names) == 99  # beside `text`

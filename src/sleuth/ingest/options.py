@@ -43,8 +43,9 @@ class ReadOptions:
         max_memory_bytes: address space of each process that reads such files; a file that needs more is skipped.
         text_fields: fields of a row (CSV, TSV, JSON, JSONL) that make its text, in this order; all if empty.
             A path through nested objects is written with dots: "author.name".
-        metadata_fields: fields of a row that are kept as metadata, under their own names (none of `RESERVED`). In CSV
-            and TSV, "2022" and "-1.5" become numbers; "007", "+1", "1e5" and "1,000" stay strings.
+        metadata_fields: fields of a row that are kept as metadata, under their own names (none of `RESERVED`); if
+            empty, short values of the first hundred fields. In CSV and TSV, "2022" and "-1.5" become numbers, "true"
+            and "false" truths; "007", "+1", "1e5" and "1,000" stay strings.
         id_field: the field with the id of a row; None uses `source#row`.
         title_field: the field with the title of a row; None uses "title" or "name" if the row has it.
         metadata: added to the metadata of every document; replaces equal keys.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import LoadError
@@ -49,6 +49,7 @@ class FileBytes:
         load_inside: yields the documents of a file inside this one, which has the name in the second argument.
         depth: number of files that this one is inside.
         room: what it may still unpack, shared with the files that it is inside.
+        columns: names of the fields of rows that became metadata without being chosen.
     """
 
     entry: FileEntry
@@ -59,6 +60,7 @@ class FileBytes:
     load_inside: Callable[[FileBytes, str, ReadOptions], Iterator[Document | Skipped]]
     depth: int = 0
     room: Room | None = None
+    columns: set[str] = field(default_factory=set)
 
     def read(self) -> bytes:
         """Return all bytes."""

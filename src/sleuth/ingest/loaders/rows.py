@@ -19,7 +19,7 @@ from sleuth.ingest.loaders.file import FileBytes
 from sleuth.ingest.options import ReadOptions
 from sleuth.ingest.prose import NUMBERS, SAMPLE_OF_ROWS, has_words, why_no_rows
 from sleuth.ingest.reports import Skipped
-from sleuth.types import Document
+from sleuth.types import RESERVED, UPLOAD, Document
 
 _TITLES: Final = ("title", "name", "Title", "Name")
 _DEPTH: Final = 100
@@ -31,6 +31,13 @@ _LONG_NAME: Final = f"a field's name of more than {_NAME:,} characters"
 _VALUES: Final = 5_000_000
 """Values of one JSON file: Python needs about 100 bytes for each."""
 _TOO_LONG: Final = "\0too long"
+_COLUMNS: Final = 100
+"""Fields of a file that become metadata without being chosen: each is a column of every segment."""
+_LABEL: Final = 100
+"""Characters of such a value at most: dates, names and labels are compared, longer texts are searched by words."""
+_OTHERS: Final = RESERVED | {"language", "source_type", "title", UPLOAD}
+"""Metadata keys that a field does not set: the engine reads them."""
+_TRUTHS: Final = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NO_LINES: Final = (0, 0)
 _AHEAD: Final = 256 << 10
 _number = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(\.[0-9]{1,15})?")
@@ -59,8 +66,8 @@ def load_csv(file: FileBytes, options: ReadOptions) -> Iterator[Document | Skipp
 
     Of many rows that are numbers alone only the names of the fields are read.
 
-    Cells that are kept as metadata become numbers if they are written as one: "2022", "-1.5", "19.90"; not "007",
-    "+1", "1e5" or "1,000".
+    Cells become metadata as well: numbers if they are written as one ("2022", "-1.5", "19.90"; not "007", "+1", "1e5"
+    or "1,000"), `True` and `False`, and other short texts as they are.
     """
     if is_binary(file.head):
         raise LoadError(file.entry.source, "binary", kind="binary")
@@ -339,7 +346,7 @@ def row_document(
         is_json = file.kind not in ("csv", "tsv")
         fields = _fields(value) if is_json else value
         text = _text(fields, options)
-        metadata = _metadata(fields, options, is_json=is_json)
+        metadata = _metadata(fields, options, file.columns, is_json=is_json)
     except _RowError as error:
         return _skipped(file, number or 1, str(error))
     if _surrogate.search(text):
@@ -406,14 +413,23 @@ def _text(fields: Mapping[str, Any], options: ReadOptions) -> str:
     return text
 
 
-def _metadata(fields: Mapping[str, Any], options: ReadOptions, *, is_json: bool) -> dict[str, Any]:
+def _metadata(
+    fields: Mapping[str, Any], options: ReadOptions, columns: set[str], *, is_json: bool
+) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     for name in options.metadata_fields:
-        value = fields.get(name) if is_json else _as_number(fields.get(name))
+        value = fields.get(name) if is_json else _typed(fields.get(name))
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise _RowError(f"{name} must fit in 64 bits to be metadata")
         if value is not None and value != "":
             metadata[name] = value
+    if not options.metadata_fields:
+        texts = options.text_fields
+        for name, cell in fields.items():
+            if name not in texts and name != options.id_field and _is_column(name, columns):
+                value = cell if is_json else _typed(cell)
+                if _is_label(value):
+                    metadata[name] = value
     candidates = (options.title_field,) if options.title_field else _TITLES
     title = next((_as_text(fields[name]) for name in candidates if name in fields), "")
     if title:
@@ -421,8 +437,31 @@ def _metadata(fields: Mapping[str, Any], options: ReadOptions, *, is_json: bool)
     return metadata
 
 
-def _as_number(value: str | None) -> str | int | float | None:
-    """Return the number in a cell; the cell itself if it is not written as a number."""
+def _is_column(name: str, columns: set[str]) -> bool:
+    """Return whether a field becomes metadata without being chosen, as the first hundred of a file do."""
+    if name in columns:
+        return True
+    if len(columns) == _COLUMNS or name in _OTHERS or not name.strip() or _surrogate.search(name):
+        return False
+    columns.add(name)
+    return True
+
+
+def _is_label(value: Any) -> bool:
+    """Return whether a value is worth comparing: a number, a truth, or a short text that is not blank."""
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    if isinstance(value, str):
+        return 0 < len(value) <= _LABEL and not value.isspace() and not _surrogate.search(value)
+    if isinstance(value, list):
+        return 0 < len(value) <= _LABEL and all(map(_is_label, value)) and len(_as_text(value)) <= _LABEL
+    return isinstance(value, float)
+
+
+def _typed(value: str | None) -> str | int | float | None:
+    """Return the number or truth in a cell; the cell itself if it is not written as one."""
+    if value in _TRUTHS:
+        return _TRUTHS[value]
     match = _number.fullmatch(value.strip()) if value else None
     if match is None or match[0] == "-0":
         return value
