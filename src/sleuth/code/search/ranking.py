@@ -1,7 +1,8 @@
 """Ranks files by a weighted sum of signals, and chunks within files.
 
 The weights were learned by `benchmarks/code_quality.py --fit` over all its collections together, each counting the same
-(table: code.md at 885da4c9): a softmax over the candidates of a query, the weights 0 and more.
+(table: code.md at 885da4c9): a softmax over the candidates of a query, the weights 0 and more. Later figures took out
+the signal of a file's folder and half the weight of `path` (docs/decisions/signals-of-code.md).
 """
 
 from __future__ import annotations
@@ -25,13 +26,12 @@ WEIGHTS: dict[str, float] = {
     "prose": 1.64,
     "compounds": 0.57,
     "chunks": 2.96,
-    "path": 1.87,
+    "path": 0.94,
     "names": 0.67,
     "defines": 0.34,
     "told": 0.77,
     "named": 0.87,
     "size": 0.74,
-    "folder": 0.90,
     "phrases": 2.08,
     "stem": 0.25,
 }
@@ -93,8 +93,6 @@ def rank_files(
     for name in words:
         matches |= signals.values[name] > 0
     signals.values["size"] = np.where(matches, signals.values["size"], np.float32(0))
-    before = sum(weights.get(name, 0.0) * signals.values[name] for name in signals.values)
-    signals.values["folder"] = folder_coherence(snapshot, np.asarray(before, np.float32), matches)
     if meaning is not None:
         signals.values["meaning"] = meaning
     factors = _factors(snapshot, query)
@@ -106,21 +104,6 @@ def rank_files(
     }
     scores = np.sum(list(shares.values()), axis=0) * factors
     return RankedFiles(np.clip(scores, 0, 1).astype(np.float32), shares, factors, signals)
-
-
-def folder_coherence(snapshot: Snapshot, scores: Scores, matches: NDArray[np.bool_]) -> Scores:
-    """Score a file by the others of its folder: the sum of the cubes of their scores over the root of their number."""
-    peak = float(scores.max())
-    if peak <= 0:
-        return np.zeros_like(scores)
-    cubes = (scores / peak) ** 3
-    folder = snapshot.folders
-    total = np.bincount(folder, cubes)
-    size = np.bincount(folder)
-    others = (total[folder] - cubes) / np.sqrt(np.maximum(1, size[folder] - 1))
-    others = np.where(matches, others, 0)
-    most = float(others.max())
-    return (others / most if most > 0 else others).astype(np.float32)
 
 
 def _factors(snapshot: Snapshot, query: Query) -> NDArray[np.float32]:

@@ -10,7 +10,6 @@ named           paths, modules, qualified names and stack frames of the query th
 stem            all words of its name are in the title, or are short forms of words there; the root of 1 by the files of
                 that name, and not scaled
 size            long files are changed more often: log of their lines, where anything else speaks for them
-folder          the other files of its folder are good too
 phrases         neighbouring words of the title stand together in it; of the best files by all else. Its best file has
                 the root of the share of the pairs that it holds: where few stand anywhere, they say little
 """
