@@ -52,7 +52,7 @@ _LOCAL_VALUES: dict[str, list[dict[str, Any]]] = {
 """Values of the local names that patterns are built of, by file."""
 
 
-_SCANNERS = frozenset({"filters/text.py", "ingest/loaders/bibtex.py"})
+_SCANNERS = frozenset({"filters/text.py", "plugins/formats/bibtex.py"})
 """Files in which each match begins where the last one ended, and the first failure ends them."""
 
 

@@ -23,8 +23,8 @@ SRC = ROOT / "src" / "sleuth"
 PLUGINS = SRC / "plugins"
 FOLDERS = sorted(path.parent.name for path in PLUGINS.glob("*/__init__.py"))
 
-RANKING = {"table", "neural", "neural.reranking", "neural.folder", "neural.known"}
-"""Modules that say which installed model reranks; they load no model."""
+RANKING = {"table", "formats", "formats.table", "neural", "neural.reranking", "neural.folder", "neural.known"}
+"""Modules that say which formats there are, and which installed model reranks; they load neither."""
 
 
 @cache

@@ -109,7 +109,7 @@ STATEMENTS = {
     "After changes, run `sleuth index": "tests/surfaces/test_cli.py::test_index_reports_what_it_did",
     "In Python": "tests/test_readme.py::test_the_python_example_prints_its_output",
     "`claude mcp add": "tests/surfaces/mcp/test_installation.py::test_the_command_of_an_agent_is_run",
-    "Their\nfirst call": "tests/surfaces/mcp/test_first.py::test_the_first_call_answers",
+    "Their first call": "tests/surfaces/mcp/test_first.py::test_the_first_call_answers",
     "`sleuth serve` prints": "tests/test_guides.py::test_the_code_of_a_page_runs",
     "A browser shows": "tests/surfaces/http/test_keys.py::test_scopes_limit_what_a_key_does",
     "The client libraries": "tests/surfaces/http/test_clients.py::test_cohere_reranks",

@@ -3,6 +3,7 @@ from sleuth.files.encodings import is_binary as is_binary
 from sleuth.files.encodings import marked_encoding as marked_encoding
 from sleuth.files.format import FileFormat as FileFormat
 from sleuth.files.format import Loader as Loader
+from sleuth.files.format import Package as Package
 from sleuth.files.formats import BUILT_IN as BUILT_IN
 from sleuth.files.formats import BY_EXTENSION as BY_EXTENSION
 from sleuth.files.formats import CODE as CODE

@@ -42,14 +42,15 @@ class FileFormat:
 
     Attributes:
         kind: what its documents have as metadata `type`; that of a built-in format replaces its loader.
-        load: reads a file of this kind, or the name of a function in `sleuth.ingest.loaders` as "module:function".
+        load: reads a file of this kind, or the name of a function as "module:function". The module is in
+            `sleuth.ingest.loaders`, or has its whole name.
         extensions: such as ".tex"; those of a plugin take precedence over built-in ones.
         sniff: returns from the first 8 KiB whether a file without a known extension is of this kind.
         names: complete file names of this kind, such as "Makefile"; they take precedence over extensions.
         interpreters: what a `#!` line holds in files of this kind.
         form: see `Form`.
-        extract: the function in `sleuth.ingest.extraction` that reads the file in a process of its own, as
-            "module:function"; "" for none.
+        extract: the function in `sleuth.ingest.extraction` that reads the file in a process of its own, named in the
+            same way; "" for none.
         holds_files: whether it holds files of any kind, so that a process reads it whatever its size.
         package: what the loader needs beyond Sleuth's own dependencies.
         has_lines: whether each line of its text is the line of the file with that number, so that an editor can open it

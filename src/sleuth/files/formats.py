@@ -6,14 +6,13 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from sleuth.extensions import own_extensions
 from sleuth.files.format import FileFormat, Form, Package
 
 _BLANK: Final = b"\xef\xbb\xbf \t\r\n"
 """A byte-order mark and white space."""
 _MAILDIR: Final = re.compile(r"(?:cur|new)/\d{9,}\.[^/]+|(?:[^/]*/)?\d{9,}\.[^/]+[:;!]2,[A-Za-z]*")
 """The end of the path of a mail in a maildir: a second since 1970, a unique name and flags."""
-_MANUAL: Final = re.compile(rb"^\.(?:TH|Dd|Dt|SH)[ \t]", re.MULTILINE)
-"""A line that names a manual page, its date, or a section."""
 
 
 def _starts(signature: bytes) -> Callable[[bytes], bool]:
@@ -29,10 +28,6 @@ def _zip_with(mark: bytes = b"") -> Callable[[bytes], bool]:
 def _is_html(head: bytes) -> bool:
     start = head[:512].lstrip(_BLANK).lower()
     return start.startswith((b"<!doctype html", b"<html"))
-
-
-def _is_manual(head: bytes) -> bool:
-    return head.lstrip(_BLANK).startswith((b".", b"'\\")) and _MANUAL.search(head) is not None
 
 
 def _format(kind: str, load: str, extensions: str, form: Form = "text", **fields: Any) -> FileFormat:
@@ -56,10 +51,9 @@ def _code(kind: str, extensions: str, names: str = "", interpreters: str = "") -
 _WORD = Package("mammoth", "office", "reading Word documents")
 _SLIDES = Package("pptx", "office", "reading PowerPoint presentations")
 _SHEETS = Package("python_calamine", "office", "reading spreadsheets")
-_RTF = Package("striprtf", "office", "reading RTF files")
 _PDF = Package("pypdfium2", "pdf", "reading PDF files")
 
-DOCUMENTS: Final = (
+DOCUMENTS: Final[tuple[FileFormat, ...]] = (
     _extracted("docx", "docx:extract_docx", "docx docm", sniff=_zip_with(b"word/"), package=_WORD),
     _extracted("pptx", "pptx:extract_pptx", "pptx pptm ppsx", sniff=_zip_with(b"ppt/"), package=_SLIDES),
     _extracted(
@@ -80,7 +74,6 @@ DOCUMENTS: Final = (
     _extracted("flat-odf", "opendocument:extract_opendocument", "fodt fods fodp"),
     _format("zip", "archives:load_zip", "zip", "files", sniff=_zip_with(), holds_files=True),
     _format("pdf", "pdf:load_pdf", "pdf", extract="pdf:extract_pdf", sniff=_starts(b"%PDF-"), package=_PDF),
-    _extracted("rtf", "rtf:extract_rtf", "rtf", sniff=_starts(b"{\\rtf"), package=_RTF),
     _format(
         "html",
         "extracted:load_html",
@@ -89,23 +82,16 @@ DOCUMENTS: Final = (
         extract="html:extract_html",
         sniff=_is_html,
     ),
-    _format("man", "man:load_man", "man mdoc", "markdown", sniff=_is_manual),
     _extracted("xml", "xml:extract_xml", "xml xsd xsl xslt csproj"),
     _format(
         "text", "plain:load_text", "txt text log asc", names=["readme", "license", "changelog", "notice"]
     ),
     _format("markdown", "plain:load_markdown", "md markdown mdown mkd mdx", "markdown"),
     _format("rst", "plain:load_rest", "rst rest"),
-    _format("asciidoc", "asciidoc:load_asciidoc", "adoc asciidoc", "markdown"),
     _format("svg", "plain:load_code", "svg"),
     _format("notebook", "notebook:load_notebook", "ipynb", "markdown", has_lines=False),
-    _format("latex", "latex:load_latex", "tex ltx latex", "markdown"),
-    _format("bibtex", "bibtex:load_bibtex", "bib", "markdown", has_lines=False),
-    _format("org", "org:load_org", "org", "markdown"),
     _format("subtitles", "subtitles:load_subtitles", "vtt srt"),
-    _format("calendar", "calendar:load_calendar", "ics ical", "markdown", has_lines=False),
     _format("email", "mail:load_email", "eml", "markdown", has_lines=False),
-    _format("msg", "outlook:load_msg", "msg", "markdown", holds_files=True, has_lines=False),
     _format("mhtml", "mail:load_mhtml", "mhtml mht", "markdown", holds_files=True, has_lines=False),
     _format("mbox", "mail:load_mbox", "mbox", "files", holds_files=True),
     _format("tar", "archives:load_tar", "tar tgz tbz tbz2 txz", "files", holds_files=True),
@@ -115,8 +101,10 @@ DOCUMENTS: Final = (
     _format("json", "rows:load_json", "json", "rows"),
     _format("jsonl", "rows:load_jsonl", "jsonl ndjson", "rows"),
     _format("parquet", "parquet:load_parquet", "parquet", "rows"),
+    *(each for plugin in own_extensions("loaders").values() for each in plugin.load()),
 )
-"""Formats of documents. A file without a known name is of the first format whose `sniff` says so."""
+"""Formats of documents, those of Sleuth's plugins last. A file without a known name is of the first whose `sniff`
+says so."""
 
 SOURCES: Final = (
     _code("assembly", "s asm"),

@@ -13,5 +13,6 @@ TABLE: Final[dict[str, dict[str, str]]] = {
         "fastembed": "sleuth.plugins.embedders:FastEmbedEmbedder",
     },
     "legs": {"sparse": "sleuth.plugins.sparse:SparseLeg"},
+    "loaders": {"formats": "sleuth.plugins.formats.table:FORMATS"},
     "rerankers": {"onnx": "sleuth.plugins.neural.reranking:RERANKERS"},
 }

@@ -1,7 +1,8 @@
 from sleuth.ingest.extraction.processes import Extractors as Extractors
+from sleuth.ingest.extraction.result import Extracted as Extracted
 from sleuth.ingest.extraction.result import ExtractionError as ExtractionError
+from sleuth.ingest.extraction.result import within as within
+from sleuth.ingest.extraction.tables import name_columns as name_columns
+from sleuth.ingest.extraction.tables import named_row as named_row
 
 __all__: list[str]
-
-# Not public: for tests.
-from sleuth.ingest.extraction.tables import name_columns as name_columns

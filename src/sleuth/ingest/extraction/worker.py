@@ -22,9 +22,8 @@ def extract(kind: str, data: bytes, limit: int) -> Extracted:
         ExtractionError: no text; the message says why.
     """
     module, _, name = BUILT_IN[kind].extract.partition(":")
-    reader: Callable[[bytes, int], Extracted] = getattr(
-        import_module(f"sleuth.ingest.extraction.{module}"), name
-    )
+    place = module if "." in module else f"sleuth.ingest.extraction.{module}"
+    reader: Callable[[bytes, int], Extracted] = getattr(import_module(place), name)
     try:
         return reader(data, limit)
     except RecursionError:

@@ -36,8 +36,8 @@ TEXT_PER_BYTE: Final = 20
 
 @cache
 def _installed() -> tuple[FileFormat, ...]:
-    """Return the formats of plugins."""
-    return tuple(loaded("loaders", FileFormat))
+    """Return the formats of installed packages."""
+    return tuple(loaded("loaders", FileFormat, own=False))
 
 
 def _formats(loaders: Sequence[FileFormat]) -> tuple[FileFormat, ...]:
@@ -79,7 +79,8 @@ def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
     if not isinstance(load, str):
         return load
     module, _, name = load.partition(":")
-    loader: Loader = getattr(import_module(f"sleuth.ingest.loaders.{module}"), name)
+    place = module if "." in module else f"sleuth.ingest.loaders.{module}"
+    loader: Loader = getattr(import_module(place), name)
     return loader
 
 

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sleuth.errors import LoadError, MissingPackageError
 from sleuth.files import decode
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.mail import html_body, mail_text
-from sleuth.ingest.loaders.members import Member, load_member
-from sleuth.ingest.loaders.plain import document
-from sleuth.ingest.options import ReadOptions
-from sleuth.ingest.reports import Skipped
+from sleuth.ingest import ReadOptions, Skipped
+from sleuth.ingest.loaders import FileBytes, Member, document, html_body, load_member, mail_text
 from sleuth.types import Document
 
 if TYPE_CHECKING:

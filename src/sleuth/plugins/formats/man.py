@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.plain import document
-from sleuth.ingest.loaders.roff_tables import RoffTable
-from sleuth.ingest.options import ReadOptions
+from sleuth.ingest import ReadOptions
+from sleuth.ingest.loaders import FileBytes, document
+from sleuth.plugins.formats.roff_tables import RoffTable
 from sleuth.types import Document
 
 _request = re.compile(r"[.'][ \t]{0,20}([A-Za-z]{1,20})(?:[ \t]+(.*))?$")

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.plain import document
-from sleuth.ingest.options import ReadOptions
+from sleuth.ingest import ReadOptions
+from sleuth.ingest.loaders import FileBytes, document
 from sleuth.types import Document
 
 _heading = re.compile(r"(\*{1,20}) (?:(?:TODO|DONE|NEXT|WAITING|CANCELLED) )?(?:\[#[A-Z]\] )?(.*)")

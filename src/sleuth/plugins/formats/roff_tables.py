@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from sleuth.ingest.extraction.tables import named_row
+from sleuth.ingest.extraction import named_row
 
 _separator = re.compile(r"\btab\s*\((.)\)")
 _BEGIN, _END = "T{", "T}"

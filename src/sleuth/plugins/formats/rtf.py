@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from sleuth.ingest.extraction.result import Extracted, ExtractionError, within
-from sleuth.ingest.extraction.tables import name_columns
+from sleuth.ingest.extraction import Extracted, ExtractionError, name_columns, within
 
 _row = re.compile(r"\\trowd\b(?:.*?(\\row)\b|.*)", re.DOTALL)
 _paragraph = re.compile(r"\\par(?![a-z])")

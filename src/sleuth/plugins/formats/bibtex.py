@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.latex import plain_line
-from sleuth.ingest.loaders.plain import document
-from sleuth.ingest.options import ReadOptions
+from sleuth.ingest import ReadOptions
+from sleuth.ingest.loaders import FileBytes, document
+from sleuth.plugins.formats.latex import plain_line
 from sleuth.types import Document
 
 _entry = re.compile(r"@(\w{1,40})\s{0,20}[{(]\s{0,20}([^\s,{}()=]{0,300})\s{0,20},")

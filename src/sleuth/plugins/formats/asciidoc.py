@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.plain import document
-from sleuth.ingest.options import ReadOptions
+from sleuth.ingest import ReadOptions
+from sleuth.ingest.loaders import FileBytes, document
 from sleuth.types import Document
 
 _heading = re.compile(r"(={1,6}) (\S.*)")

@@ -7,9 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from sleuth.ingest.loaders.file import FileBytes
-from sleuth.ingest.loaders.plain import document
-from sleuth.ingest.options import ReadOptions
+from sleuth.ingest import ReadOptions
+from sleuth.ingest.loaders import FileBytes, document
 from sleuth.types import Document
 
 _LEVELS: Final = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
