@@ -1,6 +1,7 @@
 """Checks a site's `robots.txt` before a page is fetched.
 
-As in RFC 9309, a missing `robots.txt` allows everything; a server error forbids everything.
+As in RFC 9309, the longest rule that matches counts, and may hold `*` and `$`. A missing `robots.txt` allows
+everything; a server error forbids everything.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from collections.abc import Callable
 from threading import Lock
 from time import monotonic
 from urllib.parse import urlsplit
-from urllib.robotparser import RobotFileParser
+
+from protego import Protego
 
 from sleuth.errors import WebError
 
@@ -20,7 +22,7 @@ MAX_BYTES = 512_000
 """RFC 9309 2.5: at least 500 KiB have to be read."""
 _SITES = 1024
 
-_rules_by_site: OrderedDict[str, tuple[float, RobotFileParser]] = OrderedDict()
+_rules_by_site: OrderedDict[str, tuple[float, Protego]] = OrderedDict()
 _lock = Lock()
 
 
@@ -37,7 +39,7 @@ def allowed(url: str, agent: str, fetch: Callable[[str], tuple[int, bytes]]) -> 
     if entry is not None:
         since, known_rules = entry
         if monotonic() - since <= MAX_AGE:
-            return known_rules.can_fetch(agent, url)
+            return known_rules.can_fetch(url, agent)
     rules = _rules(site, fetch)
     if rules is None:
         return False
@@ -45,7 +47,7 @@ def allowed(url: str, agent: str, fetch: Callable[[str], tuple[int, bytes]]) -> 
         _rules_by_site[site] = (monotonic(), rules)
         while len(_rules_by_site) > _SITES:
             _rules_by_site.popitem(last=False)
-    return rules.can_fetch(agent, url)
+    return rules.can_fetch(url, agent)
 
 
 def delay(url: str, agent: str) -> float:
@@ -59,7 +61,7 @@ def delay(url: str, agent: str) -> float:
     return float(site_rules.crawl_delay(agent) or 0)
 
 
-def _rules(site: str, fetch: Callable[[str], tuple[int, bytes]]) -> RobotFileParser | None:
+def _rules(site: str, fetch: Callable[[str], tuple[int, bytes]]) -> Protego | None:
     """Fetch the rules of a site, or return None if its server fails; the next call then asks again."""
     try:
         status, body = fetch(f"{site}/robots.txt")
@@ -67,6 +69,4 @@ def _rules(site: str, fetch: Callable[[str], tuple[int, bytes]]) -> RobotFilePar
         return None
     if status >= 500 or status == 429:
         return None
-    rules = RobotFileParser()
-    rules.parse(body[:MAX_BYTES].decode("utf-8", errors="replace").splitlines() if status < 300 else [])
-    return rules
+    return Protego.parse(body[:MAX_BYTES].decode("utf-8", errors="replace") if status < 300 else "")
