@@ -43,6 +43,19 @@ def check_query(query: Any) -> str:
     return query
 
 
+def check_strings(values: Any, argument: str) -> None:
+    """Refuse what is no list of strings, as clients do before they send it to a model.
+
+    Raises:
+        ArgumentError: names the value that is not a string.
+    """
+    if isinstance(values, str):
+        raise ArgumentError(f"{argument} must be a list of strings, got {values!r}")
+    for value in values:
+        if not isinstance(value, str):
+            raise ArgumentError(f"{argument} must hold strings, got {value!r}")
+
+
 def check_name(value: Any, argument: str = "name") -> str:
     """Return a name in code unchanged if it is one. Every public function that looks one up calls this.
 

@@ -95,7 +95,11 @@ class TestBothAnswerAlike:
         filtered = retriever.last_report[0]
         assert (filtered.name, filtered.status, filtered.hits) == ("filtered", "ok", 1)
         only = kb.MultiSliceRetriever(both[0], enabled=False)
-        assert only.retrieve("judy", KB, "DSOTHER000", {"topic": {"$eq": "genealogy"}}) == []
+        assert only.retrieve("judy", KB, DS, {"topic": {"$eq": "nothing"}}) == []
+        with pytest.raises(
+            KnowledgeBaseError, match=r"data source 'DSOTHER000' does not exist; .*: DS12345678"
+        ):
+            only.retrieve("judy", KB, "DSOTHER000", {"topic": {"$eq": "genealogy"}})
 
     def test_statuses(self, both: tuple[Any, Any]) -> None:
         """Existing documents are INDEXED, others NOT_FOUND."""
@@ -292,12 +296,14 @@ class TestOwnership:
     ) -> None:
         """A document without a data source is found under every one; one with a data source only under that."""
         ingest(local)
-        engine.add([Document("judy in a plain file", {"source": "/notes/judy.md"})])
+        own = Document("a harbour", {"source": "/x.md", SOURCE_KEY: "DSOTHER000"})
+        engine.add([Document("judy in a plain file", {"source": "/notes/judy.md"}), own])
         retriever = kb.MultiSliceRetriever(local)
         mine = {uri_of(one) for one in retriever.retrieve("judy", KB, DS)}
         other = {uri_of(one) for one in retriever.retrieve("judy", KB, "DSOTHER000")}
-        assert other == {"file:///notes/judy.md"}
-        assert mine >= {"s3://bucket/judy.txt", "s3://bucket/pictures.txt", *other}
+        assert other == {"file:///notes/judy.md", "file:///x.md"}
+        assert mine >= {"s3://bucket/judy.txt", "s3://bucket/pictures.txt", "file:///notes/judy.md"}
+        assert "file:///x.md" not in mine
 
     def test_one_id_only(self, engine: Engine) -> None:
         """A base with an id refuses requests for another id."""

@@ -309,6 +309,25 @@ class TestRetries:
         assert [record.levelno for record in caplog.records] == [logging.ERROR]
         assert "excessive requests" in caplog.text
 
+    @pytest.mark.parametrize("retries", [0, 1, 5])
+    def test_retries_are_as_many_as_asked(
+        self, server: TavilyServer, options: dict[str, Any], retries: int
+    ) -> None:
+        """A failing service is asked once and `max_retries` times more."""
+        server.always(error(429))
+        assert search_web("climate", 3, max_retries=retries, initial_backoff=0.0, **options) == EMPTY
+        assert len(server.requests) == 1 + retries
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("max_retries", -1), ("max_retries", 1.5), ("initial_backoff", -1.0)]
+    )
+    def test_waits_that_cannot_be_are_refused(self, name: Any, value: Any) -> None:
+        """Counts below 0 and waits below 0 are named; a service of one's own has waits of its own."""
+        with pytest.raises(ArgumentError, match=f"{name} must be"):
+            search_web("climate", 3, **{name: value})  # type: ignore[misc]
+        with pytest.raises(ArgumentError, match="must be left out where service is an object"):
+            search_web("climate", 3, service=object(), max_retries=1)  # type: ignore[arg-type]
+
     @pytest.mark.parametrize("status", [400, 401, 403, 404, 432, 433])
     def test_final_failures(self, server: TavilyServer, options: dict[str, Any], status: int) -> None:
         """Other statuses are not retried."""

@@ -150,6 +150,8 @@ class LocalKnowledgeBase(Closing):
         except ArgumentError as error:  # an index without vectors
             raise _invalid(str(error), "Retrieve") from error
         source = _required_source(condition)
+        for name in _sources_in(condition).difference(item.metadata.get(SOURCE_KEY) for item in ranking):
+            self._check_source(name, "Retrieve")
         return {"retrievalResults": [_result(item, base, source) for item in ranking]}
 
     # The agent client: data sources and jobs
@@ -242,10 +244,13 @@ class LocalKnowledgeBase(Closing):
 
     def _base_and_source(self, request: Mapping[str, Any], operation: str) -> tuple[str, str]:
         base, source = self._base(request, operation), str(_required(request, "dataSourceId", operation))
+        self._check_source(source, operation)
+        return base, source
+
+    def _check_source(self, source: str, operation: str) -> None:
         if source not in self._places.sources and source not in (names := self._source_names()):
             message = f"data source {source!r} does not exist; those that do: {', '.join(names) or 'none'}"
             raise local_error("ResourceNotFoundException", message, operation, 404)
-        return base, source
 
     def _source_names(self) -> list[str]:
         """Return the data sources with a place to read and those of indexed documents, sorted."""
@@ -331,6 +336,15 @@ def _required_source(tree: Filter | None) -> str | None:
         if isinstance(part, Compare) and part.key == SOURCE_KEY and part.operator == "eq":
             return str(part.value)
     return None
+
+
+def _sources_in(tree: Filter | None) -> set[str]:
+    """Return the data sources among which a filter chooses."""
+    if isinstance(tree, And | Or):
+        return set().union(*map(_sources_in, tree.parts))
+    if not isinstance(tree, Compare) or tree.key != SOURCE_KEY or tree.operator not in ("eq", "in"):
+        return set()
+    return set(map(str, tree.value if isinstance(tree.value, tuple) else (tree.value,)))
 
 
 def _result(item: RetrievedItem, base: str, source: str | None) -> dict[str, Any]:

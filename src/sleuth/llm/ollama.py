@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlsplit
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_strings
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
@@ -197,6 +197,7 @@ class Ollama:
     astream = async_pieces(stream)
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
+        check_strings([prompt], "prompt")
         payload: dict[str, Any] = {"model": self.model, "prompt": prompt, "stream": stream}
         return {**payload, "options": self.options} if self.options else payload
 
@@ -279,6 +280,7 @@ class OllamaEmbedder:
         Raises:
             EmbeddingError: no server, no model, an error, a timeout, or an answer without a vector.
         """
+        check_strings([text], "text")
         values = self._get_embedding(text)
         return unit(values) if self.normalize else values
 
@@ -288,6 +290,7 @@ class OllamaEmbedder:
         Raises:
             EmbeddingError: as `embed_query`.
         """
+        check_strings(texts, "texts")
         rows = self._first(texts[0]) if len(texts) > 1 else []
         if len(texts) > 1 and self._batches:
             starts = range(0, len(texts), self.batch_size)

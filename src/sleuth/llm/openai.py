@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from sleuth.arguments import check_count
+from sleuth.arguments import check_count, check_strings
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
 from sleuth.llm.http import (
     AnswerError,
@@ -183,6 +183,7 @@ class OpenAIGenerator:
         return choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
 
     def _payload(self, prompt: str, *, stream: bool) -> dict[str, Any]:
+        check_strings([prompt], "prompt")
         messages = [{"role": "user", "content": prompt}]
         return {"model": self.model, "messages": messages, "stream": stream, **self.options}
 
@@ -230,6 +231,7 @@ class OpenAIEmbedder:
         Raises:
             EmbeddingError: the endpoint failed, or answered without a vector.
         """
+        check_strings([text], "text")
         return self._batch([text])[0]
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -238,6 +240,7 @@ class OpenAIEmbedder:
         Raises:
             EmbeddingError: as `embed_query`.
         """
+        check_strings(texts, "texts")
         starts = range(0, len(texts), self.batch_size)
         return [row for start in starts for row in self._batch(texts[start : start + self.batch_size])]
 

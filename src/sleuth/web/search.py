@@ -15,7 +15,7 @@ from sleuth.errors import ArgumentError, WebError
 from sleuth.logs import is_configured, logger_of
 from sleuth.remote import Deadline, async_twin
 from sleuth.web.cache import WebCache
-from sleuth.web.service import MAX_RESULTS, Hit, MissingKeyError, WebQuery, WebService
+from sleuth.web.service import MAX_RESULTS, RETRIES, Hit, MissingKeyError, WebQuery, WebService
 from sleuth.web.several import open_service
 
 logger = logger_of("web")
@@ -36,6 +36,8 @@ class SearchOptions(TypedDict, total=False):
     api_key: str | None
     base_url: str | None
     timeout: float
+    max_retries: int
+    initial_backoff: float | None
     search_depth: Literal["basic", "advanced"]
     topic: Literal["general", "news", "finance"]
     time_range: Literal["day", "week", "month", "year"] | None
@@ -75,6 +77,9 @@ class WebSearch:
         base_url: of the service; None takes that of the environment, such as `TAVILY_BASE_URL`, never that of a file,
             then the public address. Where a key is sent it has to be https, except on this machine.
         timeout: seconds for a whole call: every request, retry and wait in it.
+        max_retries: how often a request that the service could not answer is sent again.
+        initial_backoff: seconds before the first retry, doubled with each; one second if None. Up to half is added by
+            chance.
         search_depth: "advanced" finds more and costs two credits instead of one.
         topic: "general", "news" or "finance".
         time_range: only pages published in the last "day", "week", "month" or "year"; any time if None.
@@ -87,6 +92,8 @@ class WebSearch:
     api_key: str | None = field(default=None, repr=False)
     base_url: str | None = None
     timeout: float = 30.0
+    max_retries: int = RETRIES
+    initial_backoff: float | None = None
     search_depth: Literal["basic", "advanced"] = "basic"
     topic: Literal["general", "news", "finance"] = "general"
     time_range: Literal["day", "week", "month", "year"] | None = None
@@ -104,10 +111,14 @@ class WebSearch:
         for name, value, options in choices:
             if value not in options:
                 raise ArgumentError(f"{name} must be among {', '.join(map(str, options))}, got {value!r}")
-        if isinstance(self.service, str) or self.base_url:
+        check_count(self.max_retries, "max_retries")
+        first = self.initial_backoff
+        if first is not None and (not isinstance(first, (int, float)) or not 0 <= first < float("inf")):
+            raise ArgumentError(f"initial_backoff must be 0 seconds or more and finite, got {first!r}")
+        if self.service is not None or self.base_url:
             # Only to refuse a wrong name or address now; a missing key is reported by the search.
             with suppress(MissingKeyError):
-                open_service(self.service, self.api_key, self.base_url)
+                self._open()
         if not isinstance(self.timeout, (int, float)) or not 0 < self.timeout < float("inf"):
             raise ArgumentError(f"timeout must be above 0 seconds and finite, got {self.timeout!r}")
         for name, domains in (("include", self.include_domains), ("exclude", self.exclude_domains)):
@@ -195,9 +206,15 @@ class WebSearch:
                 logger.warning("the answer was not kept in %s: %s", cache.folder, error)
         return hits, False
 
+    def _open(self) -> WebService:
+        patience: dict[str, Any] = {} if self.max_retries == RETRIES else {"max_retries": self.max_retries}
+        if self.initial_backoff is not None:
+            patience["initial_backoff"] = self.initial_backoff
+        return open_service(self.service, self.api_key, self.base_url, **patience)
+
     @cached_property
     def _client(self) -> WebService:
-        return open_service(self.service, self.api_key, self.base_url)
+        return self._open()
 
     @cached_property
     def _cache(self) -> WebCache | None:

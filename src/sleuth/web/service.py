@@ -169,10 +169,14 @@ class RemoteService(ABC):
     Attributes:
         key: None for a service without keys.
         base_url: its address.
+        max_retries: how often a request is sent again.
+        initial_backoff: seconds before the first retry, doubled with each; None for `BACKOFF`.
     """
 
     key: str | None = field(repr=False)
     base_url: str
+    max_retries: int = RETRIES
+    initial_backoff: float | None = None
 
     name: ClassVar[str]
     key_name: ClassVar[str] = ""
@@ -212,8 +216,8 @@ class RemoteService(ABC):
             hits = retry.call(
                 lambda deadline: self._attempt(call, deadline),
                 again=_again,
-                retries=RETRIES,
-                base=BACKOFF,
+                retries=self.max_retries,
+                base=BACKOFF if self.initial_backoff is None else self.initial_backoff,
                 deadline=deadline,
                 endpoint=endpoint_at(self.base_url),
             )

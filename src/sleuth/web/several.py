@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sleuth.errors import ArgumentError, WebError
 from sleuth.logs import logger_of
@@ -117,7 +117,7 @@ def _page(url: str) -> str:
 
 
 def open_service(
-    choice: str | WebService | None, api_key: str | None = None, base_url: str | None = None
+    choice: str | WebService | None, api_key: str | None = None, base_url: str | None = None, **patience: Any
 ) -> WebService:
     """Return the service of a spelling such as `brave`, `brave,tavily` or `brave+searxng,tavily`.
 
@@ -127,12 +127,16 @@ def open_service(
         choice: a spelling, or a service; None takes `SLEUTH_WEB_SERVICES`, else the first service that has a key or an
             address in the environment or in `.env`.
         api_key, base_url: of the only service; where one is given, the default is Tavily.
+        patience: `max_retries` and `initial_backoff` of each service.
 
     Raises:
-        ArgumentError: an unknown name, or a key or address for several services.
+        ArgumentError: an unknown name, or a key or address for several services or for an object.
         MissingKeyError: a service has no key or address.
     """
     if choice is not None and not isinstance(choice, str):
+        if api_key or base_url or patience:
+            names = "api_key, base_url, max_retries and initial_backoff"
+            raise ArgumentError(f"{names} must be left out where service is an object, which has its own")
         return choice
     spelling = choice or os.environ.get(VARIABLE) or _default(api_key, base_url)
     names = [[name.strip() for name in part.split("+")] for part in spelling.split(",")]
@@ -141,12 +145,14 @@ def open_service(
         raise ArgumentError(f"api_key and base_url must be of one service, got {spelling!r}")
     parts = []
     for alternative in names:
-        services = tuple(_open_one(name, api_key, base_url) for name in alternative)
+        services = tuple(_open_one(name, api_key, base_url, patience) for name in alternative)
         parts.append(services[0] if len(services) == 1 else MergedService(services))
     return parts[0] if len(parts) == 1 else FallbackService(tuple(parts))
 
 
-def _open_one(name: str, api_key: str | None, base_url: str | None) -> WebService:
+def _open_one(
+    name: str, api_key: str | None, base_url: str | None, patience: Mapping[str, Any]
+) -> WebService:
     if name not in SERVICES:
         raise ArgumentError(f"service must be among {', '.join(SERVICES)}, got {name!r}")
     kind = SERVICES[name]
@@ -157,7 +163,7 @@ def _open_one(name: str, api_key: str | None, base_url: str | None) -> WebServic
     elif kind.key_name and key is None:
         lack = f"no API key for web search: set {kind.key_name} in the environment or in .env"
     else:
-        return kind(key, base)
+        return kind(key, base, **patience)
     raise MissingKeyError(f"{lack} ({kind.where})", service=name, url=base)
 
 

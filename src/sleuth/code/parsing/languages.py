@@ -122,6 +122,10 @@ _ALIASES = {
 }
 
 
+DIALECTS: Final = frozenset({".jsx"})
+"""Extensions of a language's files that a filter may mean alone."""
+
+
 def language_of(path: str) -> Language | None:
     """Return the language of a file by its name; None for an unknown name."""
     return _BY_KIND.get(kind_of_name(path))
@@ -139,13 +143,15 @@ def language_named(name: str) -> Language | None:
 
 
 def languages_named(name: str) -> list[str]:
-    """Return the languages that a filter value means: "python", "py" and ".py" alike.
+    """Return what a filter value means: languages, "python", "py" and ".py" alike, or one of `DIALECTS`.
 
     Raises:
         ArgumentError: no language has this name or extension; lists the names.
     """
     key = name.lower().lstrip(".")
     key = _ALIASES.get(key, key)
+    if f".{key}" in DIALECTS:
+        return [f".{key}"]
     if key == "typescript":
         return ["typescript", "tsx"]
     if key in LANGUAGES:

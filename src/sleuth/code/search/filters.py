@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -173,9 +174,10 @@ def _test(key: str, values: list[str]) -> Callable[[FileRow], bool]:
             languages = {name for value in values for name in languages_named(value)}
         except ArgumentError as error:
             raise FilterError(str(error), where=key) from None
-        if key == "language":
-            return lambda row: row.language in languages
-        return lambda row: row.language not in languages
+        is_wanted = key == "language"
+        return lambda row: (
+            is_wanted is not languages.isdisjoint((row.language, PurePosixPath(row.path).suffix.lower()))
+        )
     for value in values:
         if value not in CATEGORIES:
             raise _unknown(f"{key} must be", CATEGORIES, value)
