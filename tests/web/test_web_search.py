@@ -324,7 +324,7 @@ class TestRetries:
     def test_waits_that_cannot_be_are_refused(self, name: Any, value: Any) -> None:
         """Counts below 0 and waits below 0 are named; a service of one's own has waits of its own."""
         with pytest.raises(ArgumentError, match=f"{name} must be"):
-            search_web("climate", 3, **{name: value})  # type: ignore[misc]
+            search_web("climate", 3, **{name: value})
         with pytest.raises(ArgumentError, match="must be left out where service is an object"):
             search_web("climate", 3, service=object(), max_retries=1)  # type: ignore[arg-type]
 

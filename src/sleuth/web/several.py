@@ -135,8 +135,8 @@ def open_service(
     """
     if choice is not None and not isinstance(choice, str):
         if api_key or base_url or patience:
-            names = "api_key, base_url, max_retries and initial_backoff"
-            raise ArgumentError(f"{names} must be left out where service is an object, which has its own")
+            own = "api_key, base_url, max_retries and initial_backoff"
+            raise ArgumentError(f"{own} must be left out where service is an object, which has its own")
         return choice
     spelling = choice or os.environ.get(VARIABLE) or _default(api_key, base_url)
     names = [[name.strip() for name in part.split("+")] for part in spelling.split(",")]
