@@ -17,7 +17,7 @@ from threading import Event
 
 import pytest
 
-from sleuth.llm import Ollama, OllamaEmbedder, OpenAIEmbedder, OpenAIGenerator, RemoteReranker
+from sleuth.llm import OpenAIEmbedder, OpenAIGenerator, RemoteReranker
 from sleuth.remote import (
     BrokenError,
     CertificateError,
@@ -91,10 +91,7 @@ def ask(url: str, method: str = "GET", *, seconds: float = 60.0, most: int = 100
 CLIENTS: dict[str, Callable[[str], object]] = {
     "OpenAI": lambda url: OpenAIGenerator("m", f"{url}/v1", api_key="").complete("x"),
     "OpenAI, stream": lambda url: list(OpenAIGenerator("m", f"{url}/v1", api_key="").stream("x")),
-    "Ollama": lambda url: Ollama("m", url).complete("x"),
-    "Ollama, stream": lambda url: list(Ollama("m", url).stream("x")),
     "embeddings of OpenAI": lambda url: OpenAIEmbedder("m", f"{url}/v1", api_key="").embed_query("x"),
-    "embeddings of Ollama": lambda url: OllamaEmbedder("m", url).embed_query("x"),
     "reranker": lambda url: RemoteReranker("m", f"{url}/v1", api_key="").rerank("x", [ITEM]),
     "web search": lambda url: search_web("zebra", api_key="k", base_url=url),
     "page": lambda url: fetch_page(f"{url}/page", allow_networks=["127.0.0.0/8"], obey_robots=False),
@@ -236,7 +233,8 @@ def test_idle_connections_are_few(server: Service, monkeypatch: pytest.MonkeyPat
 
 def test_a_program_ends_without_a_warning(server: Service) -> None:
     """A kept connection at the end of a program is closed, not left to the collector."""
-    program = f"from sleuth.llm import Ollama; print(Ollama('m', {server.url!r}).complete('x'))"
+    call = f"OpenAIGenerator('m', {server.url + '/v1'!r}, api_key='').complete('x')"
+    program = f"from sleuth.llm import OpenAIGenerator; print({call})"
     command = [sys.executable, "-X", "dev", "-W", "error::ResourceWarning", "-c", program]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (ended.stdout, ended.stderr) == ("well\n", "")

@@ -12,12 +12,12 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from http.client import responses
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ClassVar
-from urllib.parse import urlsplit
+from typing import Any, ClassVar
 
 from sleuth.errors import ArgumentError, RemoteError
 from sleuth.logs import logger_of
 from sleuth.remote import (
+    Answer,
     BrokenError,
     CertificateError,
     Deadline,
@@ -26,12 +26,8 @@ from sleuth.remote import (
     TurnError,
     UnreachableError,
     endpoint_at,
-    port_of,
     retry,
 )
-
-if TYPE_CHECKING:
-    from sleuth.remote import Exchange
 
 logger = logger_of("llm")
 
@@ -75,6 +71,10 @@ class AnswerError(Exception):
     """An answer with status 200 that is unusable: an error, not JSON, or cut short."""
 
 
+Send = Callable[[str, "bytes | None", Mapping[str, str], Deadline], Answer]
+"""Takes url, body, secret headers and deadline; sends one request and returns its answer, not read yet.
+
+Raises BrokenError or CertificateError if there is no answer."""
 FAILURES = (StatusError, AnswerError, BrokenError, CertificateError)
 
 
@@ -138,14 +138,16 @@ class JsonClient:
     Attributes:
         base_url: without a slash at its end.
         timeout: seconds.
+        send: makes one request.
         describe: builds the error for callers from the url and the exception raised here.
-        secret_headers: never shown.
+        secret_headers: sent to `base_url` only, not to redirect targets; never shown.
         again: decides whether a failed request may be sent again.
         retries: maximum number, all within `timeout`.
     """
 
     base_url: str
     timeout: float
+    send: Send
     describe: Callable[[str, Exception], RemoteError]
     again: Callable[[Exception], retry.Again | None]
     secret_headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -191,9 +193,10 @@ class JsonClient:
 
         def attempt(deadline: Deadline) -> Any:
             with ExitStack() as stack:
-                response = stack.enter_context(_send(url, body, self.secret_headers, deadline))
+                response = stack.enter_context(self.send(url, body, self.secret_headers, deadline))
                 if response.status != 200:
-                    raise status_failure(response, deadline, self.mask)
+                    after = retry_after_of(response)
+                    raise status_failure(response.status, response, after, deadline, self.mask)
                 answer = reader(response, deadline)
                 if keep_open:
                     stack.pop_all()
@@ -223,27 +226,16 @@ class JsonClient:
         return repr(self.mask.hide(str(value))[:80])
 
 
-def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Exchange:
-    """Send a request to a resolved address or through the environment's proxy; return its answer, not read yet.
-
-    Raises:
-        BrokenError, CertificateError: there is no answer.
-    """
-    from sleuth.remote import Exchange, proxy_for, resolve  # loads httpx with the first request
-
-    parts = urlsplit(url)
-    host, port = parts.hostname or "", port_of(parts)
-    proxy = proxy_for(parts.scheme, host)
-    addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
-    headers = {"Content-Type": "application/json", **secret_headers}
-    return Exchange(
-        "GET" if body is None else "POST", url, addresses,
-        deadline=deadline, headers=headers, body=body, proxy=proxy,
-    )  # fmt: skip
+def retry_after_of(response: Answer) -> str | None:
+    """Return the `Retry-After` of an answer, or None."""
+    after = response.headers.get("Retry-After")
+    return after if isinstance(after, str) else None
 
 
-def status_failure(response: Exchange, deadline: Deadline, mask: Mask) -> StatusError:
-    """Return the error for an answer of another status, with as much of its body as arrives in time."""
+def status_failure(
+    status: int, response: Answer, after: str | None, deadline: Deadline, mask: Mask
+) -> StatusError:
+    """Return the error for an answer with this status, with as much of its body as arrives in time."""
     body = b""
     with suppress(BrokenError):
         for piece in response.pieces():
@@ -255,10 +247,9 @@ def status_failure(response: Exchange, deadline: Deadline, mask: Mask) -> Status
         message = error_message(json.loads(text))
     except (ValueError, RecursionError):
         message = None
-    reason = message if message is not None else text or responses.get(response.status, "no message")
-    after = retry.retry_after(response.headers.get("Retry-After"))
+    reason = message if message is not None else text or responses.get(status, "no message")
     return StatusError(
-        response.status, mask.hide(reason)[:_MESSAGE], after=after, structured=message is not None
+        status, mask.hide(reason)[:_MESSAGE], after=retry.retry_after(after), structured=message is not None
     )
 
 
@@ -292,13 +283,13 @@ def parse(body: bytes, mask: Mask | None = None) -> Any:
     raise AnswerError(f"answered with something that is not JSON: {start!r}")
 
 
-def read_all(response: Exchange, deadline: Deadline) -> bytes:
+def read_all(response: Answer, deadline: Deadline) -> bytes:
     """Read the whole body.
 
     Raises:
         AnswerError: longer than `LIMIT`.
         LateError: the deadline passed before its end.
-        BrokenError: it ended too early.
+        BrokenError: it ended before the announced length.
     """
     body = bytearray()
     for piece in response.pieces():
@@ -307,10 +298,13 @@ def read_all(response: Exchange, deadline: Deadline) -> bytes:
             raise AnswerError(f"answered with more than {LIMIT:,} bytes")
         if deadline.passed():
             raise LateError("timed out")
+    announced = response.headers.get("Content-Length")
+    if announced and announced.isascii() and announced.isdigit() and len(body) < int(announced):
+        raise BrokenError(f"the body ended after {len(body):,} of {int(announced):,} bytes")
     return bytes(body)
 
 
-def read_lines(response: Exchange, timeout: float) -> Iterator[bytes]:
+def read_lines(response: Answer, timeout: float) -> Iterator[bytes]:
     """Yield the lines of a body as they arrive, without blank ones.
 
     Raises:

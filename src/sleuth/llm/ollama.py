@@ -28,6 +28,7 @@ from sleuth.llm.http import (
     error_message,
     never_again,
 )
+from sleuth.llm.urllib_client import send
 from sleuth.llm.vectors import close, unit, vector, vectors
 from sleuth.remote import async_pieces, async_twin, checked_base, port_of
 
@@ -100,8 +101,6 @@ class _OllamaFailures(Failures):
             return missing
         if cause.status in (429, 503):
             return f"is busy ({cause}); it runs, but its queue is full: try again later"
-        if 300 <= cause.status < 400:
-            return f"redirects ({cause}), which is not followed; is base_url right?"
         return f"answered {cause}"
 
     def _missing_model(self, message: str) -> str:
@@ -133,7 +132,7 @@ class Ollama:
         self.timeout = checked_timeout(timeout)
         self.options = dict(options or {})
         describe = _OllamaFailures(GenerationError, self.timeout, model=model)
-        self._client = JsonClient(self.base_url, self.timeout, describe, again_when_refused)
+        self._client = JsonClient(self.base_url, self.timeout, send, describe, again_when_refused)
 
     def __repr__(self) -> str:
         return f"Ollama(model={self.model!r}, base_url={self.base_url!r})"
@@ -158,7 +157,7 @@ class Ollama:
     def _show(self) -> dict[str, Any]:
         """Return what the server says of the model; nothing if it does not answer."""
         client = JsonClient(
-            self.base_url, min(self.timeout, SHOWN), self._client.describe, never_again, retries=0
+            self.base_url, min(self.timeout, SHOWN), send, self._client.describe, never_again, retries=0
         )
         try:
             facts = client.post("/api/show", {"model": self.model})
@@ -256,6 +255,7 @@ class OllamaEmbedder:
         self._client = JsonClient(
             self.base_url,
             self.timeout,
+            send,
             _OllamaFailures(EmbeddingError, self.timeout, model=model),
             again_when_pure,
         )
@@ -353,7 +353,7 @@ class OllamaStatus:
 def ollama_status(base_url: str = DEFAULT_URL, *, timeout: float = 2.0) -> OllamaStatus:
     """Return what a server says of itself. A failing server is a status, never an error."""
     url = resolve_url(base_url)
-    client = JsonClient(url, timeout, _OllamaFailures(RemoteError, timeout), never_again, retries=0)
+    client = JsonClient(url, timeout, send, _OllamaFailures(RemoteError, timeout), never_again, retries=0)
     try:
         version = client.get("/api/version")
         tags = client.get("/api/tags")

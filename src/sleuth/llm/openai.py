@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 from sleuth.arguments import check_count, check_strings
 from sleuth.errors import ArgumentError, EmbeddingError, GenerationError, RemoteError
@@ -26,7 +27,7 @@ from sleuth.llm.http import (
 )
 from sleuth.llm.vectors import vectors
 from sleuth.llm.window import window_of
-from sleuth.remote import Mask, async_pieces, async_twin, checked_base
+from sleuth.remote import Answer, Deadline, Mask, async_pieces, async_twin, checked_base, port_of
 
 DEFAULT_URL = "https://api.openai.com/v1"
 
@@ -81,7 +82,22 @@ def connect(
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     again = again_when_pure if error is EmbeddingError else again_when_refused
     describe = kind(error, timeout, Mask.of_headers(headers))
-    return JsonClient(url, checked_timeout(timeout), describe, again, headers)
+    return JsonClient(url, checked_timeout(timeout), _send, describe, again, headers)
+
+
+def _send(url: str, body: bytes | None, secret_headers: Mapping[str, str], deadline: Deadline) -> Answer:
+    """Send a request through httpx, to a resolved address or through the environment's proxy."""
+    from sleuth.remote import Exchange, proxy_for, resolve
+
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", port_of(parts)
+    proxy = proxy_for(parts.scheme, host)
+    addresses = resolve(host, port, deadline) if proxy is None else resolve(proxy.host, proxy.port, deadline)
+    headers = {"Content-Type": "application/json", **secret_headers}
+    return Exchange(
+        "GET" if body is None else "POST", url, addresses,
+        deadline=deadline, headers=headers, body=body, proxy=proxy,
+    )  # fmt: skip
 
 
 class OpenAIGenerator:

@@ -2,6 +2,7 @@ from sleuth.remote.address import checked_base as checked_base
 from sleuth.remote.address import port_of as port_of
 from sleuth.remote.address import shown_url as shown_url
 from sleuth.remote.address import split_url as split_url
+from sleuth.remote.answer import Answer as Answer
 from sleuth.remote.cancellation import Cancellation as Cancellation
 from sleuth.remote.cancellation import check_cancelled as check_cancelled
 from sleuth.remote.cancellation import context_of as context_of

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import httpcore
 import httpx
 
-from sleuth.closing import Closing
+from sleuth.remote.answer import Answer
 from sleuth.remote.connections import Channel, NotConnectedError, Peer, channel_to
 from sleuth.remote.deadline import Deadline
 from sleuth.remote.failures import BrokenError, CertificateError, LargeError, LateError, UnreachableError
@@ -44,7 +44,7 @@ class Response:
     body: bytes
 
 
-class Exchange(Closing):
+class Exchange(Answer):
     """One request, sent by the constructor, and its answer. A redirect is an answer.
 
     Close it, or use it in a `with` block. A GET that breaks on a kept connection, which its server may have ended

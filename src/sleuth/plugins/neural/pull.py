@@ -17,6 +17,7 @@ from sleuth.errors import ArgumentError, RemoteError
 from sleuth.plugins.neural.folder import MODEL_FILES, QUERY_WEIGHTS, ModelFolder, models_folder
 from sleuth.plugins.neural.known import KNOWN, known_model
 from sleuth.remote import (
+    Answer,
     BrokenError,
     CertificateError,
     Deadline,
@@ -244,7 +245,7 @@ def _get(url: str) -> Exchange:
     raise _unanswered(first, "too many redirects")
 
 
-def _unanswered(url: str, why: str, answer: Exchange | None = None) -> RemoteError:
+def _unanswered(url: str, why: str, answer: Answer | None = None) -> RemoteError:
     return RemoteError(
         f"{shown_url(url)} did not give the model: {why}",
         service="models",
