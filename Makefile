@@ -76,7 +76,7 @@ $(MTEB)/.installed: pyproject.toml build/old-setuptools.txt
 cluster: $(VENV)/.developed $(VENV)/.kernels ## install Ray (500 MB with what it needs) and Azurite, and run the tests of object storage, searchers and builders
 	$(BIN)/python -m pip install 'ray[data,serve]>=2.50'
 	npm install --silent --no-audit --no-fund --prefix build/azurite azurite@3
-	$(BIN)/python -m pytest -m '' tests/cluster
+	$(BIN)/python -m pytest -m '' tests/cluster tests/plugins/ray
 
 bench: $(VENV)-bench/.installed ## full-text, vector and hybrid search, filters, folders, cold start and local documents beside their peers
 	for n in 300000 1000000; do $(VENV)-bench/bin/python -m benchmarks.lexical_peers --passages $$n || exit; done

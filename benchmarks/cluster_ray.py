@@ -24,7 +24,7 @@ from benchmarks import passages
 from benchmarks.cluster import milliseconds, storage
 from sleuth import Engine
 from sleuth.cluster import versions
-from sleuth.cluster.ray import RayEngine, RouterOptions, index_on_ray, ray_session, serve_from_ray
+from sleuth.plugins.ray import RayEngine, RouterOptions, index_on_ray, ray_session, serve_from_ray
 
 
 def main() -> None:

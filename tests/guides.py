@@ -121,7 +121,7 @@ def run_page(text: str, folder: Path) -> set[str]:
             missing |= absent
             if absent:
                 continue
-            if "sleuth.cluster.ray" in block.code:
+            if "sleuth.plugins.ray" in block.code:
                 machine.close()  # one Ray at a time: two start too slowly on a busy machine
             try:
                 run_block(block, machine)
@@ -136,7 +136,7 @@ def imported(block: Block) -> set[str]:
     """Return the packages that a block of Python imports."""
     if block.language != "python":
         return set()
-    if "sleuth.cluster.ray" in block.code:
+    if "sleuth.plugins.ray" in block.code:
         return {"ray"}
     return set(re.findall(r"^(?:>>> )?(?:from|import) (\w+)", block.code, re.MULTILINE))
 
@@ -201,7 +201,7 @@ def _run_command(command: str, output: str | None, machine: Machine) -> None:
     name = Path(words[0]).name
     if name in {"pip", "python3"} and ("install" in words or "venv" in words):
         _check_extras(command)
-    elif name == "sleuth" and ("cluster" in words[:2] or "--ray" in words) and find_spec("ray") is None:
+    elif name == "sleuth" and words[1:2] == ["cluster"] and find_spec("ray") is None:
         raise MissingPackageError("ray", "cluster", command)
     elif words[:2] == ["sleuth", "eval"]:
         raise MissingPackageError("data sets", "eval", command)

@@ -305,7 +305,6 @@ FOLDERS: dict[str, dict[str, set[str]]] = {
         "storage": {"shards", ""},
         "shards": {"storage", ""},
         "": {"shards", "storage"},
-        "ray": {"shards", "storage", ""},
     },
     "surfaces": {
         "": set(),

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import yaml
 from starlette.testclient import TestClient
 
 from sleuth import Document, Engine
-from sleuth.errors import ArgumentError
+from sleuth.surfaces.cli.main import COMMANDS
 from sleuth.surfaces.http import ServerSettings, create_app
 from tests.commands import sleuth
 
@@ -29,9 +28,11 @@ CHART = DEPLOY / "helm"
 OBJECTS = [DEPLOY / "kubernetes" / "server.yaml", *sorted((CHART / "templates").glob("*.yaml"))]
 RELEASE = {"Release.Name": "docs", "Release.Namespace": "search", "Release.Revision": "3"}
 FLAG = re.compile(r"--[a-z][a-z-]+")
+OF_SEARCHERS = re.compile("sleuth_(searcher|shards|published)")
+"""Names of series that the plugin `ray` gives."""
 
 
-def _yaml(path: Path) -> list[Any]:
+def read_yaml(path: Path) -> list[Any]:
     return list(yaml.safe_load_all(rendered(path)))
 
 
@@ -59,12 +60,12 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
             yield from _objects(part)
 
 
-def _serve_arguments() -> Iterator[tuple[str, list[str]]]:
+def serve_arguments() -> Iterator[tuple[str, list[str]]]:
     """Yield the arguments that each file gives `sleuth`, with the name of the file."""
     image = runpy.run_path(str(HOME / "tools" / "image_steps.py"))
     steps = dict(image["instructions"]((DEPLOY / "Dockerfile").read_text("utf8")))
     yield "Dockerfile", json.loads(steps["CMD"])
-    (compose,) = _yaml(DEPLOY / "compose.yaml")
+    (compose,) = read_yaml(DEPLOY / "compose.yaml")
     yield "compose.yaml", compose["services"]["server"]["command"]
     unit = re.search(
         r"^ExecStart=\S+/sleuth (.*)$", (DEPLOY / "systemd/sleuth.service").read_text("utf8"), re.M
@@ -72,40 +73,49 @@ def _serve_arguments() -> Iterator[tuple[str, list[str]]]:
     assert unit
     yield "sleuth.service", unit[1].split()
     for path in OBJECTS:
-        for value in _objects(_yaml(path)):
+        for value in _objects(read_yaml(path)):
             if "args" in value:
                 yield str(path.relative_to(DEPLOY)), value["args"]
             if "entrypoint" in value:
                 yield str(path.relative_to(DEPLOY)), value["entrypoint"].split()[1:]
 
 
+def flags_of(name: str, arguments: list[str], folder: Path) -> set[str]:
+    """Return the options that a file gives a command, which has all of them."""
+    words = [word for word in arguments if not word.startswith("-")]
+    command = words[:2] if words[0] == "cluster" else words[:1]
+    options = set(FLAG.findall(sleuth(*command, "--help", cwd=folder, COLUMNS="200").stdout))
+    flags = set(FLAG.findall(" ".join(arguments)))
+    assert flags <= options, (name, flags - options)
+    return flags
+
+
 def test_every_option_that_a_file_gives_exists(tmp_path: Path) -> None:
-    """The commands take each option, and each server that others reach has keys."""
-    options_of = {}
-    for name, arguments in _serve_arguments():
-        words = [word for word in arguments if not word.startswith("-")]
-        command = words[:2] if words[0] == "cluster" else words[:1]
-        options = set(FLAG.findall(sleuth(*command, "--help", cwd=tmp_path, COLUMNS="200").stdout))
-        flags = set(FLAG.findall(" ".join(arguments)))
-        assert flags <= options, (name, flags - options)
-        options_of[name] = flags
+    """The commands of the core take each option, and each server that others reach has keys."""
+    own = [each for each in serve_arguments() if each[1][0] in COMMANDS]
+    options_of = {name: flags_of(name, arguments, tmp_path) for name, arguments in own}
     assert [name for name, flags in options_of.items() if "--host" in flags and "--keys" not in flags] == []
-    assert len(options_of) == 5
+    assert len(options_of) == 4
 
 
-def test_the_application_of_ray_serve_takes_its_arguments() -> None:
-    """The RayService names a function of this version, which takes what the chart gives it."""
-    (service,) = _yaml(CHART / "templates" / "service.yaml")
-    (entry,) = yaml.safe_load(service["spec"]["serveConfigV2"])["applications"]
-    module, _, name = entry["import_path"].partition(":")
-    build = getattr(import_module(module), name)
-    with pytest.raises(
-        ArgumentError, match=r"args must be among .*, got 'zone'"
-    ):  # it names the first in order
-        build({**entry["args"], "zone": 2})
-    for missing in ("index", "keys"):
-        with pytest.raises(ArgumentError, match=f"args must have {missing} as a text, got None"):
-            build({key: value for key, value in entry["args"].items() if key != missing})
+def expressions() -> list[str]:
+    """Return what alerts and panels ask for."""
+    (alerts,) = read_yaml(DEPLOY / "monitoring" / "alerts.yml")
+    rules = [rule for group in alerts["groups"] for rule in group["rules"]]
+    dashboard = json.loads((DEPLOY / "monitoring" / "dashboard.json").read_text("utf8"))
+    targets = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    return [*(rule["expr"] for rule in rules), *targets]
+
+
+def series_in(metrics: str) -> set[str]:
+    """Return the names of the series in an answer of /metrics."""
+    return set(re.findall(r"^(sleuth_\w+)", metrics, re.MULTILINE))
+
+
+def series_asked_for(*, of_searchers: bool) -> set[str]:
+    """Return the names of series that alerts and panels ask for: those of searchers, or all others."""
+    names = {name for expression in expressions() for name in re.findall(r"sleuth_\w+", expression)}
+    return {name for name in names if bool(OF_SEARCHERS.match(name)) is of_searchers}
 
 
 def test_alerts_and_panels_name_metrics_of_the_server(tmp_path: Path) -> None:
@@ -114,21 +124,16 @@ def test_alerts_and_panels_name_metrics_of_the_server(tmp_path: Path) -> None:
         engine.add([Document("Tokens are refilled every second.")])
         with TestClient(create_app(engine, ServerSettings()), "http://localhost") as client:
             client.post("/v1/search", json={"query": "tokens"}).raise_for_status()
-            text = client.get("/metrics").text
-    series = set(re.findall(r"^(sleuth_\w+)", text, re.MULTILINE))
-    (alerts,) = _yaml(DEPLOY / "monitoring" / "alerts.yml")
-    rules = [rule for group in alerts["groups"] for rule in group["rules"]]
-    dashboard = json.loads((DEPLOY / "monitoring" / "dashboard.json").read_text("utf8"))
-    targets = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    for expression in [*(rule["expr"] for rule in rules), *targets]:
-        assert set(re.findall(r"sleuth_\w+", expression)) <= series, expression
+            series = series_in(client.get("/metrics").text)
+    assert series_asked_for(of_searchers=False) <= series
+    for expression in expressions():
         labels = set(re.findall(r"(\w+)=~?\"", expression)) | set(re.findall(r"(\w+)!=\"", expression))
         assert labels <= {"route", "status", "leg", "lane", "outcome", "job", "event"}, expression
 
 
 def test_each_alert_has_its_part_of_the_runbook() -> None:
     """The link of an alert leads to a heading, and no part is left of an alert that is gone."""
-    (alerts,) = _yaml(DEPLOY / "monitoring" / "alerts.yml")
+    (alerts,) = read_yaml(DEPLOY / "monitoring" / "alerts.yml")
     rules = {
         rule["alert"]: rule["annotations"]["runbook"] for group in alerts["groups"] for rule in group["rules"]
     }
@@ -150,7 +155,7 @@ def test_pods_run_without_rights() -> None:
     pods = [
         document["spec"]["template"]["spec"]
         for path in OBJECTS
-        for document in _yaml(path)
+        for document in read_yaml(path)
         if document["kind"] == "Deployment"
     ]
     assert len(pods) == 1
@@ -160,7 +165,7 @@ def test_pods_run_without_rights() -> None:
             rights = container["securityContext"]
             assert rights["readOnlyRootFilesystem"] and not rights["allowPrivilegeEscalation"]
             assert {"readinessProbe", "livenessProbe", "resources"} <= container.keys()
-    (service,) = _yaml(CHART / "templates" / "service.yaml")
+    (service,) = read_yaml(CHART / "templates" / "service.yaml")
     cluster = service["spec"]["rayClusterConfig"]
     for group in (cluster["headGroupSpec"], *cluster["workerGroupSpecs"]):  # Ray writes to /tmp of its root
         pod = group["template"]["spec"]
@@ -205,7 +210,7 @@ def test_objects_fit_the_schemas_of_kubernetes() -> None:
     """The objects of Kubernetes itself have only fields that its schemas know, with values of their types."""
     validator = pytest.importorskip("kubernetes_validate", reason="kubernetes-validate is not installed")
     for path in OBJECTS:
-        for document in _yaml(path):
+        for document in read_yaml(path):
             if not document["apiVersion"].startswith("ray.io"):
                 validator.validate(document, "1.30", strict=True)
 
@@ -217,7 +222,7 @@ def test_helm_renders_the_chart_as_these_tests_do() -> None:
     command = ["helm", "template", "docs", "helm", "--namespace", "search", "--is-upgrade"]
     result = subprocess.run(command, cwd=DEPLOY, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
-    ours = [document for path in OBJECTS[1:] for document in _yaml(path)]
+    ours = [document for path in OBJECTS[1:] for document in read_yaml(path)]
     theirs = [document for document in yaml.safe_load_all(result.stdout) if document]
     for document in (*ours, *theirs):
         if document["kind"] == "RayJob":  # a template that is not installed has the first revision
@@ -250,7 +255,7 @@ def test_objects_fit_the_schemas_of_kuberay() -> None:
     validator = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
     kinds = set()
     for path in OBJECTS:
-        for document in _yaml(path):
+        for document in read_yaml(path):
             if not document["apiVersion"].startswith("ray.io"):
                 continue
             kinds.add(document["kind"])

@@ -37,9 +37,10 @@ def public_names(module: str) -> frozenset[str]:
     path = SRC.joinpath(*module.split(".")[1:])
     stub = path / "__init__.pyi"
     if stub.exists():
-        return frozenset(
-            re.findall(r"import (\w+) as \1$", stub.read_text("utf8").partition("__all__")[0], re.MULTILINE)
+        names = re.findall(
+            r"import (\w+) as \1$", stub.read_text("utf8").partition("__all__")[0], re.MULTILINE
         )
+        return frozenset([*names, *(each.stem for each in SRC.glob("*.py") if path == SRC)])
     is_open = (
         module.count(".") == 1 or module.startswith("sleuth.testing.") or module == "sleuth.surfaces.cli.app"
     )

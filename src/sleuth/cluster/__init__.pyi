@@ -1,3 +1,5 @@
+from sleuth.cluster.published import open_parts as open_parts
+from sleuth.cluster.sharded import GatheredBackend as GatheredBackend
 from sleuth.cluster.sharded import ShardedEngine as ShardedEngine
 from sleuth.cluster.shards.layout import shard_of as shard_of
 from sleuth.cluster.storage.cache import Cache as Cache

@@ -46,7 +46,7 @@ def published_backend(
             path=str(source),
         )
     objects = ObjectFolder(source.url)
-    manifest = versions.find(source, objects)
+    manifest = versions.find_version(source, objects)
     _check_settings(options.settings, manifest, source)
     with ExitStack() as stack:
         model = open_embedder(str(manifest.settings["embedder"]), options.embedder, path=str(source))

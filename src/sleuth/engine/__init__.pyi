@@ -5,12 +5,14 @@ from sleuth.engine.crawling import acrawl_site as acrawl_site
 from sleuth.engine.crawling import crawl_site as crawl_site
 from sleuth.engine.documents import DocumentPage as DocumentPage
 from sleuth.engine.documents import Documents as Documents
+from sleuth.engine.embedders import is_slow as is_slow
 from sleuth.engine.embedders import open_embedder as open_embedder
 from sleuth.engine.encoder import EncoderReranker as EncoderReranker
 from sleuth.engine.engine import Engine as Engine
 from sleuth.engine.fusion import Fusion as Fusion
 from sleuth.engine.index import IndexBackend as IndexBackend
 from sleuth.engine.index import StoreBackend as StoreBackend
+from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import register_leg as register_leg
 from sleuth.engine.matching_lines import DocumentLine as DocumentLine
 from sleuth.engine.matching_lines import DocumentLines as DocumentLines
@@ -48,10 +50,8 @@ from sleuth.engine.doctor import Diagnosis as Diagnosis
 from sleuth.engine.doctor import examine as examine
 from sleuth.engine.doctor import mend as mend
 from sleuth.engine.doctor import try_plugins as try_plugins
-from sleuth.engine.embedders import is_slow as is_slow
 from sleuth.engine.fusion import as_fusion as as_fusion
 from sleuth.engine.legs import legs_that_rank as legs_that_rank
-from sleuth.engine.legs import open_legs as open_legs
 from sleuth.engine.legs import ranking_legs as ranking_legs
 from sleuth.engine.narrowing import OF_PASSAGES as OF_PASSAGES
 from sleuth.engine.narrowing import ByScope as ByScope

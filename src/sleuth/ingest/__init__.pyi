@@ -5,8 +5,15 @@ from sleuth.ingest.api import roots_of as roots_of
 from sleuth.ingest.chunkers import chunks_at as chunks_at
 from sleuth.ingest.chunkers import open_chunker as open_chunker
 from sleuth.ingest.chunkers import spelling_of_chunker as spelling_of_chunker
+from sleuth.ingest.documents import Adder as Adder
 from sleuth.ingest.hashing import content_hash as content_hash
+from sleuth.ingest.known import EXCESS_NOTE as EXCESS_NOTE
+from sleuth.ingest.known import READ_NOTE as READ_NOTE
+from sleuth.ingest.known import Excess as Excess
+from sleuth.ingest.known import KnownFile as KnownFile
+from sleuth.ingest.known import KnownFiles as KnownFiles
 from sleuth.ingest.known import file_of as file_of
+from sleuth.ingest.known import is_file as is_file
 from sleuth.ingest.loaders.registry import FileFormat as FileFormat
 from sleuth.ingest.moving import move_documents as move_documents
 from sleuth.ingest.names import FileNames as FileNames
@@ -14,6 +21,7 @@ from sleuth.ingest.names import is_below as is_below
 from sleuth.ingest.names import printable as printable
 from sleuth.ingest.options import AUTO as AUTO
 from sleuth.ingest.options import ReadOptions as ReadOptions
+from sleuth.ingest.reading import Record as Record
 from sleuth.ingest.reading import read as read
 from sleuth.ingest.reports import PARTS as PARTS
 from sleuth.ingest.reports import AddReport as AddReport
@@ -33,31 +41,23 @@ from sleuth.ingest.roots import Root as Root
 from sleuth.ingest.roots import covering as covering
 from sleuth.ingest.roots import roots_in as roots_in
 from sleuth.ingest.skips import skips_in as skips_in
+from sleuth.ingest.sync import Run as Run
 from sleuth.ingest.updates import check_changes as check_changes
 from sleuth.ingest.updates import updated as updated
 from sleuth.ingest.validate import identify as identify
 from sleuth.ingest.walking import WalkScope as WalkScope
+from sleuth.ingest.walking import is_gone as is_gone
 from sleuth.ingest.walking import walk as walk
+from sleuth.ingest.workers import read_file as read_file
 
 __all__: list[str]
 
 # Not public: for the other rooms and for tests.
 from sleuth.ingest.changes import ChangedFiles as ChangedFiles
 from sleuth.ingest.changes import changed_files as changed_files
-from sleuth.ingest.documents import Adder as Adder
 from sleuth.ingest.documents import State as State
 from sleuth.ingest.extraction import ExtractionError as ExtractionError
 from sleuth.ingest.extraction import Extractors as Extractors
-from sleuth.ingest.known import EXCESS_NOTE as EXCESS_NOTE
-from sleuth.ingest.known import READ_NOTE as READ_NOTE
-from sleuth.ingest.known import Excess as Excess
 from sleuth.ingest.known import IndexedFiles as IndexedFiles
-from sleuth.ingest.known import KnownFile as KnownFile
-from sleuth.ingest.known import KnownFiles as KnownFiles
-from sleuth.ingest.known import is_file as is_file
 from sleuth.ingest.language import with_language as with_language
-from sleuth.ingest.reading import Record as Record
-from sleuth.ingest.sync import Run as Run
 from sleuth.ingest.validate import prepare as prepare
-from sleuth.ingest.walking import is_gone as is_gone
-from sleuth.ingest.workers import read_file as read_file

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 TABLE: Final[dict[str, dict[str, str]]] = {
-    "commands": {"import": "sleuth.plugins.importers.command", "models": "sleuth.plugins.neural.models"},
+    "commands": {
+        "cluster": "sleuth.plugins.ray.command",
+        "import": "sleuth.plugins.importers.command",
+        "models": "sleuth.plugins.neural.models",
+    },
     "embedders": {
         "onnx": "sleuth.plugins.neural:OnnxEmbedder",
         "sentence-transformers": "sleuth.plugins.embedders:SentenceTransformerEmbedder",

@@ -16,8 +16,8 @@ import pytest
 
 from sleuth import ArgumentError, Document, Engine, StoreError
 from sleuth.cluster import ShardedEngine, shard_of
-from sleuth.cluster.shards.shards import LocalShards, ShardAnswers
-from sleuth.cluster.shards.snapshot import GatheredSnapshot
+from sleuth.cluster.shards import GatheredSnapshot, ShardAnswers
+from sleuth.cluster.shards.shards import LocalShards
 from sleuth.cluster.shards.writing import ShardedWriter
 from sleuth.errors import (
     FormatVersionError,

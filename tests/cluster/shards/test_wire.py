@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sleuth.cluster.shards import decode, encode
 from sleuth.cluster.shards.shard import Ask
-from sleuth.cluster.shards.wire import decode, encode
 from sleuth.engine import PoolRequest, QueryCondition
 from sleuth.filters import as_filter
 from sleuth.store import Corpus, Counts, Row

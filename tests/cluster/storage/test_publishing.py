@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
-import os
 import subprocess
-import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -26,7 +24,6 @@ from sleuth.cluster import (
     publish,
     versions,
 )
-from sleuth.cluster.ray import progress
 from sleuth.cluster.storage import objects as storage
 from sleuth.cluster.storage import publishing
 from sleuth.errors import IndexDamagedError, IndexNotFoundError, StorageError
@@ -155,26 +152,6 @@ def test_what_is_pruned_during_publishing_is_uploaded_again(index: Path, tmp_pat
     assert all(file.is_file() for file in deleted)
     with Engine.open(address) as engine:
         assert engine.count().documents == 40
-
-
-def test_objects_of_a_build_that_goes_on_are_not_pruned(index: Path, tmp_path: Path) -> None:
-    """What the record of a young build names stays, however old it is; an old build and its objects go."""
-    objects = storage.ObjectFolder(f"file://{tmp_path}/published")
-    (part,) = publishing.upload_parts({"": index}, objects)
-    build = progress.Build(objects, "nightly")
-    build.record(1, {}, (part,))
-    hour_ago = time.time() - 3600
-
-    def make_old(folder: str) -> None:
-        for path in (tmp_path / "published" / folder).rglob("*"):
-            os.utime(path, (hour_ago, hour_ago))
-
-    make_old("objects")
-    assert prune(objects.url, keep=1, grace=timedelta(minutes=10)).objects == 0
-    assert build.parts() == (part,)
-    make_old("builds")
-    assert prune(objects.url, keep=1, grace=timedelta(minutes=10)).objects > 0
-    assert build.parts() == ()
 
 
 def test_young_objects_are_not_pruned(index: Path, tmp_path: Path) -> None:

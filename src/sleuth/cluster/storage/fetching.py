@@ -60,7 +60,7 @@ def fetch(
     if target.exists() and any(target.iterdir()):
         raise ArgumentError(f"folder must be new or empty, got {str(folder)!r}")
     objects = ObjectFolder(source.url)
-    manifest = versions.find(source, objects)
+    manifest = versions.find_version(source, objects)
     received = 0
 
     def fetched(size: int) -> None:

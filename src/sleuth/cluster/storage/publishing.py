@@ -110,7 +110,7 @@ def publish(
     folders = dict(zip(divided.names(), divided.folders(folder), strict=True)) if divided else {"": folder}
     objects = ObjectFolder(target.url)
     objects.check_create_only()
-    base = versions.newest(objects)
+    base = versions.newest_version(objects)
     parts = upload_parts(folders, objects, base.parts if base else (), progress=progress)
     shards = divided.shards if divided else 0
     if base is not None and (base.parts, base.shards, base.settings) == (parts, shards, settings):

@@ -59,7 +59,7 @@ def read_build(objects: ObjectFolder, name: str) -> Manifest:
     return Manifest.decode(objects.get(name), f"{objects.url}/{name}")
 
 
-def find(address: Address, objects: ObjectFolder) -> Manifest:
+def find_version(address: Address, objects: ObjectFolder) -> Manifest:
     """Return the manifest of the version that an address means.
 
     Raises:
@@ -73,7 +73,7 @@ def find(address: Address, objects: ObjectFolder) -> Manifest:
             raise IndexNotFoundError(
                 f"{address.url} has no version {address.version}; versions: {names}", path=str(address)
             ) from None
-    manifest = newest(objects)
+    manifest = newest_version(objects)
     if manifest is None:
         raise IndexNotFoundError(
             f"no index is published at {address.url}: `sleuth publish INDEX {address.url}`", path=address.url
@@ -81,7 +81,7 @@ def find(address: Address, objects: ObjectFolder) -> Manifest:
     return manifest
 
 
-def newest(objects: ObjectFolder) -> Manifest | None:
+def newest_version(objects: ObjectFolder) -> Manifest | None:
     """Return the manifest of the newest version; None where nothing is published."""
     published = numbers(objects)
     return read(objects, published[-1]) if published else None

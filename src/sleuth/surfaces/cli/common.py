@@ -31,13 +31,6 @@ TimeoutOption = Annotated[
     float, typer.Option("--timeout", min=0, help="Seconds to wait while another process writes to the index.")
 ]
 
-RayAddressOption = Annotated[
-    str | None,
-    typer.Option(
-        "--address", help="A Ray cluster, as ray://HOST:PORT; without it, Ray is started on this machine."
-    ),
-]
-
 _EXIT_CODES: tuple[tuple[type[Exception], int], ...] = (
     (errors.IndexLockedError, 4),
     (errors.RemoteError, 5),

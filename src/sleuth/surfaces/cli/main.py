@@ -43,7 +43,6 @@ COMMANDS = {
     "publish": "publish",
     "versions": "publish",
     "fetch": "publish",
-    "cluster": "cluster",
     "serve": "serve",
     "mcp": "mcp",
     "install": "install",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,7 @@ import typer
 
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
-from sleuth.surfaces.cli.common import IndexOption, RayAddressOption, open_index
+from sleuth.surfaces.cli.common import IndexOption, open_index
 from sleuth.surfaces.cli.options import options_of, with_options
 from sleuth.surfaces.cli.places import index_folder
 from sleuth.surfaces.cli.terminal import say, say_row
@@ -32,7 +31,7 @@ EXAMPLES = """[bold]Examples[/bold]
   sleuth serve --in docs --in code --read-only        search documents and code, change nothing
   sleuth serve keys add alice --keys keys.json        make a key; it is printed once
   sleuth serve --host 0.0.0.0 --keys keys.json        for others, with keys
-  sleuth serve --index s3://bucket/docs --ray --replicas 2       a published index, its shards in processes
+  sleuth serve --index s3://bucket/docs               a published index
 """
 
 serve = typer.Typer(
@@ -55,17 +54,26 @@ KeysOption = Annotated[Path, typer.Option("--keys", help="File of the keys; it h
 WorkersOption = Annotated[int, typer.Option("--workers", min=1, help="Processes that answer.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", help="Log warnings only.")]
 CreateOption = Annotated[bool, typer.Option("--create", help="Create the index if it does not exist.")]
+
+
+def refuse_ray(is_given: bool) -> None:
+    """Name the command that serves from searchers on Ray.
+
+    Raises:
+        ArgumentError: an option of it is given.
+    """
+    if is_given:
+        raise ArgumentError(
+            "--ray is now `sleuth cluster serve ADDRESS`, which has the options --searchers, --replicas, --follow and "
+            "--address, too"
+        )
+
+
 RayOption = Annotated[
-    bool, typer.Option("--ray", help="Serve a published index from searchers on Ray, each with some shards.")
-]
-SearchersOption = Annotated[
-    int, typer.Option("--searchers", min=1, help="With --ray: divide the shards among so many processes.")
-]
-ReplicasOption = Annotated[
-    int, typer.Option("--replicas", min=1, help="With --ray: run each of these so many times.")
-]
-FollowOption = Annotated[
-    float | None, typer.Option("--follow", help="With --ray: look for a newer version every so many seconds.")
+    bool,
+    typer.Option(
+        "--ray", "--searchers", "--replicas", "--follow", "--address", hidden=True, callback=refuse_ray
+    ),
 ]
 SocketNumberOption = Annotated[int | None, typer.Option("--socket", hidden=True)]
 
@@ -89,49 +97,51 @@ def settings_of(options: Mapping[str, Any], workers: int) -> ServerSettings:
     return ServerSettings(**values | repeated)
 
 
-def opener_of(
-    create: CreateOption = False,
-    ray: RayOption = False,
-    address: RayAddressOption = None,
-    searchers: SearchersOption = 2,
-    replicas: ReplicasOption = 1,
-    follow: FollowOption = None,
-    index: IndexOption = None,
-) -> Callable[[int], AbstractContextManager[Any]]:
-    """Return what opens the index that is served, for a number of workers."""
-
-    def open_for(workers: int) -> AbstractContextManager[Engine]:
-        if not ray:
-            return _opened(index, create=create)
-        if workers > 1:
-            raise ArgumentError(f"workers must be 1 with --ray, whose searchers are processes, got {workers}")
-        return serve_published(
-            index_folder(index),
-            address=address,
-            searchers=searchers,
-            replicas=replicas,
-            follow=follow,
-        )
-
-    return open_for
-
-
 @serve.callback()
 @takes_settings
-@with_options("opened_for", opener_of)
 def run(
     context: typer.Context,
     settings: dict[str, Any],
-    opened_for: Callable[[int], AbstractContextManager[Any]],
+    create: CreateOption = False,
     workers: WorkersOption = 1,
     quiet: QuietOption = False,
     socket_number: SocketNumberOption = None,
+    ray: RayOption = False,
+    index: IndexOption = None,
 ) -> None:
     """Serve over HTTP until Ctrl-C."""
     if context.invoked_subcommand is not None:
         return
     import socket
 
+    valid = settings_of(settings, workers)
+
+    def open_engine() -> Engine:
+        from sleuth.engine import Engine
+
+        return Engine.open(index_folder(index), create=True) if create else open_index(index)
+
+    if socket_number is not None:
+        answer(socket.socket(fileno=socket_number), valid, open_engine, quiet=quiet)
+        return
+    listener, url = listen(valid)
+    if workers == 1:
+        answer(listener, valid, open_engine, quiet=quiet, url=url)
+        return
+    with open_engine():
+        say(f"Sleuth, with {workers} workers, answers on {url}", err=True)
+    from sleuth.surfaces.http.server import supervise
+
+    command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
+    supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
+
+
+def listen(settings: ServerSettings) -> tuple[socket.socket, str]:
+    """Return a socket that listens where the settings say, and its URL.
+
+    Raises:
+        MissingPackageError: what serves HTTP is not installed.
+    """
     try:
         from sleuth.surfaces.http import server
     except ImportError as error:
@@ -139,65 +149,34 @@ def run(
 
         raise MissingPackageError(error.name or "fastapi", "serve", "`sleuth serve`") from error
 
-    valid, open_engine = settings_of(settings, workers), partial(opened_for, workers)
-    if socket_number is not None:
-        _answer(socket.socket(fileno=socket_number), valid, open_engine, quiet=quiet)
-        return
-    listener = server.bind(valid)
-    url = server.address_of(listener)
-    if workers == 1:
-        _answer(listener, valid, open_engine, quiet=quiet, url=url)
-        return
-    with open_engine():
-        say(f"Sleuth, with {workers} workers, answers on {url}", err=True)
-    command = [sys.executable, "-m", "sleuth", *sys.argv[1:]]
-    server.supervise(command, workers, listener, lambda text: say(f"sleuth: {text}", err=True))
+    listener = server.bind(settings)
+    return listener, server.address_of(listener)
 
 
-def _opened(index: Path | None, *, create: bool) -> Engine:
-    """Open an index that exists, or create it."""
-    from sleuth.engine import Engine
-
-    return Engine.open(index_folder(index), create=True) if create else open_index(index)
-
-
-def serve_published(
-    index: str | Path,
-    *,
-    address: str | None = None,
-    searchers: int = 2,
-    replicas: int = 1,
-    follow: float | None = None,
-) -> AbstractContextManager[Engine]:
-    """Return an engine over a published index, on Ray, for the length of a block; arguments are options of `serve`."""
-    from sleuth.cluster import address_of
-    from sleuth.cluster.ray import RouterOptions, serve_from_ray
-
-    published = address_of(index)
-    if published is None:
-        raise ArgumentError(
-            f"index must be a published one with --ray, as in --index s3://BUCKET/NAME, got {str(index)!r}; "
-            "`sleuth publish` publishes it"
-        )
-    options = RouterOptions(searchers=searchers, replicas=replicas)
-    return serve_from_ray(published, ray_address=address, options=options, follow=follow)
-
-
-def _answer(
+def answer(
     listener: socket.socket,
     settings: ServerSettings,
     open_engine: Callable[[], AbstractContextManager[Engine]],
     *,
     quiet: bool,
     url: str = "",
+    more: Sequence[Extension] = (),
 ) -> None:
-    """Serve from this process until it is asked to stop, then close the index."""
+    """Serve from this process until it is asked to stop, then close the index.
+
+    Args:
+        listener: where clients connect.
+        open_engine: opens the index.
+        quiet: log warnings only.
+        url: is printed.
+        more: surfaces beside the page and MCP.
+    """
     from sleuth.surfaces.http.server import build_server, log_lines
 
     log_lines(quiet=quiet)
     with open_engine() as engine:
         engine.use_model(settings.model)
-        running = build_server(engine, settings, extensions=extensions())
+        running = build_server(engine, settings, extensions=[*extensions(), *more])
         if url:
             say(f"Sleuth answers on {url}", err=True)
         running.run(sockets=[listener])

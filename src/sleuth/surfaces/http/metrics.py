@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from prometheus_client import (
     CollectorRegistry,
@@ -17,23 +16,10 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from sleuth.types import PartReport
 
-if TYPE_CHECKING:
-    from sleuth.cluster.ray import ServingStatus
-
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 WORKERS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """Names the folder that several workers share their counts in; prometheus-client reads it when it is imported."""
 
-_SERVING = {
-    "published_version": "Version of the published index that searchers answer from",
-    "searchers": "Searchers of a published index",
-    "searchers_up": "Searchers that answer",
-    "shards": "Shards of a published index that searchers own",
-    "shards_up": "Shards that a searcher answers for",
-    "published_cache_bytes": "Size of the fullest cache of published versions of a searcher",
-    "published_cache_limit_bytes": "Limit of that cache",
-}
-_EVENTS = ("lost", "revived", "hedged", "cut_off", "reconnected")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
 
@@ -90,7 +76,6 @@ class Metrics:
             multiprocess_mode="livemax",
         )
 
-        self._serving = _Serving(self.registry)
         self._observers: dict[tuple[str, str], tuple[Counter, Histogram]] = {}
         self._part_observers: dict[tuple[str, str], Histogram] = {}
 
@@ -114,10 +99,6 @@ class Metrics:
                 histogram = self._part_observers[kind, part.status] = self.legs.labels(kind, part.status)
             histogram.observe(part.seconds)
 
-    def observe_serving(self, status: ServingStatus) -> None:
-        """Record how a published index is served."""
-        self._serving.observe(status)
-
     def render(self) -> bytes:
         """Return all counts in the format of Prometheus."""
         registry = self.registry
@@ -125,40 +106,3 @@ class Metrics:
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return generate_latest(registry)
-
-
-class _Serving:
-    """Counts of searchers on Ray; 0 where an index is served otherwise."""
-
-    def __init__(self, registry: CollectorRegistry) -> None:
-        self._gauges = {
-            name: Gauge(f"sleuth_{name}", text, registry=registry, multiprocess_mode="livemax")
-            for name, text in _SERVING.items()
-        }
-        self._searcher_events = Counter(
-            "sleuth_searcher_events",
-            "Searchers lost and revived, questions asked of a replica too, losses of Ray's head",
-            ("event",),
-            registry=registry,
-        )
-        self._events = dict.fromkeys(_EVENTS, 0)
-        for event in _EVENTS:
-            self._searcher_events.labels(event)
-
-    def observe(self, status: ServingStatus) -> None:
-        """Record how a published index is served."""
-        values = {
-            "published_version": status.version,
-            "searchers": status.searchers,
-            "searchers_up": status.searchers_up,
-            "shards": status.shards,
-            "shards_up": status.shards_up,
-            "published_cache_bytes": status.cache_bytes,
-            "published_cache_limit_bytes": status.cache_limit,
-        }
-        for name, value in values.items():
-            self._gauges[name].set(value)
-        for event in _EVENTS:
-            count = status.events.get(event, 0)
-            self._searcher_events.labels(event).inc(count - self._events[event])
-            self._events[event] = count

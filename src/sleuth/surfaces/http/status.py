@@ -87,8 +87,6 @@ async def metrics(call: CurrentCall) -> Response:
         service.metrics.running.labels(lane.name).set(lane.running)
     service.metrics.cache_bytes.set(service.cache.size)
     service.metrics.version.set(await service.reads.run(service.engine.refresh))
-    if serving := getattr(service.engine, "serving", None):  # an engine over searchers on Ray
-        service.metrics.observe_serving(serving())
     return Response(service.metrics.render(), media_type=CONTENT_TYPE)
 
 

@@ -1,0 +1,248 @@
+"""A builder: fills some shards of an index that is being built, and uploads them."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from sleuth.cluster.shards import Layout, decode, encode
+from sleuth.cluster.storage import (
+    ListedFile,
+    ListedNote,
+    ObjectFolder,
+    encode_listing,
+    fetch_part,
+    upload_parts,
+)
+from sleuth.engine import Engine
+from sleuth.ingest import file_of, is_file
+from sleuth.plugins.ray.batches import decode_batch
+from sleuth.plugins.ray.progress import Build
+
+if TYPE_CHECKING:
+    from sleuth.cluster.storage import PublishedPart
+    from sleuth.store import DocumentBatch, IndexSnapshot, Known, Writer
+
+_COMMIT_BYTES = 64_000_000
+"""Characters of text between two commits of a shard."""
+
+_PARTS: Final = frozenset({"row", "member"})
+"""Metadata keys of documents that are a part of their file."""
+
+
+class PutCounts(NamedTuple):
+    """What a batch changed.
+
+    Attributes:
+        added, updated, unchanged: documents.
+    """
+
+    added: int
+    updated: int
+    unchanged: int
+
+
+@dataclass
+class _Shard:
+    """A shard that is open, its writer while documents are put, and the documents of its files once asked for."""
+
+    engine: Engine
+    folder: Path
+    stack: ExitStack
+    writer: Writer | None = None
+    ids: dict[str, list[str]] | None = None
+
+
+class ShardBuilder:
+    """Fills some shards; a Ray actor, which runs one call at a time.
+
+    A shard is fetched, opened and uploaded when something of it changes. It begins with what the build has uploaded of
+    it: a process that died goes on from there.
+    """
+
+    def __init__(
+        self, url: str, build: str, numbers: Sequence[int], shards: int, settings: Mapping[str, Any]
+    ) -> None:
+        """Fill shards of an index.
+
+        Args:
+            url: of the index, without a version.
+            build: name of the build.
+            numbers: of the shards that are filled here.
+            shards: how many there are in all.
+            settings: of the index.
+        """
+        self._objects = ObjectFolder(url)
+        self._names = Layout(shards).names()
+        self._settings = dict(settings)
+        self._home = Path(tempfile.mkdtemp(prefix="sleuth-build-"))
+        self._parts = dict(enumerate(Build(self._objects, build).parts()))
+        self._new = () if self._parts else tuple(numbers)
+        self._shards: dict[int, _Shard] = {}
+        self._owners: dict[str, str] = {}
+
+    def _open(self, number: int) -> _Shard:
+        """Return a shard; open it first, and fetch it if it is not here."""
+        if number not in self._shards:
+            folder = self._home / self._names[number]
+            if number in self._parts and not folder.exists():
+                fetch_part(self._parts[number], folder, self._objects, durable=False)
+            stack = ExitStack()
+            engine = stack.enter_context(Engine.open(folder, create=True, settings=self._settings))
+            self._shards[number] = _Shard(engine, folder, stack)
+        return self._shards[number]
+
+    def _writer(self, number: int) -> Writer:
+        shard = self._open(number)
+        if shard.writer is None:
+            shard.writer = shard.stack.enter_context(shard.engine.store.writer())
+        return shard.writer
+
+    # --- what readers ask
+
+    def documents_of(self, number: int, sources: Sequence[str]) -> dict[str, list[str]]:
+        """Return the ids of the documents that a shard holds of some files, by file."""
+        shard = self._open(number)
+        if shard.ids is None:
+            shard.ids = {}
+            with shard.engine.store.reader() as snapshot:
+                for document in snapshot.documents():
+                    if is_file(document):
+                        shard.ids.setdefault(file_of(document), []).append(document.id)
+        return {source: shard.ids[source] for source in sources if source in shard.ids}
+
+    def lacking(self, number: int, fingerprint: str, hashes: Sequence[str]) -> list[str]:
+        """Return those of these texts, by hash, of which a shard keeps no vector of this embedder."""
+        with self._open(number).engine.store.reader() as snapshot:
+            vectors = snapshot.embeddings(fingerprint, hashes)
+        return [name for name in hashes if name not in vectors]
+
+    # --- what they change
+
+    def add(
+        self, number: int, data: bytes, fingerprint: str, vectors: bytes, reader: str
+    ) -> tuple[int, int, int]:
+        """Put documents of a shard, with vectors; those whose content is there already are skipped.
+
+        Args:
+            data: an encoded batch.
+            fingerprint: of the embedder that made the vectors.
+            vectors: those that the shard lacks, by hash of the text embedded, encoded; passages without one are
+                embedded by `upload`.
+            reader: names the one who read the documents.
+
+        Returns:
+            `PutCounts`, as a plain tuple.
+        """
+        writer, batch = self._writer(number), decode_batch(data)
+        if by_hash := decode(vectors):
+            writer.put_embeddings(fingerprint, by_hash)
+        self._owners.update((name, reader) for name in _with_ids_of_their_own(batch))
+        facts = writer.known(batch.ids)
+        changes = _changes_of(batch, facts)
+        writer.delete(_touched(batch, facts))
+        writer.put_batch(batch)
+        if writer.pending_bytes >= _COMMIT_BYTES:
+            writer.commit()
+        return changes.added, changes.updated, changes.unchanged
+
+    def delete(self, number: int, ids: Sequence[str], reader: str) -> list[str]:
+        """Delete documents of files that no longer hold them; the ids that were there.
+
+        A document that another reader has put since the last upload stays: it has moved to another file.
+        """
+        return self._writer(number).delete(name for name in ids if self._owners.get(name, reader) == reader)
+
+    def note(self, number: int, name: str, value: str) -> None:
+        """Keep a short text; see `Writer.note`."""
+        self._writer(number).note(name, value)
+
+    def upload(self) -> bytes:
+        """Commit the shards that changed, make the vectors that they lack, and upload what the storage lacks.
+
+        Returns:
+            The part of each of these shards, by number, encoded.
+        """
+        for number in self._new:
+            self._open(number)
+        self._new = ()
+        parts = {number: self._uploaded(number, shard) for number, shard in self._shards.items()}
+        self._parts |= parts
+        self._shards = {}
+        self._owners = {}
+        return encode(parts)
+
+    def _uploaded(self, number: int, shard: _Shard) -> PublishedPart:
+        shard.stack.close()
+        before = self._parts.get(number)
+        with Engine.open(shard.folder) as engine:
+            engine.embed()
+            engine.wait()
+            with engine.store.reader() as snapshot:
+                if before is not None and before.listing is not None and before.version == snapshot.version:
+                    return before
+                listing = list(encode_listing(_entries(snapshot)))
+        name = self._names[number]
+        base = () if before is None else (before,)
+        (part,) = upload_parts({name: shard.folder}, self._objects, base, listings={name: listing})
+        return part
+
+    def close(self) -> None:
+        """Delete the folders of the shards."""
+        for shard in self._shards.values():
+            shard.stack.close()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+
+def _entries(snapshot: IndexSnapshot) -> Iterator[ListedFile | ListedNote]:
+    """Yield the files that the documents of a shard came from, and its notes."""
+    files: dict[str, ListedFile] = {}
+    for document in snapshot.documents():
+        if is_file(document):
+            source = file_of(document)
+            file = files.get(source, ListedFile(source, 0, None, 0))
+            if document.modified_ns is not None:
+                file = file._replace(size=document.size, modified_ns=document.modified_ns)
+            files[source] = file._replace(documents=file.documents + 1)
+    yield from files.values()
+    for name, value in snapshot.notes().items():
+        yield ListedNote(name, value)
+
+
+def _with_ids_of_their_own(batch: DocumentBatch) -> Iterator[str]:
+    """Yield the ids of documents that are not named after their file: another file may hold them later."""
+    for row, name in enumerate(batch.ids):
+        source = batch.sources.at(row)
+        if source is not None and not name.startswith(source.rpartition("#")[0] or source):
+            yield name
+
+
+def _changes_of(batch: DocumentBatch, facts: Mapping[str, Known]) -> PutCounts:
+    """Count the new documents of a batch, and those that differ from the stored ones."""
+    same = sum(
+        facts[name].content_hash == batch.known(row).content_hash
+        for row, name in enumerate(batch.ids)
+        if name in facts
+    )
+    return PutCounts(len(batch) - len(facts), len(facts) - same, same)
+
+
+def _touched(batch: DocumentBatch, facts: Mapping[str, Known]) -> list[str]:
+    """Return the documents with the stored content whose file has another time: their metadata holds it."""
+    names = []
+    for row, name in enumerate(batch.ids):
+        before, now, metadata = facts.get(name), batch.known(row), batch.metadata.at(row)
+        if before is None or before.content_hash != now.content_hash or before == now:
+            continue
+        if (
+            metadata is not None
+            and "modified" in metadata.values
+            and not _PARTS.intersection(metadata.values)
+        ):
+            names.append(name)
+    return names

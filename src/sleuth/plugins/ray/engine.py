@@ -1,0 +1,168 @@
+"""An engine over a published index whose shards are owned by searchers on Ray."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from threading import Event
+from typing import Any
+
+from sleuth.cluster import GatheredBackend
+from sleuth.cluster.shards import ShardsMissingError
+from sleuth.cluster.storage import Address, ObjectFolder, find_version
+from sleuth.engine import Engine, open_embedder, open_legs
+from sleuth.errors import SleuthError
+from sleuth.filters import Filter, as_filter
+from sleuth.logs import logger_of
+from sleuth.plugins.ray.router import Router, RouterOptions
+from sleuth.plugins.ray.session import ray_session, reconnect
+from sleuth.plugins.ray.store import RayStore, ServingStatus
+from sleuth.protocols import Embedder
+from sleuth.settings import IndexSettings
+from sleuth.store import Finding, Repair
+from sleuth.threads import THREADS
+from sleuth.types import Ranking
+
+logger = logger_of("cluster")
+
+_ATTEMPTS = 3
+"""Most restarts of a query because a searcher died between two of its questions."""
+
+
+class RayBackend(GatheredBackend):
+    """A published index, read-only, whose shards are asked over Ray: a `Backend`.
+
+    Rankings equal those of one index. Shards that do not answer are missing from a ranking, which says so in
+    `Ranking.failures`.
+    """
+
+    def __init__(self, store: RayStore, embedder: Embedder | None) -> None:
+        """Create a backend over searchers.
+
+        Args:
+            embedder: embeds queries.
+        """
+        legs = open_legs(IndexSettings.from_dict(store.settings), embedder)
+        super().__init__(store, len(store.router.names), legs, embedder=embedder)
+        self.served = store
+
+    def ask(self, search: Callable[[], Ranking]) -> Ranking:
+        """Run a search; run it again without the shards whose searcher died meanwhile."""
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return search()
+            except ShardsMissingError as error:
+                logger.warning("a query is begun anew: %s", error)
+        return search()
+
+    def embed(self, progress: Callable[[int, int], None] | None, *, timeout: float) -> int:
+        """Return 0: a published index has all its vectors."""
+        return 0
+
+    def check(self, *, full: bool) -> list[Finding]:
+        """Name the searchers that are not up."""
+        mend = "wait until it is revived, or serve with --replicas 2"
+        return [
+            Finding("error", searcher["name"], f"is lost; it owns {', '.join(searcher['shards'])}", mend)
+            for searcher in self.served.router.status()["searchers"]
+            if not searcher["up"]
+        ]
+
+    def repair(self) -> list[Repair]:
+        """Return nothing: searchers are revived by themselves."""
+        return []
+
+    def status(self) -> dict[str, Any]:
+        """Counts and versions, and which searchers are up; plain values, fit for JSON."""
+        return {**super().status(), **self.served.router.status()}
+
+
+class RayEngine(Engine):
+    """An engine over searchers on Ray."""
+
+    def __init__(self, backend: RayBackend, *, scope: Filter | None = None) -> None:
+        """Create an engine; users call `serve_from_ray`."""
+        super().__init__(backend, scope=scope)
+        self._served = backend.served
+
+    def roll_out(self) -> int | None:
+        """Go over to the newest published version; see `RayStore.roll_out`."""
+        return self._served.roll_out()
+
+    def serving(self) -> ServingStatus:
+        """Return how many searchers and shards answer, and which version; asks no searcher."""
+        return self._served.serving()
+
+    def processes(self) -> dict[str, int]:
+        """Process number of each searcher that is up, by name."""
+        return self._served.router.processes()
+
+
+@contextmanager
+def serve_from_ray(
+    address: str,
+    *,
+    ray_address: str | None = None,
+    options: RouterOptions | None = None,
+    scope: Filter | Mapping[str, Any] | str | None = None,
+    follow: float | None = None,
+    cpus: int | None = None,
+) -> Iterator[RayEngine]:
+    """Serve a published index from searchers on Ray, for the length of a block.
+
+    Args:
+        address: `s3://bucket/name`, the newest version, or `s3://bucket/name@7`.
+        ray_address: of a Ray cluster; None starts one on this machine, on loopback. While its head does not answer,
+            searches raise UnavailableError; it is tried again until it has searchers. After a loss this holds for
+            `ray://HOST:PORT` alone: with other addresses Ray ends this process.
+        options: searchers and replicas, deadlines.
+        scope: see `Engine.open`.
+        follow: seconds between two looks for a newer version; None stays with this one.
+        cpus: of a Ray that is started here.
+
+    Raises:
+        IndexNotFoundError: no such version.
+        IndexDamagedError: an object is missing or damaged; names it.
+        MissingPackageError: Ray is not installed.
+        StoreError: the storage cannot be reached, or no Ray can be started here.
+    """
+    source = Address.parse(address)
+    objects = ObjectFolder(source.url)
+    manifest = find_version(source, objects)
+    embedder = open_embedder(str(manifest.settings["embedder"]), path=str(source))
+    with ray_session(ray_address, cpus=cpus, required=ray_address is None) as ray:
+        names = [part.folder or "index" for part in manifest.parts]
+        mend = None if ray_address is None else partial(reconnect, ray, ray_address)
+        router = Router(ray, source.url, names, options or RouterOptions(), mend)
+        try:
+            store = RayStore(router, source, objects, manifest)
+            engine = RayEngine(RayBackend(store, embedder), scope=as_filter(scope))
+            with engine, _following(engine, follow):
+                yield engine
+        finally:
+            router.close()
+
+
+@contextmanager
+def _following(engine: RayEngine, seconds: float | None) -> Iterator[None]:
+    """Roll out new versions in the background of a block."""
+    if seconds is None:
+        yield
+        return
+    over = Event()
+
+    def follow() -> None:
+        while not over.wait(seconds):
+            try:
+                if number := engine.roll_out():
+                    logger.warning("version %d is served", number)
+            except SleuthError as error:
+                logger.warning("a new version cannot be served: %s", error)
+
+    job = THREADS.submit(follow)
+    try:
+        yield
+    finally:
+        over.set()
+        job.wait()

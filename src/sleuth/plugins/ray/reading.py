@@ -1,0 +1,267 @@
+"""Reads files, cuts and embeds passages, and sends them to the builders of their shards: a task of Ray Data."""
+
+from __future__ import annotations
+
+import uuid
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from sleuth.cluster import shard_of
+from sleuth.cluster.shards import by_shard, decode, encode
+from sleuth.cluster.storage import ETAG_NOTE, ObjectMissingError, fetched
+from sleuth.dense import DenseLeg
+from sleuth.engine import is_slow, open_embedder
+from sleuth.errors import SleuthError
+from sleuth.ingest import (
+    Adder,
+    Excess,
+    FileEntry,
+    FileNames,
+    IndexReport,
+    KnownFile,
+    KnownFiles,
+    ReadOptions,
+    Record,
+    Run,
+    Skipped,
+    open_chunker,
+    read_file,
+)
+from sleuth.plugins.ray.batches import encode_batch
+from sleuth.settings import IndexSettings
+from sleuth.store import rows_of, text_hash
+
+if TYPE_CHECKING:
+    from sleuth.plugins.ray.builders import Builders
+    from sleuth.store import DocumentBatch, Known
+
+_WAITING = 8
+"""Batches that a reader has sent and that no builder has put yet."""
+
+
+class PlannedFile(NamedTuple):
+    """A file that a build reads, or whose documents it deletes because the file is gone.
+
+    Attributes:
+        file: the path to open; "" for a file that is gone.
+        source: its name in the index.
+        size, modified_ns: as in `FileEntry`; of a file that is gone, as it was read.
+        shards: those that may hold documents of it.
+        reading: the options that it was read with, as a note says.
+        excess: what it exceeded when it was last tried, as a note says.
+        etag: of an object in object storage; "" for a file.
+    """
+
+    file: str
+    source: str
+    size: int
+    modified_ns: int
+    shards: tuple[int, ...] = ()
+    reading: str = ""
+    excess: str = ""
+    etag: str = ""
+
+    @property
+    def entry(self) -> FileEntry:
+        """What reading takes."""
+        return FileEntry(self.file, self.source, self.size, self.modified_ns)
+
+    def known(self, ids: Iterable[str] = ()) -> KnownFile:
+        """Return it as the index knows it, with these documents."""
+        excess = Excess.from_note(self.excess)
+        return KnownFile(list(ids), self.size, self.modified_ns, self.reading, excess)
+
+
+class Sender:
+    """Takes batches as a writer does, embeds them, and sends each document to the builder of its shard.
+
+    Attributes:
+        added, updated, unchanged: documents that builders have put.
+    """
+
+    pending_bytes = 0
+
+    def __init__(self, builders: Builders, shards: int, leg: DenseLeg | None) -> None:
+        """Send to builders.
+
+        Args:
+            leg: embeds passages; None where builders make the vectors.
+        """
+        self._builders = builders
+        self._shards = shards
+        self._leg = leg
+        self._reader = uuid.uuid4().hex
+        self._waiting: deque[Any] = deque()
+        self.added = self.updated = self.unchanged = 0
+
+    def known(self, ids: Iterable[str]) -> dict[str, Known]:
+        """Return nothing: builders know."""
+        return {}
+
+    def known_files(self, files: Sequence[PlannedFile]) -> KnownFiles:
+        """Return those of these files of which the index knows something, by name, with the ids of their documents."""
+        sources: dict[int, list[str]] = {}
+        for file in files:
+            for number in file.shards:
+                sources.setdefault(number, []).append(file.source)
+        calls = [self._builders.begin(number, "documents_of", names) for number, names in sources.items()]
+        ids: dict[str, list[str]] = {}
+        for answer in self._builders.results(calls):
+            for source, some in answer.items():
+                ids.setdefault(source, []).extend(some)
+        return KnownFiles(
+            (file.source, file.known(ids.get(file.source, ())))
+            for file in files
+            if file.source in ids or file.excess
+        )
+
+    def put_batch(self, batch: DocumentBatch) -> int:
+        """Send the documents of a batch, with the vectors that their shards lack."""
+        parts = by_shard(batch, self._shards)
+        vectors = {} if self._leg is None else self._vectors(self._leg, parts)
+        fingerprint = "" if self._leg is None else self._leg.embedder.fingerprint
+        for number, part in parts.items():
+            values = encode(vectors.get(number, {}))
+            self._waiting.append(
+                self._builders.begin(number, "add", encode_batch(part), fingerprint, values, self._reader)
+            )
+        self._take(_WAITING)
+        return len(batch)
+
+    def _vectors(self, leg: DenseLeg, parts: Mapping[int, DocumentBatch]) -> dict[int, dict[str, bytes]]:
+        """Embed the texts of all shards together, save those whose vectors their shards keep.
+
+        Returns:
+            By number of the shard and hash of the text, a vector as bytes of float32.
+        """
+        fingerprint = leg.embedder.fingerprint
+        texts = {
+            number: {text_hash(text): text for text in leg.texts(rows_of(part, part.keys(1)))}
+            for number, part in parts.items()
+        }
+        questions = [
+            self._builders.begin(number, "lacking", fingerprint, list(by_hash))
+            for number, by_hash in texts.items()
+        ]
+        lacking = dict(zip(texts, self._builders.results(questions), strict=True))
+        missing = {name: texts[number][name] for number, names in lacking.items() for name in names}
+        vectors = dict(zip(missing, leg.embed(list(missing.values())), strict=True))
+        return {
+            number: {name: vectors[name].tobytes() for name in names} for number, names in lacking.items()
+        }
+
+    def delete(self, document_ids: Iterable[str]) -> list[str]:
+        """Delete documents; the ids that were there."""
+        ids: dict[int, list[str]] = {}
+        for name in document_ids:
+            ids.setdefault(shard_of(name, self._shards), []).append(name)
+        calls = [self._builders.begin(number, "delete", names, self._reader) for number, names in ids.items()]
+        return [name for names in self._builders.results(calls) for name in names]
+
+    def note(self, name: str, value: str) -> None:
+        """Keep a short text in the shard that its name belongs to."""
+        number = shard_of(name, self._shards)
+        self._builders.results([self._builders.begin(number, "note", name, value)])
+
+    def commit(self) -> int:
+        """Wait until builders have put everything."""
+        self._take(0)
+        return 0
+
+    def _take(self, most: int) -> None:
+        """Wait until so many batches are on their way."""
+        while len(self._waiting) > most:
+            ((new, updated, unchanged),) = self._builders.results([self._waiting.popleft()])
+            self.added += new
+            self.updated += updated
+            self.unchanged += unchanged
+
+
+@cache
+def slow_leg(embedder: str) -> DenseLeg | None:
+    """Return what embeds passages, loaded once for a process; None where builders embed.
+
+    Args:
+        embedder: its spelling in the settings of the index.
+    """
+    model = open_embedder(embedder) if is_slow(embedder) else None
+    return None if model is None else DenseLeg(model)
+
+
+def run_of(sender: Sender, files: KnownFiles, settings: Mapping[str, Any], reading: ReadOptions) -> Run:
+    """Return what compares files with those of the index, and writes to a sender."""
+    index, report = IndexSettings.from_dict(settings), IndexReport()
+    adder: Adder[IndexReport] = Adder(sender, open_chunker(index), report, reading.language)  # type: ignore[arg-type]
+    run = Run(adder, files, report, FileNames())
+    run.read_with(reading)
+    return run
+
+
+def _records(file: PlannedFile, reading: ReadOptions) -> Iterator[Record]:
+    """Yield the documents of a file; an object of object storage is fetched first."""
+    if not file.etag:
+        yield from read_file(file.entry, reading)
+        return
+    try:
+        with fetched(file.entry, file.etag) as entry:
+            yield from read_file(entry, reading)
+    except ObjectMissingError:
+        yield Skipped(file.source, "it has changed or gone since it was listed", "vanished")
+
+
+def read_files(
+    rows: Mapping[str, Any],
+    *,
+    builders: Builders,
+    shards: int,
+    settings: Mapping[str, Any],
+    options: bytes,
+    prune: bool = False,
+) -> dict[str, list[Any]]:
+    """Read some files and send their documents with their vectors; delete those that the files no longer hold.
+
+    Args:
+        rows: column "file" holds encoded `PlannedFile`s.
+        options: an encoded `ReadOptions`.
+        prune: whether these files are gone, or hold no text: they are not read, and their documents are deleted.
+
+    Returns:
+        Columns of one row: counts, the encoded list of skipped files, and, encoded, the kind and the message of the
+        error that ended the task, or None.
+    """
+    reading = ReadOptions(**decode(options))
+    files = [PlannedFile(*decode(data)) for data in rows["file"]]
+    refusal: tuple[str, str] | None = None
+    sender = Sender(builders, shards, slow_leg(str(settings["embedder"])))
+    report = IndexReport()
+    try:
+        run = run_of(sender, sender.known_files(files), settings, reading)
+        report = run.report
+        for file in files:
+            if not prune:
+                for record in _records(file, reading):
+                    run.take(record)
+                if file.etag:
+                    sender.note(f"{ETAG_NOTE}{file.source}", file.etag)
+            elif file.etag:
+                sender.note(f"{ETAG_NOTE}{file.source}", "")
+            elif file.file:
+                run.refused[file.source] = set(run.files.ids_of(file.source))
+        run.finish(prune=prune)
+        run.adder.commit()
+    except SleuthError as error:
+        cause = getattr(error, "cause", error)  # the error that a builder raised
+        refusal = type(cause).__name__, str(cause)
+    return {
+        "files": [0 if prune else len(files)],
+        "bytes": [0 if prune else sum(file.size for file in files)],
+        "added": [sender.added],
+        "updated": [sender.updated],
+        "unchanged": [sender.unchanged],
+        "deleted": [report.deleted],
+        "pruned": [report.pruned],
+        "skipped": [encode([(each.path, each.reason, each.kind) for each in report.skipped])],
+        "refusal": [encode(refusal)],
+    }

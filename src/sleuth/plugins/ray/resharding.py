@@ -1,0 +1,82 @@
+"""Divides a published index into another number of shards, in this process, without Ray."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from sleuth.cluster import Manifest, shard_of
+from sleuth.cluster.shards import Layout, by_shard, decode, encode
+from sleuth.cluster.storage import Address, ObjectFolder, commit_version, fetch_part, find_version
+from sleuth.dense import DenseLeg
+from sleuth.engine import Engine
+from sleuth.errors import ArgumentError
+from sleuth.plugins.ray.batches import encode_batch
+from sleuth.plugins.ray.builder import ShardBuilder
+from sleuth.plugins.ray.reading import slow_leg
+from sleuth.store import DocumentBatch, IndexSnapshot, rows_of, text_hash
+
+
+def reshard(address: str, shards: int, *, progress: Callable[[int, int], None] | None = None) -> Manifest:
+    """Publish the newest version of an index once more, divided into another number of shards.
+
+    Documents, ids and rankings stay. The new version is visible whole or not at all; where this is broken off, nothing
+    has changed. Texts are not read or embedded again, save for the embedders that a build runs by itself.
+
+    Args:
+        address: `s3://bucket/name`, without a version; of an index with shards or without.
+        shards: how many.
+        progress: called with the documents moved, and with all.
+
+    Returns:
+        The manifest of the new version; of the newest one where it has so many shards already.
+
+    Raises:
+        ArgumentError: an address with a version, or an invalid number.
+        IndexNotFoundError: nothing is published there.
+        StoreError: the storage cannot be reached, or another version was published meanwhile.
+    """
+    source = Address.parse(address)
+    if source.version is not None:
+        raise ArgumentError(f"address must be without a version, got {address!r}")
+    count = Layout(shards).shards
+    objects = ObjectFolder(source.url)
+    base = find_version(source, objects)
+    if base.shards == count:
+        return base
+    objects.check_create_only()
+    leg = slow_leg(str(base.settings["embedder"]))
+    builder = ShardBuilder(source.url, f"reshard-{base.number}", range(count), count, base.settings)
+    documents = 0
+    try:
+        for part in base.parts:
+            with tempfile.TemporaryDirectory(prefix="sleuth-reshard-") as folder:
+                fetch_part(part, Path(folder) / "shard", objects, durable=False)
+                with Engine.open(Path(folder) / "shard") as engine, engine.store.reader() as snapshot:
+                    for batch in snapshot.batches():
+                        documents += len(batch)
+                        _move(batch, snapshot, builder, count, leg)
+                        if progress:
+                            progress(documents, base.documents)
+                    for name, value in snapshot.notes().items():
+                        builder.note(shard_of(name, count), name, value)
+        parts = decode(builder.upload())
+    finally:
+        builder.close()
+    return commit_version(
+        objects, base.settings, count, tuple(parts[number] for number in range(count)), after=base
+    )
+
+
+def _move(
+    batch: DocumentBatch, snapshot: IndexSnapshot, builder: ShardBuilder, shards: int, leg: DenseLeg | None
+) -> None:
+    """Put the documents of a batch into their new shards, with the vectors that are kept."""
+    for number, part in by_shard(batch, shards).items():
+        fingerprint, vectors = "", {}
+        if leg is not None:
+            fingerprint = leg.embedder.fingerprint
+            hashes = sorted({text_hash(text) for text in leg.texts(rows_of(part, part.keys(1)))})
+            vectors = dict(snapshot.embeddings(fingerprint, hashes))
+        builder.add(number, encode_batch(part), fingerprint, encode(vectors), "reshard")

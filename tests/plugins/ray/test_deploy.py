@@ -1,0 +1,80 @@
+"""The files under deploy/ fit the commands, the application and the metrics of the plugin. Needs no Ray."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import yaml
+from starlette.testclient import TestClient
+
+from sleuth import Engine
+from sleuth.errors import ArgumentError
+from sleuth.plugins.ray import ServingStatus
+from sleuth.plugins.ray.metrics import METRICS
+from sleuth.surfaces.http import ServerSettings, create_app
+from tests.commands import sleuth
+from tests.test_deploy import CHART, FLAG, flags_of, read_yaml, series_asked_for, series_in, serve_arguments
+
+SERVING = ("--searchers", "--replicas", "--follow", "--address")
+
+
+def test_every_option_of_a_build_exists(tmp_path: Path) -> None:
+    """`sleuth cluster index` takes each option that the chart gives it."""
+    (flags,) = [flags_of(*each, tmp_path) for each in serve_arguments() if each[1][0] == "cluster"]
+    assert flags == {"--prune", "--shards", "--address"}
+
+
+def test_a_server_has_the_options_of_every_server(tmp_path: Path) -> None:
+    """`sleuth cluster serve` takes what `sleuth serve` does, without what an index on this machine needs."""
+    alone, many = (
+        sleuth(*command, "--help", cwd=tmp_path, COLUMNS="200").stdout
+        for command in (["serve"], ["cluster", "serve"])
+    )
+    assert set(FLAG.findall(many)) == set(FLAG.findall(alone)) - {"--index", "--create", "--workers"} | set(
+        SERVING
+    )
+
+
+@pytest.mark.parametrize("option", [["--ray"], ["--replicas", "2"], ["--address", "ray://head:10001"]])
+def test_the_command_of_one_machine_names_that_of_many(option: list[str], tmp_path: Path) -> None:
+    """`sleuth serve` refuses each option of searchers, and says which command has it."""
+    result = sleuth("serve", *option, "--port", "0", cwd=tmp_path)
+    assert (result.returncode, "`sleuth cluster serve ADDRESS`" in result.stderr) == (2, True)
+
+
+def test_the_application_of_ray_serve_takes_its_arguments() -> None:
+    """The RayService names a function of this version, which takes what the chart gives it."""
+    (service,) = read_yaml(CHART / "templates" / "service.yaml")
+    (entry,) = yaml.safe_load(service["spec"]["serveConfigV2"])["applications"]
+    module, _, name = entry["import_path"].partition(":")
+    build = getattr(import_module(module), name)
+    with pytest.raises(ArgumentError, match=r"args must be among .*, got 'zone'"):
+        build({**entry["args"], "zone": 2})
+    for missing in ("index", "keys"):
+        with pytest.raises(ArgumentError, match=f"args must have {missing} as a text, got None"):
+            build({key: value for key, value in entry["args"].items() if key != missing})
+
+
+def test_metrics_have_the_counts_of_searchers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server over searchers gives each series that alerts and panels ask for, as it is at that moment."""
+    status = ServingStatus(7, 4, 3, 8, 6, 100, 200, {"lost": 2})
+    with Engine.open(tmp_path / "index", create=True) as engine:
+        monkeypatch.setattr(engine, "serving", lambda: status, raising=False)
+        app = create_app(engine, ServerSettings(), extensions=[METRICS])
+        with TestClient(app, "http://localhost") as client:
+            lines = client.get("/metrics").text
+    assert series_asked_for(of_searchers=True) <= series_in(lines)
+    for line in (
+        "sleuth_published_version 7.0",
+        "sleuth_searchers 4.0",
+        "sleuth_searchers_up 3.0",
+        "sleuth_shards 8.0",
+        "sleuth_shards_up 6.0",
+        "sleuth_published_cache_bytes 100.0",
+        "sleuth_published_cache_limit_bytes 200.0",
+        'sleuth_searcher_events_total{event="lost"} 2.0',
+        'sleuth_searcher_events_total{event="cut_off"} 0.0',
+    ):
+        assert line in lines.splitlines()
