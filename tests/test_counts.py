@@ -160,7 +160,10 @@ def test_integers_of_numpy_are_counts(things: Things, call: Call) -> None:
 @pytest.mark.parametrize("wrong", [True, np.True_, 2.0, np.float64(2), "2", None, -1, np.int64(-1)], ids=repr)
 def test_what_is_no_count_is_refused(things: Things, call: Call, wrong: Any) -> None:
     """Booleans, fractions, texts and negative numbers raise an error with the rule."""
-    with pytest.raises(ArgumentError, match=r"(k|limit|num_results) must be an int (of [01] or more|from [01] to 10,000), got"):
+    with pytest.raises(
+        ArgumentError,
+        match=r"(k|limit|num_results) must be an int (of [01] or more|from [01] to 10,000), got",
+    ):
         call(things, wrong, "zebra")
 
 

@@ -60,7 +60,8 @@ def test_each_format_has_its_functions() -> None:
         assert callable(loader_of(one.kind))
         if one.extract:
             module, _, name = one.extract.partition(":")
-            assert callable(getattr(import_module(f"sleuth.ingest.extraction.{module}"), name))
+            place = module if "." in module else f"sleuth.ingest.extraction.{module}"
+            assert callable(getattr(import_module(place), name))
 
 
 def test_documents_and_code_agree() -> None:

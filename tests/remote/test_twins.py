@@ -44,6 +44,7 @@ WITHOUT = {
     "Documents.add": "is a part of `Engine.add`",
     "Documents.index": "is a part of `Engine.index`",
     "Morpheus.add": "adds hooks",
+    "SegmentRows.search": "is a part of a search",
     "Ranking.index": "is that of a list",
     "index_paths": "is a part of `Engine.index`",
 }
