@@ -230,7 +230,8 @@ class ExtractiveSynthesizer:
     def _is_mistyped(self, question: str, items: Sequence[RetrievedItem]) -> bool:
         """Return whether a word of the question that no passage holds is mistyped, as far as the embedder tells.
 
-        A word with a capital may be a name, which nobody mistyped.
+        A word with a capital may be a name, which nobody mistyped. The first 50 words are looked at: each takes
+        some hundred spellings.
         """
         if self.embedder is None:
             return False
@@ -239,7 +240,7 @@ class ExtractiveSynthesizer:
         of_passages = {word for item in items for word in _WORDS.findall(" ".join(readable(item)).lower())}
         words = [word for word in _WORDS.findall(question) if len(word) >= MISTYPED and word.islower()]
         return any(
-            ask_if_able(self.embedder, "is_mistyped", word) for word in words if word not in of_passages
+            ask_if_able(self.embedder, "is_mistyped", word) for word in words[:50] if word not in of_passages
         )
 
     def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:

@@ -47,6 +47,7 @@ _INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a
 """Where the next part of a name begins with a capital."""
 _GIBBERISH_SHARE = 0.5
 """Share of pieces above which a query is gibberish."""
+_LONGEST_WORD = 40
 _PIECES, _FEWER_PIECES = 3, 2
 """Tokens of a word that may be mistyped, and by how many fewer the word has that was meant."""
 _KNOWN_SHARE, _UNKNOWN_SHARE = 0.6, 0.8
@@ -117,8 +118,10 @@ class WordLlamaEmbedder:
         """Return whether a word in pieces is one letter away from one that the vocabulary knows far better.
 
         "negotiatinng" has five pieces, "negotiating" two. This finds 21 of 60 words with a typing mistake, and one word
-        in 300 questions without any (docs/measured/answers.md).
+        in 300 questions without any (docs/measured/answers.md). A word of more than 40 letters is none.
         """
+        if len(word) > _LONGEST_WORD:
+            return False
         encode = load_model().vocabulary.encode
         pieces = len(encode(legible(word)))
         return pieces >= _PIECES and any(
