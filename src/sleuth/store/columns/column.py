@@ -72,7 +72,7 @@ class Strings:
         """Return strings that are in order."""
         offsets = np.zeros(len(strings) + 1, np.int64)
         np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)) + 1, out=offsets[1:])
-        block = np.frombuffer(b"".join([string + END for string in strings]), np.uint8)
+        block = np.frombuffer(END.join([*strings, b""]), np.uint8)
         return cls(block, offsets.astype(narrowest(len(block) + 1)))
 
     @property

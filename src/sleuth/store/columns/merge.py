@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import TypeAlias
@@ -26,8 +26,7 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
     floats = ascending(
         np.concatenate([one.numbers(one.column.floats, one.column.first_float) for one in inputs])
     )
-    texts = sorted({text for one in inputs for text in one.texts()})
-    place_of = dict(zip(texts, range(len(texts)), strict=True))
+    texts, places = _merge_texts(inputs)
     first_float = FIRST_INTEGER + len(integers)
     first_string = first_float + len(floats)
     first_list = first_string + len(texts)
@@ -41,15 +40,15 @@ def merge_column(parts: Sequence[Part]) -> Column | None:
         mapping[column.first_float : column.first_string] = first_float + np.searchsorted(
             floats, column.floats.values
         )
-        one.place_texts(place_of, first_string)
+        one.place_texts(places, first_string)
         owner, element = column.lists.elements_of(one.lists())
         owners.append(n_lists + owner)
         elements.append(mapping[element])
         n_lists += len(one.lists())
     list_codes, lists = distinct_lists(np.concatenate(owners), np.concatenate(elements), n_lists, first_list)
     for one in inputs:
-        places = one.lists()
-        one.mapping[one.column.first_list + places], list_codes = np.split(list_codes, [len(places)])
+        in_use = one.lists()
+        one.mapping[one.column.first_list + in_use], list_codes = np.split(list_codes, [len(in_use)])
     codes = _rows(parts, (one.mapping for one in inputs), narrowest(first_list + lists.count))
     return Column.of(codes, Numbers(integers), Numbers(floats), Strings.of(texts), lists)
 
@@ -81,20 +80,33 @@ class _Input:
         """Return those in use of the numbers whose codes begin at `first`."""
         return numbers.values[self.is_used[first : first + numbers.count]]
 
-    def texts(self) -> Iterable[bytes]:
-        """Return the strings in use."""
-        is_used = self.is_used[self.column.first_string : self.column.first_list]
-        return compress(self.column.strings.all(), is_used.tolist())
+    def number_texts(self, number_of: dict[bytes, int]) -> None:
+        """Map the strings in use to their numbers; those that have none yet get the next ones."""
+        strings = slice(self.column.first_string, self.column.first_list)
+        texts = compress(self.column.strings.all(), self.is_used[strings].tolist())
+        numbers = (number_of.setdefault(text, len(number_of)) for text in texts)
+        self.mapping[strings][self.is_used[strings]] = np.fromiter(numbers, np.uint32)
 
-    def place_texts(self, place_of: Mapping[bytes, int], first: int) -> None:
-        """Map the strings in use to their places among the merged ones, whose codes begin at `first`."""
-        codes = self.mapping[self.column.first_string : self.column.first_list]
-        is_used = self.is_used[self.column.first_string : self.column.first_list]
-        codes[is_used] = first + np.fromiter(map(place_of.__getitem__, self.texts()), np.int64)
+    def place_texts(self, places: NDArray[np.uint32], first: int) -> None:
+        """Map the strings in use to their places by number among the merged ones, whose codes begin at `first`."""
+        strings = slice(self.column.first_string, self.column.first_list)
+        codes, is_used = self.mapping[strings], self.is_used[strings]
+        codes[is_used] = first + places[codes[is_used]]
 
     def lists(self) -> NDArray[np.int64]:
         """Return the places of the lists in use."""
         return np.flatnonzero(self.is_used[self.column.first_list :])
+
+
+def _merge_texts(inputs: Sequence[_Input]) -> tuple[list[bytes], NDArray[np.uint32]]:
+    """Number the strings in use; return them in order, and by number the place of each, shape (strings,)."""
+    number_of: dict[bytes, int] = {}
+    for one in inputs:
+        one.number_texts(number_of)
+    texts = sorted(number_of)
+    places = np.empty(len(texts), np.uint32)
+    places[np.fromiter(map(number_of.__getitem__, texts), np.int64, len(texts))] = np.arange(len(texts))
+    return texts, places
 
 
 def _rows(
