@@ -8,6 +8,7 @@ installed packages is read only for names that Sleuth does not have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -68,13 +69,18 @@ def own_extensions(kind: str) -> dict[str, Contribution]:
     except ModuleNotFoundError as error:
         if error.name not in ("sleuth.plugins", "sleuth.plugins.table"):
             raise
-    return {name: Contribution(name, "sleuth", _loader(place)) for name, place in rows.items()}
+    return {name: Contribution(name, "sleuth", partial(named_object, place)) for name, place in rows.items()}
 
 
-def _loader(place: str) -> Callable[[], Any]:
-    """Return what imports the value at "module:attribute", or the module at "module"."""
-    module, _, attribute = place.partition(":")
-    return lambda: getattr(import_module(module), attribute) if attribute else import_module(module)
+def named_object(place: str, package: str = "") -> Any:
+    """Import the value at "module:attribute", or the module at "module".
+
+    Args:
+        package: of a module that is named without one.
+    """
+    path, _, attribute = place.partition(":")
+    module = import_module(path if "." in path or not package else f"{package}.{path}")
+    return getattr(module, attribute) if attribute else module
 
 
 def installed_extensions(kind: str) -> dict[str, Contribution]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 import pytest
 
 from sleuth.code.parsing.languages import LANGUAGES, language_of
+from sleuth.extensions import named_object
 from sleuth.files import BUILT_IN, kind_of_first_line, kind_of_name
 from sleuth.ingest.loaders import kind_of, loader_of
 
@@ -59,9 +58,7 @@ def test_each_format_has_its_functions() -> None:
     for one in BUILT_IN.values():
         assert callable(loader_of(one.kind))
         if one.extract:
-            module, _, name = one.extract.partition(":")
-            place = module if "." in module else f"sleuth.ingest.extraction.{module}"
-            assert callable(getattr(import_module(place), name))
+            assert callable(named_object(one.extract, "sleuth.ingest.extraction"))
 
 
 def test_documents_and_code_agree() -> None:

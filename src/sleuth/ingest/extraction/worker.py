@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from importlib import import_module
 from typing import Any
 
+from sleuth.extensions import named_object
 from sleuth.files import BUILT_IN, serve
 from sleuth.ingest.extraction.result import Extracted, ExtractionError
 
@@ -21,9 +21,9 @@ def extract(kind: str, data: bytes, limit: int) -> Extracted:
     Raises:
         ExtractionError: no text; the message says why.
     """
-    module, _, name = BUILT_IN[kind].extract.partition(":")
-    place = module if "." in module else f"sleuth.ingest.extraction.{module}"
-    reader: Callable[[bytes, int], Extracted] = getattr(import_module(place), name)
+    reader: Callable[[bytes, int], Extracted] = named_object(
+        BUILT_IN[kind].extract, "sleuth.ingest.extraction"
+    )
     try:
         return reader(data, limit)
     except RecursionError:

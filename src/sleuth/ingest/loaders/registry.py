@@ -7,12 +7,11 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from functools import cache
-from importlib import import_module
 from time import gmtime
 from typing import Any, BinaryIO, Final
 
 from sleuth.errors import ArgumentError, LoadError
-from sleuth.extensions import loaded
+from sleuth.extensions import loaded, named_object
 from sleuth.files import BUILT_IN, ROWS, Loader, kind_of_content, kind_of_name
 from sleuth.files import FileFormat as FileFormat  # noqa: PLC0414  # `sleuth.ingest` exports it
 from sleuth.ingest.extraction.processes import Extractors
@@ -78,9 +77,7 @@ def loader_of(kind: str, loaders: Sequence[FileFormat] = ()) -> Loader:
     load = next(extra, BUILT_IN.get(kind, BUILT_IN["text"])).load
     if not isinstance(load, str):
         return load
-    module, _, name = load.partition(":")
-    place = module if "." in module else f"sleuth.ingest.loaders.{module}"
-    loader: Loader = getattr(import_module(place), name)
+    loader: Loader = named_object(load, "sleuth.ingest.loaders")
     return loader
 
 
