@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -16,6 +16,7 @@ from sleuth.surfaces.cli import (
     new_or_open_index,
     print_json,
     say,
+    with_options,
 )
 from sleuth.surfaces.cli.app import app
 
@@ -54,6 +55,36 @@ EXAMPLES = """[bold]Examples[/bold]
 An import that was broken off goes on when the command is run again.
 """
 
+
+class ImportTarget(NamedTuple):
+    """The index that an import goes to, and how.
+
+    Attributes:
+        embedder: spelling of the one that made the vectors.
+        re_embed: whether the vectors are made again.
+        json: whether the report is printed as JSON.
+        folder: of the index; None for that of this folder.
+    """
+
+    embedder: str | None
+    re_embed: bool
+    json: bool
+    folder: Path | None
+
+
+def target_of(
+    embedder: EmbedderOption = None,
+    re_embed: ReEmbedOption = False,
+    json: JsonOption = False,
+    index: IndexOption = None,
+) -> ImportTarget:
+    """Return the target that options name."""
+    return ImportTarget(embedder, re_embed, json, index)
+
+
+takes_target = with_options("target", target_of)
+"""Gives a command the options that all imports have; it gets them as `target`."""
+
 imports = typer.Typer(
     name="import",
     help="Import the documents and vectors of another store.",
@@ -64,37 +95,35 @@ app.add_typer(imports)
 
 
 @imports.command("chroma", epilog=EXAMPLES)
+@takes_target
 def chroma(
+    target: ImportTarget,
     path: Annotated[Path, typer.Argument(help="Folder of the Chroma.")],
     collection: CollectionOption = None,
-    embedder: EmbedderOption = None,
-    re_embed: ReEmbedOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Import a collection of an embedded Chroma with its vectors; creates a missing index."""
     from sleuth.plugins.importers import read_chroma
 
-    _import(read_chroma(path, collection), index, embedder, re_embed=re_embed, json=json)
+    _import(read_chroma(path, collection), target)
 
 
 @imports.command("faiss", epilog=EXAMPLES)
+@takes_target
 def faiss(
+    target: ImportTarget,
     path: Annotated[Path, typer.Argument(help="Folder that LangChain's FAISS saved.")],
     name: Annotated[str, typer.Option("--name", help="Name of its two files.")] = "index",
-    embedder: EmbedderOption = None,
-    re_embed: ReEmbedOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Import a FAISS of LangChain with its vectors. Its pickle is read as data: nothing in it is run."""
     from sleuth.plugins.importers import read_faiss
 
-    _import(read_faiss(path, name), index, embedder, re_embed=re_embed, json=json)
+    _import(read_faiss(path, name), target)
 
 
 @imports.command("lancedb", epilog=EXAMPLES)
+@takes_target
 def lancedb(
+    target: ImportTarget,
     path: Annotated[Path, typer.Argument(help="Folder of the LanceDB.")],
     table: Annotated[
         str | None, typer.Option("--table", help="Name of the table; needed if there are several.")
@@ -102,20 +131,18 @@ def lancedb(
     text_field: TextFieldOption = "text",
     id_field: IdFieldOption = "id",
     vector_field: Annotated[str, typer.Option("--vector-field", help="Column of the vector.")] = "vector",
-    embedder: EmbedderOption = None,
-    re_embed: ReEmbedOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Import a table of LanceDB with its vectors."""
     from sleuth.plugins.importers import read_lancedb
 
     fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
-    _import(read_lancedb(path, table, **fields), index, embedder, re_embed=re_embed, json=json)
+    _import(read_lancedb(path, table, **fields), target)
 
 
 @imports.command("qdrant", epilog=EXAMPLES)
+@takes_target
 def qdrant(
+    target: ImportTarget,
     place: Annotated[str, typer.Argument(help="Folder of local mode, or address of a server.")],
     collection: CollectionOption = None,
     text_field: Annotated[
@@ -124,10 +151,6 @@ def qdrant(
     vector: Annotated[
         str, typer.Option("--vector", help="Name of the vector; needed if there are several.")
     ] = "",
-    embedder: EmbedderOption = None,
-    re_embed: ReEmbedOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Import a collection of Qdrant with its vectors. The key of a server comes from $QDRANT_API_KEY."""
     import os
@@ -136,30 +159,30 @@ def qdrant(
 
     key = os.environ.get("QDRANT_API_KEY") or None
     source = read_qdrant(place, collection, api_key=key, text_field=text_field, vector=vector)
-    _import(source, index, embedder, re_embed=re_embed, json=json)
+    _import(source, target)
 
 
 @imports.command("elasticsearch", epilog=EXAMPLES)
+@takes_target
 def elasticsearch(
+    target: ImportTarget,
     path: Annotated[Path, typer.Argument(help="JSON lines: hits, or pages of a scroll.")],
     text_field: TextFieldOption = "text",
     vector_field: Annotated[
         str, typer.Option("--vector-field", help="Field of the vector; without it the index makes vectors.")
     ] = "",
-    embedder: EmbedderOption = None,
-    re_embed: ReEmbedOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Import a dump of Elasticsearch or OpenSearch, as a scroll or elasticdump writes it."""
     from sleuth.plugins.importers import read_elasticsearch
 
     source = read_elasticsearch(path, text_field=text_field, vector_field=vector_field)
-    _import(source, index, embedder, re_embed=re_embed, json=json)
+    _import(source, target)
 
 
 @imports.command("vectors", epilog=EXAMPLES)
+@takes_target
 def vectors(
+    target: ImportTarget,
     path: Annotated[
         Path, typer.Argument(help="Rows with texts: .parquet, .arrow or .jsonl, or a folder of such.")
     ],
@@ -171,40 +194,34 @@ def vectors(
     vector_field: Annotated[
         str, typer.Option("--vector-field", help="Field of the vector, where there is no numpy file.")
     ] = "vector",
-    embedder: EmbedderOption = None,
-    re_embed: ReEmbedOption = False,
-    json: JsonOption = False,
-    index: IndexOption = None,
 ) -> None:
     """Import rows with vectors from files of any size. Creates a missing index."""
     from sleuth.plugins.importers import read_vectors
 
     fields = {"text_field": text_field, "id_field": id_field, "vector_field": vector_field}
-    _import(read_vectors(path, vectors, **fields), index, embedder, re_embed=re_embed, json=json)
+    _import(read_vectors(path, vectors, **fields), target)
 
 
-def _import(
-    source: StoredVectors, index: Path | None, embedder: str | None, *, re_embed: bool, json: bool
-) -> None:
+def _import(source: StoredVectors, target: ImportTarget) -> None:
     """Import with a line of progress on a terminal, and print the result."""
     from sleuth.plugins.importers import import_vectors
 
-    target, err = index_folder(index), console(stderr=True)
+    folder, err = index_folder(target.folder), console(stderr=True)
     whole = "" if source.count is None else f" of {source.count:,}"
-    with new_or_open_index(target, embedder) as engine, ExitStack() as stack:
+    with new_or_open_index(folder, target.embedder) as engine, ExitStack() as stack:
         progress = None
-        if err.is_terminal and not json:
+        if err.is_terminal and not target.json:
             status = stack.enter_context(err.status(f"importing {source.name}"))
 
             def progress(now: ImportReport) -> None:
                 status.update(f"{now.read:,}{whole} documents")
 
-        report = import_vectors(engine, source, re_embed=re_embed, progress=progress)
-    if json:
+        report = import_vectors(engine, source, re_embed=target.re_embed, progress=progress)
+    if target.json:
         print_json(report.to_dict())
         return
     blank = f", {report.blank:,} left out without text" if report.blank else ""
     say(
         f"{report.read:,}{whole} documents read: {report.added:,} added, {report.updated:,} updated, "
-        f"{report.unchanged:,} unchanged{blank} in {target}"
+        f"{report.unchanged:,} unchanged{blank} in {folder}"
     )
