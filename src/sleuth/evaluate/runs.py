@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from sleuth.arguments import MOST_K
 from sleuth.errors import EvaluationError
 from sleuth.evaluate.collections import numbered_lines
 from sleuth.protocols import Retriever
@@ -37,7 +38,7 @@ def make_run(
     """
 
     def ask(query: str) -> Ranking:
-        return retriever.retrieve(query, k * passages)
+        return retriever.retrieve(query, max(k, min(k * passages, MOST_K)))
 
     run: Run = {}
     with ThreadPoolExecutor(threads) as pool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sleuth.arguments import check_count, check_query
+from sleuth.arguments import MOST_K, check_count, check_query
 from sleuth.filters import Filter
 from sleuth.protocols import Embedder
 from sleuth.remote import async_twin
@@ -43,7 +43,7 @@ class VectorStoreRetriever:
         search = getattr(store, "similarity_search_by_vector_with_relevance_scores", None)
         ask = search or store.similarity_search_with_score
         hits = self._retriever._ask(
-            query, k, lambda: ask(vector if search else query, k=k + TIES, filter=where)
+            query, k, lambda: ask(vector if search else query, k=max(k, min(k + TIES, MOST_K)), filter=where)
         )
         pairs = [(own_document(document), 1.0 / (1.0 + float(distance))) for document, distance in hits]
         items = [

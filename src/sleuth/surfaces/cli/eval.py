@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sleuth.arguments import MOST_K
 from sleuth.errors import ArgumentError
 from sleuth.surfaces.cli.app import app
 from sleuth.surfaces.cli.common import JsonOption, print_json
@@ -154,11 +155,11 @@ class Configured:
         self.fusion = fusion
 
     def retrieve(self, query: str, k: int = 10, *, filter: Any = None) -> Ranking:
-        """Rank as `Engine.retrieve` does, with the fixed options."""
+        """Rank as `Engine.retrieve` does, with the fixed options, up to as many as it gives."""
         from sleuth.engine import WITHOUT_VARIETY  # a copy of a relevant passage is relevant
 
         return self.engine.retrieve(
-            query, k, filter=filter, legs=self.legs, fusion=self.fusion, **WITHOUT_VARIETY
+            query, min(k, MOST_K), filter=filter, legs=self.legs, fusion=self.fusion, **WITHOUT_VARIETY
         )
 
 
