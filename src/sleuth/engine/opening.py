@@ -77,7 +77,7 @@ def open_index(path: str | Path, options: OpenOptions) -> OpenIndex:
         if model is None or spelling != of_new.embedder:
             model = None if embedder is not None or re_embed else stand_in(spelling, store)
             model = model or open_embedder(
-                spelling, embedder, path=str(store.path), answers=re_embed, required=re_embed
+                spelling, embedder, path=str(path), answers=re_embed, required=re_embed
             )
         if re_embed:
             fingerprint = model.fingerprint if model and spelling != recorded else ""
