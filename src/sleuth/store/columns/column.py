@@ -92,7 +92,9 @@ class Strings:
 
     def containing(self, text: str) -> NDArray[np.bool_]:
         """Return a mask of those that hold `text`, shape (count,)."""
-        matches = re.finditer(re.escape(utf8(text)) + rb"[^\xff]*\xff", self.block)  # type: ignore[call-overload]
+        if not text:
+            return np.ones(self.count, np.bool_)
+        matches = re.finditer(re.escape(utf8(text)) + rb"[^\xff]*+", self.block)  # type: ignore[call-overload]
         starts = np.fromiter((match.start() for match in matches), np.int64)
         mask = np.zeros(self.count, np.bool_)
         mask[np.searchsorted(self.offsets, starts.astype(self.offsets.dtype), "right") - 1] = True
