@@ -45,6 +45,7 @@ WITHOUT = {
     "Documents.index": "is a part of `Engine.index`",
     "Morpheus.add": "adds hooks",
     "SegmentRows.search": "is a part of a search",
+    "Adder.add": "is a part of `Engine.add`",
     "Ranking.index": "is that of a list",
     "index_paths": "is a part of `Engine.index`",
 }

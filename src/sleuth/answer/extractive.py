@@ -72,6 +72,9 @@ RELATED: Final = 0.15
 """Cosine from which on a passage without a word of a question shares its meaning: words that only the vectors know are
 still found at .15, and no longer at .25 (search.md at 885da4c9)."""
 
+_JUDGED: Final = 50
+"""Words of a question that are looked at for typing mistakes: each takes some hundred spellings."""
+
 KNOWN: Final = 0.5
 """Share of a question's words that an embedder must know to take part."""
 
@@ -230,8 +233,7 @@ class ExtractiveSynthesizer:
     def _is_mistyped(self, question: str, items: Sequence[RetrievedItem]) -> bool:
         """Return whether a word of the question that no passage holds is mistyped, as far as the embedder tells.
 
-        A word with a capital may be a name, which nobody mistyped. The first 50 words are looked at: each takes
-        some hundred spellings.
+        A word with a capital may be a name, which nobody mistyped.
         """
         if self.embedder is None:
             return False
@@ -240,7 +242,9 @@ class ExtractiveSynthesizer:
         of_passages = {word for item in items for word in _WORDS.findall(" ".join(readable(item)).lower())}
         words = [word for word in _WORDS.findall(question) if len(word) >= MISTYPED and word.islower()]
         return any(
-            ask_if_able(self.embedder, "is_mistyped", word) for word in words[:50] if word not in of_passages
+            ask_if_able(self.embedder, "is_mistyped", word)
+            for word in words[:_JUDGED]
+            if word not in of_passages
         )
 
     def _analyzer(self, items: Sequence[RetrievedItem]) -> Analyze:

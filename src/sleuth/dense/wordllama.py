@@ -48,6 +48,7 @@ _INNER_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a
 _GIBBERISH_SHARE = 0.5
 """Share of pieces above which a query is gibberish."""
 _LONGEST_WORD = 40
+"""Letters of the longest word that may be mistyped: the number of spellings that are tried grows with its length."""
 _PIECES, _FEWER_PIECES = 3, 2
 """Tokens of a word that may be mistyped, and by how many fewer the word has that was meant."""
 _KNOWN_SHARE, _UNKNOWN_SHARE = 0.6, 0.8

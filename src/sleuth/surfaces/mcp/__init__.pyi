@@ -6,5 +6,3 @@ from sleuth.surfaces.mcp.tools import Tools as Tools
 from sleuth.surfaces.mcp.workspace import Workspace as Workspace
 
 __all__: list[str]
-
-# Not public: for the other rooms.
